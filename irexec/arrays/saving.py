@@ -58,7 +58,10 @@ def save_json(path: str | os.PathLike[str], value: Any, files: Together | None =
 
 
 def save_text(path: str | os.PathLike[str], text: str, files: Together | None = None) -> None:
-    """Write a text as UTF-8; characters that it cannot hold become question marks. `files`: see `save_atomically`."""
+    """Write a text as UTF-8; characters that UTF-8 cannot encode become question marks.
+
+    `files`: see `save_atomically`.
+    """
 
     def write(stream: IO[bytes]) -> None:
         stream.write(text.encode("utf-8", "replace"))
@@ -74,7 +77,7 @@ def safe_name(name: str) -> str:
 def archive_names(names: list[str]) -> list[str]:
     """Return unique keys of an archive for these names. The first use of a safe name is kept as it is.
 
-    Unsafe and repeated names become `output_` and their position, followed by underscores where that name is taken.
+    Unsafe and repeated names become `output_` and their position, followed by underscores if that name is in use.
     """
     taken = {name for name in names if _is_safe_key(name)}
     kept: set[str] = set()

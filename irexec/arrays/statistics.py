@@ -58,7 +58,7 @@ class Histogram:
 
     @staticmethod
     def of(array: Array) -> Histogram | None:
-        """Return the histogram of an array; None if there is nothing to count, or the range is beyond all numbers."""
+        """Return the histogram of an array; None if there are no finite elements, or their range is infinite."""
         if array.dtype.kind in "TUOc" or array.size == 0:
             return None
         numbers = _plain(array).reshape(-1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def compare_inputs(args: argparse.Namespace) -> int:
-    """Return 0 if both sides agree on every input, 1 if they differ on any, 2 if there was nothing to compare."""
+    """Return 0 if both sides agree on every input, 1 if they differ on any, 2 if nothing could be compared."""
     from irexec.parallel.comparisons import CompareInput
     from irexec.parallel.inputs import inputs_of
 

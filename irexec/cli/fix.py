@@ -73,7 +73,7 @@ def _reports(files: list[str], args: argparse.Namespace, choice: Choice) -> Iter
 
 
 def fixed(path: str, *, diff: bool = False, out: IO[str] | None = None, limit: float = 0, **how: Any) -> Report:
-    """Fix a readable file and print the fixes made, or those that would be made; return the remaining findings, or the
+    """Fix a readable file and print the fixes, whether applied or only possible; return the remaining findings, or the
     reason why the file is unchanged.
 
     `out`: where to print, if not to stdout. `limit`: the seconds that it may take. `how`: see `fix_file`.

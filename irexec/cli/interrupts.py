@@ -26,7 +26,7 @@ _received = 0
 def install() -> None:
     """Make signals terminate the process immediately, unless `run` does work that must be completed or undone first.
 
-    If the process was started with another treatment of a signal, as by `nohup` and shell scripts, that is kept.
+    A signal that the parent process has set to be ignored, as `nohup` and shell scripts do, stays ignored.
     """
     usual = ((signals.SIGINT, signals.default_int_handler), (signals.SIGTERM, signals.SIG_DFL))
     for number, handler in usual:

@@ -40,8 +40,8 @@ class _Closed(io.RawIOBase):
 
 
 def prepare() -> None:
-    """Make all three streams usable: reading from a closed one (`<&-`, `>&-`, `2>&-`) gives nothing, and writing to a
-    closed standard output fails. Characters that a stream cannot encode are escaped.
+    """Make all three streams usable: reading from a closed stream (`<&-`, `>&-`, `2>&-`) returns no data, and writing
+    to a closed standard output fails. Characters that a stream cannot encode are escaped.
     """
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _occupy()

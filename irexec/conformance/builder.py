@@ -50,7 +50,7 @@ class Graph:
     def input(
         self, dims: Sequence[int | str], kind: str = "", *, low: float | None = None, data: str = "plain"
     ) -> Value:
-        """Return an input of the model. `low`: values are at least this."""
+        """Return an input of the model. `low`: the smallest value."""
         element = ElementType.by_name[kind] if kind else self.base
         declared, shapes = [], ([], [])  # type: ignore[var-annotated]
         for dim in dims:
@@ -133,7 +133,7 @@ class Graph:
     def case(
         self, text: str, name: str, facts: dict[str, str], *, read_inner: bool = False, flags: tuple[str, ...] = ()
     ) -> Case:
-        """Return the case. `read_inner`: one of the values inside is a result as well."""
+        """Return the case. `read_inner`: one of the intermediate values is also a result."""
         results = list(self.results)
         if read_inner:
             inside = [v for v in self.inner if v not in results and v.element_type.is_real]

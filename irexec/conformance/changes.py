@@ -34,7 +34,7 @@ def extent(rng: np.random.Generator) -> int:
 
 
 def change_attribute(rng: np.random.Generator, draft: Draft) -> None:
-    """Give an attribute another value, or several ones."""
+    """Change one attribute, or several."""
     attributes = [a for a in draft.operator.attributes if (draft.operator.type, a.file_name) not in _OTHER_NAMES]
     if not attributes:
         return
@@ -220,7 +220,7 @@ def draw_instead(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def leave_out_input(rng: np.random.Generator, draft: Draft) -> None:
-    """Omit the last input, if it is optional, or one of a variadic list."""
+    """Omit the last input if it is optional, or one input of a variadic list."""
     if draft.ports and len(draft.ports) > draft.operator.signature.min_inputs:
         draft.ports.pop()
 
@@ -251,7 +251,10 @@ WEIGHTS = np.array([weight for _, weight in CHANGES]) / sum(weight for _, weight
 
 
 def changed(rng: np.random.Generator, draft: Draft, steps: int, *, types: bool = True) -> Draft:
-    """Return the draft after some changes; one that is not legal is dropped. `types`: mostly begin with other types."""
+    """Return the draft after some changes; illegal drafts are dropped.
+
+    `types`: mostly begin with a change of the element types.
+    """
     first = [change_type] * int(rng.choice((0, 0, 1, 2))) if types else []
     chosen = [CHANGES[int(number)][0] for number in rng.choice(len(CHANGES), steps, p=WEIGHTS)]
     for change in (*first, *chosen):
@@ -287,7 +290,7 @@ def swap_axes(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def one_extent(rng: np.random.Generator, draft: Draft) -> None:
-    """Give one axis of one input the extent of another one."""
+    """Give one axis of an input the extent of another axis."""
     ports = [port for port in draft.given if port.shape]
     if ports:
         port = pick(rng, ports)

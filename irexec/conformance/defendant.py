@@ -49,8 +49,8 @@ class Unusable(Exception):
 
 @record
 class Answer:
-    """The outcome of a case in a runtime. `how`: results, refused, crash, hang, or memory (irexec did not have enough);
-    `results` for each call, and each request of it.
+    """The outcome of a case in a runtime. `how`: results, refused, crash, hang, or memory (irexec ran out of memory).
+    `results`: the arrays of each request of each call.
     """
 
     how: str

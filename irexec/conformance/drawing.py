@@ -88,7 +88,7 @@ def operators() -> tuple[Operator, ...]:
 
 
 def draw(operator: Operator, seed: int, index: int) -> Case | None:
-    """Return the case number `index` of an operator; None if no legal one was found."""
+    """Return the case number `index` of an operator; None if no legal case was found."""
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, zlib.crc32(str(operator).encode()), index, attempt])
         forbidden = index % _FORBIDDEN == _FORBIDDEN - 1 and attempt < _ATTEMPTS // 2

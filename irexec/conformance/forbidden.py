@@ -35,7 +35,7 @@ def draw_forbidden(rng: np.random.Generator, operator: Operator) -> CaseName | N
 
 def broken_by(draft: Draft) -> str | None:
     """Return the rule that a draft breaks: a constraint such as C3, an attribute or an element type; None if it is
-    legal, or if several things are wrong.
+    legal, or breaks several rules.
     """
     values, faults = draft.operator.parse_attributes(draft.attributes)
     types, breaches = draft.types(), list[Breach]()
@@ -60,7 +60,7 @@ def reason_of(operator: Operator, name: CaseName) -> str:
 
 
 def forbidden_node(operator: Operator, values: Sequence[Value | None], attributes: Sequence[tuple[str, str]]) -> Node:
-    """Return the layer as it is, with output types as far as they are known."""
+    """Return the unchanged layer, with the output types that are known."""
     names = {attribute.file_name: attribute.name for attribute in operator.attributes}
     node = Node(operator, list(values), {names[key]: value for key, value in attributes if key in names}, name="op")
     parsed, _ = operator.parse_attributes(dict(attributes))

@@ -37,7 +37,7 @@ def patterns() -> tuple[str, ...]:
 
 
 def draw_graph(name: str, seed: int, index: int) -> Case | None:
-    """Return the case number `index` of a pattern; None if irexec does not accept any of those that were tried."""
+    """Return the case number `index` of a pattern; None if irexec accepts none of the drawn graphs."""
     _, choices = PATTERNS[name]
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, zlib.crc32(name.encode()), index, attempt])

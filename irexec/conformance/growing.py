@@ -100,7 +100,7 @@ class Layer:
 
 @record
 class Growth:
-    """The layers so far; `given` are the model's inputs with their element types."""
+    """A graph under construction: `layers` are its layers, `given` the model's inputs with their element types."""
 
     seed: int
     base: ElementType

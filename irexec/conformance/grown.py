@@ -36,7 +36,7 @@ Shapes = list[tuple[int, ...]]
 
 
 def draw_grown(seed: int, index: int) -> Case | None:
-    """Return the case number `index` for a seed; None if nothing grew."""
+    """Return the case number `index` for a seed; None if no layer could be added."""
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, zlib.crc32(NAME.encode()), index, attempt])
         own, base = int(rng.integers(10_000)), str(rng.choice(_TYPES))

@@ -116,12 +116,12 @@ class OnnxGraph:
         return flat
 
     def cast(self, name: str, value: Value, out: str) -> None:
-        """A value in the element type of another one."""
+        """Return a value converted to the element type of another value."""
         self.add("Cast", [name], [out], to=self._onnx.helper.np_dtype_to_tensor_dtype(value.element_type.dtype))
 
 
 def fixed(node: Node, index: int) -> Array:
-    """Return the constant that an input is. Raises NoCounterpart."""
+    """Return the constant at an input. Raises NoCounterpart if the input is not constant."""
     value = node.inputs[index]
     if value is None or value.node.constant is None:
         raise NoCounterpart(f"{node.type} with computed axes")
@@ -157,7 +157,7 @@ def _gather(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
 
 
 def fixed_or_none(node: Node, index: int) -> Array | None:
-    """Return the constant that an input is, or None."""
+    """Return the constant at an input, or None."""
     value = node.inputs[index]
     return None if value is None else value.node.constant
 

@@ -10,7 +10,9 @@ PATTERNS: dict[str, tuple[Pattern, dict[str, tuple[str, ...]]]] = {}
 
 
 def pattern(**choices: tuple[str, ...]) -> Callable[[Pattern], Pattern]:
-    """Register a pattern: `f(graph, *, parameters)`, each parameter one of its choices; the first one is the usual."""
+    """Register a pattern: `f(graph, *, parameters)`, each parameter has one of its choices; the first choice is the
+    default.
+    """
 
     def register(function: Pattern) -> Pattern:
         PATTERNS[f"graph.{function.__name__}"] = function, choices

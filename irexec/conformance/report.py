@@ -1,4 +1,4 @@
-"""The results of a campaign as one value: JSON, JUnit, the comparison of two, and several merged into a table."""
+"""The results of a campaign as one value: JSON, JUnit, the comparison of two results, and a table of several."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def by_operator(tally: Tally) -> dict[str, dict[str, int]]:
 
 
 def merged(tallies: Iterable[Tally]) -> list[Tally]:
-    """Return the results of several machines: those about the same runtime are added up."""
+    """Return the results of several machines: results of the same runtime are added."""
     found: dict[str, Tally] = {}
     for tally in tallies:
         found.setdefault(tally.runtime, Tally(runtime=tally.runtime)).add(tally)

@@ -30,7 +30,10 @@ def instead_of_nan(node: Node) -> tuple[float, ...]:
 
 
 def is_undefined(node: object, inputs: Inputs, *, partly: bool = True) -> bool:
-    """Return whether the result of a layer is open for these inputs. `partly`: or only some elements of it."""
+    """Return whether the result of a layer is open for these inputs.
+
+    `partly`: also return True if only some of its elements are open.
+    """
     assert isinstance(node, Node)
     found = undefined_parts(node, inputs)
     whole = partly and any(mask.any() for mask in found) if isinstance(found, tuple) else bool(found)

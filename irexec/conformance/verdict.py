@@ -44,7 +44,7 @@ FAILED = frozenset({"wrong", "shape", "type", "error", "crash", "hang"})
 
 @record
 class Verdict:
-    """The word, the error in words, the call (from 0) and the output that are wrong."""
+    """A verdict: its word, a description of the error, and the wrong call (from 0) and output."""
 
     word: str
     detail: str = ""

@@ -55,8 +55,8 @@ class _Changed:
 
     @property
     def is_usual(self) -> bool:
-        """Whether exporters write such constants differently: whole numbers, as in shapes and axes, and the same values
-        in another order, or folded in another one.
+        """Whether exporters write such constants differently: whole numbers, as in shapes and axes, and values in
+        another order, or computed from such values.
         """
         return self.whole or bool(self.arranged) or self.rounded
 

@@ -31,7 +31,7 @@ MAX_STRUCTURE = 64
 
 @dataclass(slots=True)
 class Extract:
-    """A model with inputs for it, and the results that they had in the model that it was cut from.
+    """A model with its inputs, and the results that they had in the model that it was cut from.
 
     `checked`: running it gives these results again, bit for bit; None for a model whose values were replaced.
     """
@@ -107,14 +107,14 @@ def _runs(reference: Reference, node: Node, call: int) -> str:
 
 
 def give_types(part: Part, inputs: Sequence[Array]) -> None:
-    """Give the part's values the types that follow from its Parameters'; open element types are the recorded ones."""
+    """Infer the types of the part's values from its Parameters; unknown element types are the recorded ones."""
     for parameter, array in zip(part.model.parameters, inputs, strict=True):
         fix_type(parameter, array)
     infer_types(part.model)
 
 
 def fix_type(parameter: Node, array: Array) -> None:
-    """Give a Parameter with an open element type or rank those of an array."""
+    """Give a Parameter with an unknown element type or rank the type or rank of an array."""
     kind, shape = parameter.attributes["element_type"], parameter.attributes["shape"]
     kind = ElementType.of(array.dtype) if kind is DYNAMIC else kind
     shape = shape if shape.rank is not None else PartialShape([-1] * array.ndim)

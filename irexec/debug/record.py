@@ -96,7 +96,7 @@ class Reference:
     def record(
         self, wanted: Collection[Value], call: int = 0, *, up_to_error: bool = False
     ) -> list[dict[Value, Array]]:
-        """Return the wanted values, per step; those that no layer made or read are left out. Raises IRError; with
+        """Return the wanted values, per step; values that no layer computed or read are omitted. Raises IRError; with
         `up_to_error` the values up to the error are returned instead.
         """
         found = []

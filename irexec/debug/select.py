@@ -30,7 +30,7 @@ def select(
     """Return the layers from `begin` to `end`, or around one layer; None, with findings in `report`, if this is
     impossible.
 
-    A layer of a body makes a part of the body, with the values of its `call`-th iteration.
+    For a layer of a body the extract is a part of the body, with the values of its `call`-th iteration.
     """
     findings = Findings(file=reference.model.file)
     made = None

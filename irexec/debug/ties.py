@@ -14,7 +14,7 @@ Inputs = Sequence[Array | None]
 
 
 def scattered(node: Node, inputs: Inputs) -> str | None:
-    """Return places that several updates would fill, without a reduction."""
+    """Return the positions that several updates without a reduction write."""
     operator = node.operator
     if operator is None or operator.opener is None:
         return None

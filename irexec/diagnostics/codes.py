@@ -56,12 +56,12 @@ class Code(NamedTuple):
 
     @property
     def stops_layer(self) -> bool:
-        """Whether a layer that this error is about cannot be run, whatever its inputs."""
+        """Whether a layer with this error cannot be run, whatever its inputs."""
         return self.area in _NEEDED_TO_RUN or self.code == _PORT_COUNT
 
     @property
     def stops_all(self) -> bool:
-        """Whether this error prevents running anything at all."""
+        """Whether no part of a model with this error can be run."""
         return self.area in (Area.TEXT, Area.USAGE) or self.code in _NOTHING_TO_RUN
 
 

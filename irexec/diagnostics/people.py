@@ -32,7 +32,7 @@ def folded(report: Report) -> Report:
 
 
 def grouped(report: Report) -> Report:
-    """Return the report of many files with each warning that some of them share shown for the first only."""
+    """Return the report of many files, in which a warning that several files share is shown for the first file only."""
     findings = list(report)
     causes: dict[Hashable, dict[str | None, list[int]]] = {}
     for position, finding in enumerate(findings):

@@ -16,8 +16,8 @@ Replacements = Mapping[int, tuple[Callable[..., Any], tuple[int, ...]]]
 
 
 class Program(NamedTuple):
-    """The entries of a run: the calls and the initial slots; `numbers` gives the step of each call, or the step it
-    follows.
+    """The entries of a run: the calls and the initial slots; `numbers`: the step of each call, or the step after which
+    the call runs.
 
     An array in the slot of an input is memory into which every run copies the input.
     """

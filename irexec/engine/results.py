@@ -71,7 +71,7 @@ class Results(Mapping[Any, Array]):
         )
 
     def copied(self) -> Results:
-        """Return the same results in memory of their own."""
+        """Return the same results in separate memory."""
         return self.with_arrays([a.copy() if isinstance(a, np.ndarray) else a for a in self._arrays])
 
     def with_arrays(self, arrays: Sequence[Any]) -> Results:

@@ -130,8 +130,10 @@ def layers(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def newer_ir(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """R007: set IR version 11, in which the file can be read. IR 11 also refuses files that it cannot read, and names
-    no input or output by a layer."""
+    """R007: set IR version 11, with which the file can be read.
+
+    Readers of IR 11 also refuse invalid files, but do not name inputs and outputs by their layers.
+    """
     yield from written.write(0, "version", _NEWEST_IR, Safety.UNSAFE)
 
 

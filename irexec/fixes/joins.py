@@ -21,7 +21,9 @@ MOST_CHOICES, MOST_OPEN = 8, 100
 
 
 def attributes(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """E010: correct the attribute names of all edges like this one, and add ports if there is only one possibility."""
+    """E010: correct the attribute names of all edges with the same fault, and add ports if there is only one
+    possibility.
+    """
     if finding.at is None or finding.at.element not in written.edges:
         return
     first, net = written.edges[finding.at.element]
@@ -287,7 +289,7 @@ def open_inputs(net: Net, written: Written) -> list[Owner]:
 
 
 def fit(giver: Owner, taker: Owner) -> bool:
-    """Return True if the declared types of two ports agree, and the layers have ids that an edge can refer to."""
+    """Return True if the declared types of two ports agree, and an edge can refer to the ids of their layers."""
     ids = (giver.layer.id, giver.port.id, taker.layer.id, taker.port.id)
     if giver.layer is taker.layer or any(number(id) is None for id in ids):
         return False

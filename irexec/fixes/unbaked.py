@@ -39,7 +39,8 @@ class Change:
 
 
 def computed_sizes(model: Model, prober: Prober, sizes: Sizes, dim: OpenDim, size: int, symbol: str) -> list[Change]:
-    """Replace constants by the extent of an input, from the layers that refuse other sizes backwards.
+    """Replace constants by the extent of an input, starting at the layers that refuse other sizes and moving towards
+    the input.
 
     `prober` is that of the model; at its `sizes` the dimension differs from the size in the constants.
     """
@@ -129,7 +130,10 @@ class Unbaked:
 
 
 class CannotUnbake(ValueError):
-    """The constants cannot be replaced, or the changed model computes other results. The message gives the reason."""
+    """Raised if the constants cannot be replaced, or the changed model computes other results.
+
+    The message states the reason.
+    """
 
 
 def unbaked(shapes: Shapes) -> Unbaked:

@@ -29,7 +29,7 @@ Look = Callable[[Source], Report]
 
 
 def with_repairs(report: Report, source: Source, look: Look) -> Report:
-    """Return the findings about a text that cannot be parsed, with a fix for the first of them if one makes the text a
+    """Return the findings about a text that cannot be parsed, with a fix of the first one, if a fix makes the text a
     model.
 
     `look` returns the findings about another text, with their fixes. The fix is safe if the remaining findings can be

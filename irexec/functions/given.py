@@ -24,7 +24,7 @@ Inputs = Mapping[Any, Any] | Sequence[Any]
 
 
 def model_of(given: ModelLike, weights: str | os.PathLike[str] | None = None) -> Model:
-    """Return the model, or a copy of it, which later changes of the caller's model do not affect. Raises IRError."""
+    """Return the model, or a copy of a caller's Model, which later changes do not affect. Raises IRError."""
     if isinstance(given, Model):
         made: Model = copied(current(given))
         made.file = given.file

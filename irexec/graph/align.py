@@ -22,7 +22,8 @@ _NUMBERED = re.compile(r"[A-Za-z]*[_.:]?\d+(\.\d+)?")
 class Alignment:
     """Pairs of layers of two models. `forward` maps the first model's layers to the second's, `back` the reverse.
 
-    `own`: the class of the function of each layer of both models; `whole`: that of all that the layer is computed from.
+    `own`: the class of each layer's own function, in both models; `whole`: the class of the function from the model's
+    inputs to the layer.
     """
 
     def __init__(self, a: Model, b: Model, classes: Classes | None = None) -> None:
@@ -53,7 +54,7 @@ class Alignment:
 def align(a: Model, b: Model, classes: Classes | None = None) -> Alignment:
     """Return the pairs of corresponding layers of two models, without the layers in bodies.
 
-    `classes`: those of the models that contain these as bodies, which are reused for the bodies of these.
+    `classes`: the classes of enclosing models, if these models are bodies; they are reused.
     """
     found = Alignment(a, b, classes)
     _ports(found, a.parameters, b.parameters)

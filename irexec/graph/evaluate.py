@@ -69,11 +69,12 @@ def _results(operator: Operator, arrays: Sequence[Array | None], attributes: dic
 
 
 def input_arrays(operator: Operator, inputs: Sequence[Any]) -> list[Array | None]:
-    """Return a caller's arguments as arrays. Raises IRError for an argument that is not a tensor, naming the port, and
-    for a wrong number.
+    """Return a caller's arguments as arrays. Raises IRError for an argument that is not a tensor, and for a wrong
+    number of arguments.
 
-    Arrays keep their type, in this machine's byte order. Python's numbers and lists get the type of the array in the
-    same group of ports; without one, the first of i64, f64, f32, boolean and string that suits them and the port.
+    Arrays keep their type, in this machine's byte order. Python's numbers and lists get the type of an array in the
+    same group of ports; if there is no array, the first type of i64, f64, f32, boolean and string that fits the values
+    and the port.
     """
     check_count(operator, inputs)
     findings = Findings()
@@ -143,7 +144,7 @@ def check_count(operator: Operator, inputs: Sequence[Any]) -> None:
 def raise_findings(operator: Operator, faults: Sequence[AttributeFault], breaches: Sequence[Breach]) -> None:
     """Raise IRError if any attribute or input is invalid.
 
-    Notations that are tolerated in files, which others wrote, are errors in a call.
+    Notations that are tolerated in files are errors in a call.
     """
     findings = Findings()
     for fault in faults:

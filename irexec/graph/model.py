@@ -224,8 +224,9 @@ class Node(OfOneProcess):
         self.inputs = inputs
 
     def again(self, inputs: Iterable[Value | None]) -> Self:
-        """Return a node with the same operator, attributes and names and other inputs; its outputs are not yet
-        inferred."""
+        """Return a node with other inputs and the same operator, attributes and names; its outputs are not yet
+        inferred.
+        """
         names = {"name": self.given_name, "id": self.id, "type": self.type, "version": self.version}
         return type(self)(self.operator, inputs, dict(self.attributes), layer=self.layer, **names)
 
@@ -377,8 +378,8 @@ class Model(OfOneProcess):
     def dissolve(self) -> None:
         """Disconnect all nodes, so that their memory is freed at once: a node and its outputs refer to each other.
 
-        For callers that create many models and hold the only reference to this one. The model and its nodes are empty
-        afterwards.
+        It is meant for callers that create many models and hold the only reference to this one. The model and its nodes
+        are empty afterwards.
         """
         for node in [*self.walk(), *self.unreachable]:
             node.inputs, node.outputs = (), Outputs()

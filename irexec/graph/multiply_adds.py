@@ -1,6 +1,6 @@
 """The multiply-adds of a layer, from the shapes of its inputs and output.
 
-Only operators that compute sums of products have any; element-wise work is not counted.
+Only operators that compute sums of products have multiply-adds; elementwise work is not counted.
 """
 
 from __future__ import annotations

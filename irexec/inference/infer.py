@@ -31,10 +31,10 @@ def infer(
     """Return the types of all values, with findings about the operators' constraints and the types that the file
     declares.
 
-    `inputs`: types that replace those of the Parameters; a branch of an If that cannot run with them is then taken for
-    one that cond does not select. `declared`: compare the inferred types with those that the
-    file's ports declare; by default only without `inputs`, which may differ from the file's. `findings`: the collection
-    to add to (with the file's positions and earlier findings), by default a new one.
+    `inputs`: types that replace those of the Parameters; a branch of an If that cannot run with these types is then
+    considered not selected by cond. `declared`: compare the inferred types with those that the file's ports declare; by
+    default only without `inputs`, which may differ from the file's. `findings`: the collection to add to (with the
+    file's positions and earlier findings), by default a new one.
     """
     found = findings if findings is not None else Findings(file=model.file)
     run = Inferring(

@@ -69,7 +69,7 @@ class Cost:
 
 @record(frozen=True)
 class Costs:
-    """`multiply_adds` and the largest `activations` in bytes; None if no polynomial fits them.
+    """The costs of a model: `multiply_adds`, and the largest `activations` in bytes; None if no polynomial fits.
 
     `smallest`: both at the smallest sizes that the model accepts.
     """

@@ -18,7 +18,7 @@ class Port:
 
 @dataclass(slots=True)
 class Attribute:
-    """An attribute with its value as a file writes it; `default`: the file leaves it out."""
+    """An attribute with its value as a file writes it; `default`: it is absent from the file."""
 
     name: str
     value: str
@@ -94,8 +94,9 @@ class Totals:
     """Sums over all layers, including those of bodies.
 
     `parameters` is the number of elements of constants that have, or are converted to, a floating-point type.
-    `weight_bytes` is the size of all constants in the `.bin`, by element type. A body is counted once per known
-    iteration, else once: `uncounted` lists the layers whose multiply-adds or iterations are unknown.
+    `weight_bytes` is the size of all constants in the `.bin`, by element type. A body is counted once per iteration, or
+    once if the number of iterations is unknown: `uncounted` lists the layers whose multiply-adds or iterations are
+    unknown.
     """
 
     layers: int

@@ -1,4 +1,4 @@
-"""Summarizes the model that was read from a file; the report lists the obstacles."""
+"""Summarizing the model that was read from a file; the report lists errors that prevent this."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ def run_traced(model: Model, inputs: Sequence[Array]) -> Trace:
 
 
 def read_dump(folder: Path) -> Trace:
-    """Return the layers of a dumped run, each at its last call, without times; of several steps, or iterations of a
-    body, the last. Raises OSError, and ValueError if the folder is not a dump.
+    """Return the layers of a dumped run, each at its last call, without times; if there are several steps, or
+    iterations of a body, the last one. Raises OSError, and ValueError if the folder is not a dump.
     """
     try:
         return Trace.model_validate({"kind": "model", "trace": _rows(folder, 0)})

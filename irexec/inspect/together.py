@@ -11,7 +11,7 @@ from irexec.inspect.facts import Layer, Summary
 
 @dataclass(slots=True)
 class Together:
-    """Models whose layers and findings are counted on. `starts` are the indices of their first layers."""
+    """Models whose layers and findings are numbered consecutively. `starts` are the indices of their first layers."""
 
     models: list[Summary]
     starts: list[int]

@@ -1,4 +1,5 @@
-"""Layers, ports and edges in the form that converters write: attributes in one order, no others, no escaped characters.
+"""Layers, ports and edges in the form that converters write: their usual attributes, in a fixed order, without escaped
+characters.
 
 Each is matched as a whole by a pattern. Elements in another form do not match, and are read tag by tag (reader.py).
 """

@@ -74,7 +74,8 @@ class Chain:
     def links(self) -> tuple[list[Link], list[int | None]]:
         """Take elementwise steps of f32 on results of the same shape, and return their effects.
 
-        The other operand of each is a constant, or one number that is computed at run time, in the slot beside it.
+        The other operand of each step is a constant, or a single number that is computed at run time; its slot is
+        returned with the effect.
         """
         links: list[Link] = []
         slots: list[int | None] = []

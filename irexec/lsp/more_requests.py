@@ -120,7 +120,7 @@ def highlights(analysis: Analysis, offset: int) -> list[Span]:
 
 def indented(text: str) -> Iterator[tuple[Span, str]]:
     """Yield the replacements of white space between tags that indent each element by a tab more than the one around it,
-    as OpenVINO writes files. Elements that contain a text stay as they are, and so do comments.
+    as OpenVINO writes files. Elements that contain text, and comments, are not changed.
     """
     depth = 0
     before: Event | None = None

@@ -34,7 +34,7 @@ class Units:
         return Position(line, self._width(self._text[self._starts[line] : offset]))
 
     def range(self, start: int, stop: int) -> Range:
-        """Return the stretch of text between two offsets."""
+        """Return the range of an editor between two offsets."""
         return Range(self.position(start), self.position(stop))
 
     def offset(self, position: Position) -> int:

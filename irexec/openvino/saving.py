@@ -91,7 +91,7 @@ def compress(model: Model) -> None:
 
 
 def _is_compressible(constant: Node, taker: Node) -> bool:
-    """Return whether a constant can be compressed: few of its elements are beyond f16."""
+    """Return whether a constant can be compressed: few of its elements are beyond the range of f16."""
     array = constant.constant
     if array is None or array.dtype != F32.dtype or array.size == 0 or taker.type in ("Convert", "FakeQuantize"):
         return False

@@ -141,7 +141,7 @@ _OPERAND = "Node | Output | ArrayLike"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of an opset function. `index`: the input's position; `default` None means it may be left out."""
+    """One parameter of an opset function. `index`: the input's position; `default` None: the parameter is optional."""
 
     name: str
     own: str
@@ -223,7 +223,7 @@ def signature(operator: Operator) -> inspect.Signature:
 
 
 class Call(NamedTuple):
-    """A call of an opset function, put in the operator's order: attributes by their names in a file."""
+    """A call of an opset function, in the operator's form: inputs in order, attributes by their names in a file."""
 
     inputs: list[Any]
     attributes: dict[str, Any]

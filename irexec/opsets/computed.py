@@ -1,7 +1,7 @@
 """The result that an operator computed from arrays, which can be used as an array and as a node of a graph.
 
-OpenVINO's functions create a node from any arguments; irexec's functions evaluate arrays. A result that is both lets
-`opset13.add([1, 2], [3, 4])` be printed and indexed like any array, and also be an input of the next layer.
+OpenVINO's functions create a node from any arguments; irexec's functions evaluate arrays. The result of
+`opset13.add([1, 2], [3, 4])` is both: it can be printed and indexed like any array, and be an input of the next layer.
 
 A class derived from both ndarray and Node is not possible: their instances are laid out differently. So the result is
 an array that is a proxy for the Node: it declares this by `__class__`, which isinstance reads in addition to the type
@@ -55,7 +55,7 @@ def _arithmetic(name: str) -> Callable[[Computed, Any], Any]:
 class Computed(np.ndarray[Any, Any]):
     """The one result of an operator: an array, and a proxy for the Node that computes it.
 
-    Views of it are plain arrays, and so are NumPy's results, except those of arithmetic operators that nodes define.
+    Views of it and NumPy's results are plain arrays, except the results of arithmetic operators that nodes define.
     """
 
     _source: _Source | None = None

@@ -50,7 +50,8 @@ def read_value_function(operator: Operator, node_class: NodeClass) -> Function:
     ) -> Node:
         """Return the value of a variable; before the first Assign `init_value`, or zeros of its type and shape.
 
-        The variable is a `Variable`, or named by its id. Without an `init_value`, the variable may come first.
+        The variable is a `Variable`, or named by its id. Without an `init_value`, the variable may be the first
+        argument.
         """
         if isinstance(init_value, str) or hasattr(init_value, "info"):
             init_value, variable_id, variable_type, variable_shape, name = (
@@ -87,7 +88,7 @@ def assign_function(operator: Operator, node_class: NodeClass) -> Function:
     def assign(new_value: Any = None, variable_id: Any = None, name: str = "") -> Node:
         """Assign `new_value` to the variable, a `Variable` or its id, at the end of the inference.
 
-        Without arguments: a node that gets them later.
+        Without arguments the node is completed later.
         """
         if new_value is None and variable_id is None:
             node = node_class()(operator, name=name or "")

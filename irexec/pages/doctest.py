@@ -49,9 +49,9 @@ _ABOUT_VALUES = frozenset({"T001", "T003"})
 class Checked:
     """One example: its findings, and the completed stages of its check.
 
-    `kind` is "xml", "text", "code" or "model". `valid` is None if there is no operator to check against, `agrees` if
-    the page documents no values that can be compared. `not_executed` gives the reason if there is no result. `in_full`
-    is False if an ellipsis replaces something that would have to be checked. `example` is the evaluated layer.
+    `kind` is "xml", "text", "code" or "model". `valid` is None if there is no operator to check against; `agrees` is
+    None if the page documents no comparable values. `not_executed` gives the reason if there is no result. `in_full` is
+    False if an ellipsis replaces something that would have to be checked. `example` is the evaluated layer.
     """
 
     kind: str
@@ -152,8 +152,9 @@ def check_page(path: str | os.PathLike[str], *, data: bytes | None = None, large
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An example that was found and is not checked yet; `about` names the operator that the page is about there, and
-    `heading` is the one above the example, if there is any."""
+    """An example that was found and is not checked yet; `about` names the operator that this part of the page
+    describes, and `heading` is the heading above the example, if there is one.
+    """
 
     label: str
     about: str

@@ -43,7 +43,7 @@ class PageText:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """`text` consists of ranges of the page: from `starts[i]` on it is the page from `origins[i]` on."""
+    """`text` consists of ranges of the page: the range that begins at `starts[i]` is at `origins[i]` on the page."""
 
     text: str
     page: PageText
@@ -82,7 +82,9 @@ class Excerpt:
         return self.place(self.offset(place), place.length)
 
     def edit(self, start: int, end: int, text: str) -> Edit | None:
-        """Return an edit of the page for a stretch of the excerpt; None if the page differs from the excerpt there."""
+        """Return an edit of the page for a range of the excerpt; None if the page differs from the excerpt in this
+        range.
+        """
         origin = self.origin(start)
         stop = self.origin(end - 1) + 1 if end > start else origin
         as_written = self.page.text[origin:stop] == self.text[start:end]

@@ -57,7 +57,10 @@ _HTML = (".html", ".htm")
 
 @dataclass(frozen=True, slots=True)
 class XmlExample:
-    """A block of layers or a model. `named`: the operator that the page is about there; `heading`: the one above it."""
+    """A block of layers or a model.
+
+    `named`: the operator that this part of the page describes; `heading`: the heading above the block.
+    """
 
     excerpt: Excerpt
     start: int
@@ -69,7 +72,7 @@ class XmlExample:
 class TextExample:
     """Named values of the operator that the page describes; `in_prose` are those in the preceding sentence.
 
-    `givens`: preceding values on the page, without an output. `heading`: the one above it.
+    `givens`: preceding values on the page, without an output. `heading`: the heading above the values.
     """
 
     excerpt: Excerpt

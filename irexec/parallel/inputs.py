@@ -43,7 +43,7 @@ class InputRun:
 class RunInput(Task[InputRun]):
     """Run a model on an item of `folder`, and write the results, by name, to the same place below the folder `save`.
 
-    An item is a .npz file with an array for each input, by name, a .npy file with the array of the first one, or a
+    An item is a .npz file with an array for each input, by name, a .npy file with the array of the first input, or a
     sample of a batch: `FILE.npz:17`. `inputs`, `shapes`: arguments of `irexec run`, for all items.
     """
 

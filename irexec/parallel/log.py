@@ -68,7 +68,7 @@ class _Entry(NamedTuple):
 
 
 class Log:
-    """The results of earlier runs by item, and the file that new ones are appended to.
+    """The results of earlier runs by item, and the file to which new results are appended.
 
     An incomplete line is ignored: a killed run loses only the result that it was writing. If several lines describe one
     item, the last is used. Raises OSError if the file cannot be read or written, ValueError if it is not a log.

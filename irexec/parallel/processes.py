@@ -26,14 +26,15 @@ class _Work(NamedTuple):
 
 
 class Processes(Executor):
-    """An executor of `count` processes. One that dies fails its own call with BrokenExecutor; another replaces it.
+    """An executor of `count` processes. If a process dies, only its call fails, with BrokenExecutor, and another
+    process replaces it.
 
     (In the standard library's pool all pending calls fail, without an indication of the cause.) A process is started
-    when the first call needs it, and imports the program's own file if a call is of a class of it: a program that uses
-    them must guard its own work by `if __name__ == "__main__"`. Each has one thread for kernels and BLAS; its output
-    goes to standard error. An exception that leaves the `with` block, such as KeyboardInterrupt, terminates running
-    calls; files that they were writing are complete or absent. The processes exit with the program that uses them, even
-    if it is killed.
+    when the first call needs it, and imports the program's own file if a call needs a class of the program: a program
+    that uses them must guard its own work by `if __name__ == "__main__"`. Each has one thread for kernels and BLAS; its
+    output goes to standard error. An exception that leaves the `with` block, such as KeyboardInterrupt, terminates
+    running calls; files that they were writing are complete or absent. The processes exit with the program that uses
+    them, even if it is killed.
     """
 
     def __init__(self, count: int) -> None:

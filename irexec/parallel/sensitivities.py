@@ -31,7 +31,7 @@ class UnitEffects:
 
     @property
     def effects(self) -> list[Effect]:
-        """The same as Effects."""
+        """The scores as effects."""
         return [Effect(Score(*row[:2]), Score(*row[2:])) for row in self.scores]
 
 

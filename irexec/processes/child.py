@@ -33,7 +33,7 @@ class Child:
 
     Functions, arguments and results must be picklable; the functions are those of modules. The output of calls goes to
     standard error. The process has its own session, so that Ctrl-C does not reach it, and it exits when this process
-    ends. It is not a sandbox: it may do whatever this process may do.
+    ends. It is not a sandbox: it has the permissions of this process.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Printed text: headings, tables with long names shortened, and findings, coloured on a terminal, else plain."""
+"""Printed text: headings, tables with long names shortened, and findings; coloured on a terminal, otherwise plain."""
 
 from __future__ import annotations
 

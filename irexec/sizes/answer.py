@@ -34,7 +34,7 @@ _MOST_FITTED = 24
 
 @record(frozen=True)
 class Because:
-    """The reason of a restriction: the refusal of a combination of sizes that breaks it."""
+    """The reason for a restriction: the refusal of a combination of sizes that breaks it."""
 
     symbol: str
     dim: int
@@ -196,8 +196,8 @@ class Shapes:
         return [dim for dim, accepted in self._study.cases[0].choices.items() if not accepted.is_single]
 
     def regular_samples(self, leads: Sequence[int], count: int, multiple: int, start: int = 0) -> list[Sizes]:
-        """Return combinations of up to `count` sizes of some leads, preferably multiples of a number; the other leads
-        have the sizes of the base. `start`: the sizes to begin with, if a lead accepts other sizes.
+        """Return combinations of up to `count` sizes of some leads, preferably multiples of some number; the other
+        leads have the sizes of the base. `start`: the sizes to begin with, if a lead accepts other sizes.
         """
         case = self._study.cases[0]
         sizes: list[list[int]] = []

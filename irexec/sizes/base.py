@@ -28,9 +28,9 @@ _MOST_STARTS = 8
 def find_base(prober: Tracer) -> tuple[Sizes | None, Refusal | None]:
     """Return sizes that the model accepts; None with the refusal at the latest layer that was reached.
 
-    The first attempts give all dimensions one size, or those of axis 0 another. From the attempts that reached the
-    latest layers, the failing comparisons are solved for a size, or the dimensions on which the refusing layer depends
-    are changed one by one. Sizes of 1 are tried last, because they broadcast.
+    In the first attempts all dimensions have one size, or those of axis 0 have another size. From the attempts that
+    reached the latest layers, the failing comparisons are solved for a size, or the dimensions on which the refusing
+    layer depends are changed one by one. Sizes of 1 are tried last, because they broadcast.
     """
     refused: dict[Sizes, int] = {}
     try:

@@ -12,7 +12,7 @@ from irexec.sizes.probe import Refusal, Sizes
 
 @record(frozen=True)
 class Reason:
-    """The reason of a restriction: the refusal of `sizes`, which break one of the conditions of dimension `dim`."""
+    """The reason for a restriction: the refusal of `sizes`, which break a condition on the dimension `dim`."""
 
     dim: int
     sizes: Sizes

@@ -1,4 +1,4 @@
-"""Pieces: sizes that have one formula for some sizes of the inputs and another one for the rest, as branches do."""
+"""Pieces: sizes with one formula for some sizes of the inputs and another for the others, as after branches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Pieces = list[tuple[tuple[Guard, ...], Formula]]
 
 @record(frozen=True)
 class Piecewise:
-    """The formula whose conditions hold: `pieces` exclude each other, and one of them holds for accepted sizes."""
+    """Several formulas with conditions, of which the one whose conditions hold applies.
+
+    The conditions of the `pieces` exclude each other, and those of one piece hold for accepted sizes.
+    """
 
     pieces: tuple[tuple[tuple[Guard, ...], Formula], ...]
 

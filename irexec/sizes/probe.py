@@ -94,8 +94,8 @@ class Refusal:
 class Outcome:
     """The result of one probe: the shapes of the model's outputs, or the refusal.
 
-    `beyond`: layers that read rows beyond the end of a table, with the number of rows. That is not refused: Gather
-    gives zeros there.
+    `beyond`: layers that read rows beyond the end of a table, with the number of rows. Such sizes are accepted: Gather
+    returns zeros for these rows.
     """
 
     outputs: tuple[PartialShape, ...] = ()
@@ -108,7 +108,7 @@ class Outcome:
 
 
 class OutOfProbes(Exception):
-    """The time for probing has run out."""
+    """Raised when the time for probing has run out."""
 
 
 class Prober:
@@ -205,8 +205,9 @@ class Prober:
         return [PartialShape(shape) for shape in shapes]
 
     def outputs_after_reset(self, sizes: Sizes) -> tuple[Extents | None, ...]:
-        """Return the shapes of the outputs at accepted sizes, with those extents that depend on variables as they are
-        while these have their initial values."""
+        """Return the shapes of the outputs at accepted sizes, with extents that depend on variables as they are for the
+        initial values of the variables.
+        """
         found = self.outputs(sizes)
         reads = {node for node in self.changing if node.type == "ReadValue" and node.inputs}
         if not reads or not any(shape is not None and None in shape for shape in found):
@@ -237,7 +238,7 @@ class Prober:
         return [node for _, node in self._changing]
 
     def followed(self, sizes: Sizes) -> tuple[Outcome, Inference, Node | None]:
-        """Return the outcome at these sizes with the types that were inferred, and the layer that refuses."""
+        """Return the outcome at these sizes, the types that were inferred, and the layer that refuses the sizes."""
         run, outcome = self._run(sizes)
         if sizes not in self._known:
             self._known[sizes] = outcome

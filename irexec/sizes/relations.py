@@ -86,7 +86,7 @@ def _alike(prober: Prober, first: int, second: int) -> bool:
 
 
 def _grown(prober: Prober, base: Sizes, number: int, others: Sequence[int], step: int) -> dict[int, int] | None:
-    """Return factors with which a step is accepted, grown by the dimensions with which inference reaches the latest
+    """Return factors with which a step is accepted. Dimensions are added as long as inference then reaches later
     layers.
     """
     factors = {number: 1}

@@ -36,7 +36,8 @@ class Trace:
     """One traced inference: the tape, the outcome at its sizes, and the entries of the outputs' dimensions.
 
     Where all guards hold, the outcome is the same. `outputs`: for each output a traced or plain number for each
-    dimension; None if the shape depends on values. `program` decides whether the trace holds, and computes these.
+    dimension; None if the shape depends on values. `program` decides whether the trace holds, and computes the
+    dimensions.
     """
 
     sizes: Sizes
@@ -143,7 +144,7 @@ class _Tracing:
         self.broken += trial.broken
 
     def check_variables(self, model: Model, plain: Inference) -> None:
-        """Compare the traced types of the model's variables, as plain inference did with its own."""
+        """Check that the traced types of the model's variables agree, as plain inference does."""
         if any(node.has_state for node in model.nodes):
             traced = Inference()
             traced.take(plain)

@@ -47,7 +47,9 @@ def condition_rows(shapes: Shapes) -> list[tuple[str, str]]:
 
 
 def common_conditions(alternatives: Sequence[Sequence[Condition]]) -> tuple[list[Condition], list[list[Condition]]]:
-    """Return the conditions of all alternatives, and the others of each; none if there is a single alternative."""
+    """Return the conditions of all alternatives, and the further conditions of each alternative; an empty list of these
+    if there is a single alternative.
+    """
     if not alternatives:
         return [], []
     common = [each for each in alternatives[0] if all(each in other for other in alternatives[1:])]

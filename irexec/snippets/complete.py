@@ -25,7 +25,10 @@ from irexec.types import BOOLEAN, DYNAMIC, F32, I64, STRING, Array, ElementType,
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """`reason` in words. `advice`: the options that would help. `by_chance`: the cause is the random values."""
+    """The reason why an example cannot be run.
+
+    `advice`: options that may help. `by_chance`: the random values are the cause.
+    """
 
     reason: str
     advice: str | None = None
@@ -91,7 +94,7 @@ class ExampleInput:
 
 
 def complete_inputs(layer: SnippetLayer, operator: Operator, given: Given, findings: Findings) -> list[ExampleInput]:
-    """Return the inputs of an example as far as they are known before missing values are drawn."""
+    """Return the inputs of an example before missing values are drawn."""
     ports = layer.inputs if operator.inputs else ()
     names = [operator.signature.port_name(i) for i in range(len(ports))]
     supplied = [_of_port(given.inputs, name, i, port) for i, (name, port) in enumerate(zip(names, ports, strict=True))]

@@ -18,7 +18,9 @@ _SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The differences: their number, a description of the first few, and whether no allowed result has these values."""
+    """The differences from the page: their number, a description of the first few, and whether no allowed result has
+    the documented values.
+    """
 
     count: int
     words: str

@@ -1,4 +1,4 @@
-"""Comments at ports: which port a comment is about, and whether it gives its name, its values, or a remark."""
+"""Comments at ports: the port that a comment is about, and whether it contains the port's name, values, or a remark."""
 
 from __future__ import annotations
 

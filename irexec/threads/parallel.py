@@ -103,7 +103,7 @@ class _Pool:
             del share
 
     def submit(self, work: Callable[[], None], count: int) -> list[_Share]:
-        """Give `count` shares of the caller's work to the workers."""
+        """Divide the caller's work into `count` shares for the workers."""
         shares = [_Share(work) for _ in range(count)]
         for share in shares:
             self.jobs.put(share)

@@ -291,7 +291,7 @@ MAX_RANK = 64
 
 
 def is_unknown(value: DimLike) -> bool:
-    """Return True for a value of which nothing is known, not even its sign. (-1 equals any extent, and is known.)"""
+    """Return True for an entirely unknown value, whose sign is also unknown. (-1 equals any extent, and is known.)"""
     return isinstance(value, Dimension) and value.min == 0 and value.max is None
 
 

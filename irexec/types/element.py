@@ -232,12 +232,14 @@ class ElementType:
 
     @staticmethod
     def from_port(text: str) -> ElementType | None:
-        """Return the type a port's `precision` names; spelling is exact. None when it names none."""
+        """Return the type that a port's `precision` names, exactly spelled; None if there is no such type."""
         return _PORT_NAMES.get(text)
 
     @staticmethod
     def from_attribute(text: str) -> ElementType | None:
-        """Return the type an attribute such as `element_type` names; letter case is free. None when it names none."""
+        """Return the type that an attribute such as `element_type` names, in any letter case; None if there is no such
+        type.
+        """
         return _ATTRIBUTE_NAMES.get(text.lower())
 
     @staticmethod
@@ -251,7 +253,7 @@ class ElementType:
 
     @staticmethod
     def of(dtype: Any) -> ElementType:
-        """Return the element type of a NumPy dtype. Raises TypeError for a dtype that no element type has."""
+        """Return the element type of a NumPy dtype. Raises TypeError for a dtype without an element type."""
         dtype = np.dtype(dtype)
         found = _by_dtype(False).get(dtype)
         if found is None and dtype.kind in "UTSO":

@@ -40,7 +40,8 @@ class Tape:
 
     `entries`: every number that was computed, equal ones once. `guards`: every comparison whose result the sizes
     decide, with this result. `pinned`: the entries that were turned into plain numbers, with the number of guards
-    before each: the tape holds for these numbers only. `reads`: how often contents were read that are not on the tape.
+    before each: the tape holds for these numbers only. `reads`: the number of times that contents which are not on the
+    tape were read.
     """
 
     def __init__(self) -> None:
@@ -114,8 +115,10 @@ class Tape:
     def evaluate(
         self, sizes: np.ndarray[Any, Any], known: dict[Operand, Any] | None = None
     ) -> Callable[[Operand], Any]:
-        """Return a function that gives the values of an entry at many combinations of sizes, one in each row. `known`:
-        the values that are known, to which it adds others."""
+        """Return a function that gives the values of an entry at many combinations of sizes, one in each row.
+
+        `known`: the values that are known, to which the function adds others.
+        """
         known = {} if known is None else known
 
         def value(entry: Operand) -> Any:
@@ -260,7 +263,7 @@ class Traced:
 
     @property
     def number(self) -> int:
-        """The number, for messages: nothing that follows may depend on it."""
+        """The number, for messages only: no later computation may depend on it."""
         return self.tape.values[self.entry]
 
     def __index__(self) -> int:

@@ -80,7 +80,7 @@ def reduced(g: Graph, *, form: str, near: str, after: str) -> None:
     between=("none", "reshape", "transpose", "elementwise"),
 )
 def chained(g: Graph, *, kind: str, axis: str, levels: str, form: str, between: str) -> None:
-    """Joins and splits, one after the other, with nothing or little between."""
+    """Consecutive joins and splits, with few or no layers between them."""
     place = int(axis)
     dims: list[int | str] = [g.channels(1, 2, 4), g.channels(2, 3, 8), 4]
     dims[(place + 1) % 3] = "S"
@@ -173,7 +173,7 @@ _I64 = {"destination_type": "i64"}
     form=("gather", "elements", "sum", "sum of bags", "twice"),
 )
 def embedding(g: Graph, *, table: str, kind: str, negative: str, form: str) -> None:
-    """Rows of a table that indices choose, from a constant table in other types."""
+    """Rows selected by indices, from a constant table in various types."""
     rows, width = g.channels(5, 8, 17), g.channels(1, 3, 8, 16)
     if table == "f32":
         y: Value | np.ndarray = g.array(rows, width)

@@ -32,7 +32,7 @@ def _axes(*values: int) -> np.ndarray:
     second=("none", "relu", "prelu of channels", "clamp", "add of channels"),
 )  # fmt: skip
 def followed(g: Graph, *, kernel: str, layout: str, follow: str, act: str, second: str) -> None:
-    """One layer, also in another layout, and elementwise layers after it."""
+    """One layer, possibly in another layout, and elementwise layers after it."""
     channels = g.channels(2, 4, 8, 16, 17, 32)
     last = layout != "none"
     x = g.input(["N", "H", 6, channels] if last else ["N", channels, "H", 6])
@@ -161,7 +161,7 @@ def _operand(g: Graph, y: Value, follow: str, channels: int) -> Value:
     act=("none", "relu", "sigmoid", "swish", "clamp", "gelu"),
 )  # fmt: skip
 def trailed(g: Graph, *, kernel: str, rank: str, follow: str, operand: str, act: str) -> None:
-    """One layer of any rank along any axes, and elementwise layers whose operands have fewer axes or axes of one."""
+    """One layer of any rank along any axes, and elementwise layers whose operands have fewer axes or extents of 1."""
     channels, count = g.channels(3, 4, 8, 16, 17), int(rank)
     dims: list[int | str] = [channels] if count == 1 else ["N", channels, "S", 4]
     x = g.input(["N", channels, 4, "S", 3] if count == 5 else dims[:count])
@@ -305,7 +305,7 @@ def _before(g: Graph, x: Value, before: str, row: tuple[int, ...]) -> Value:
     near=("none", "wider clamp", "scales differ", "read between"),
 )
 def quantise_dequantise(g: Graph, *, kind: str, zero: str, layer: str, weights: str, rounding: str, near: str) -> None:
-    """Values that are quantised to integers as exporters write it, and a layer after the way back."""
+    """Values that are quantised to integers and dequantised as exporters write it, and a layer that reads them."""
     if g.base is not F32:
         raise ValueError("values of 16 bits lie between levels too often")
     channels, filters = g.channels(2, 4, 8, 16), g.channels(2, 4, 8)

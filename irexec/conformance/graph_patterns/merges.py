@@ -166,7 +166,7 @@ def reductions(
     g: Graph, *, first: str, second: str, keep: str, axes: str, between: str, before: str, kind: str, extents: str,
     after: str,
 ) -> None:  # fmt: skip
-    """Two reductions, one after the other, over other axes; layers between, and around them, that move axes of one."""
+    """Two consecutive reductions over different axes, and layers between and around them that move axes of extent 1."""
     base = g.base.name if kind == "f32" else kind
     dims: dict[str, list[int | str]] = {
         "mixed": ["N", 3, 4, "S"], "ones before": [1, 1, 3, "S"], "ones after": ["S", 3, 1, 1], "equal": [1, 2, 2, 2],
@@ -246,7 +246,7 @@ def conversions(g: Graph, *, start: str, chain: str, layer: str, data: str) -> N
     after=("none", "add", "read between"),
 )  # fmt: skip
 def limits(g: Graph, *, form: str, limits: str, kind: str, after: str) -> None:
-    """Limits of values, one after the other."""
+    """Consecutive layers that limit values."""
     base = g.base.name if kind == "f32" else kind
     x = g.input(["N", 3, "S"], base)
     low, high = {"within": (-2, 3), "crossing": (3, -2), "beyond": (-70, 70), "equal": (1, 1)}[limits]

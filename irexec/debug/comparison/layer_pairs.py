@@ -66,8 +66,8 @@ class LayerPairs:
         return Relation.RESTRUCTURED if restructured else Relation.CHANGED
 
     def is_same_function(self, node: Node) -> bool:
-        """Return whether a layer and its counterpart compute the same function of equally many inputs,
-        regardless of the values of these.
+        """Return whether a layer and its counterpart compute the same function of equally many inputs, regardless of
+        the values of the inputs.
         """
         other = self.alignment.forward.get(node)
         alike = other is not None and len(node.inputs) == len(other.inputs)

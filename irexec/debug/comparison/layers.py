@@ -83,7 +83,7 @@ class Comparing:
     def first(self, rows: Sequence[Row], *, stays: bool) -> Culprit | None:
         """Return the first wrong layer whose error reaches the results; rows whose error does not are marked.
 
-        `stays`: name the first wrong layer although the results are equal.
+        `stays`: name the first wrong layer even if the results are equal.
         """
         wrong = [row for row in rows if row.node in self._suspects]
         compensation = Compensation(self.reference.model, rows)
@@ -120,7 +120,7 @@ class Comparing:
         return self._tolerance(nodes, Relation.RESTRUCTURED, {})[1]
 
     def is_restructured(self, row: Row) -> bool:
-        """Return whether the other model has other layers in place of these, which may round differently."""
+        """Return whether the other model has other layers in place of these layers, which may round differently."""
         return (
             self.layer_pairs is not None and self.layer_pairs.relation([*row.behind, row.node]) is Relation.RESTRUCTURED
         )

@@ -97,7 +97,7 @@ def misread_result(
 ) -> Culprit | None:
     """Return the result of the model that is the value of another layer on the other side.
 
-    `plain`: the other side's results, per step; `errors`: theirs.
+    `plain`: the other side's results, per step; `errors`: the errors of these results.
     """
     model = reference.model
     wrong = [index for index in range(len(model.results)) if any(step[index] for step in errors)]

@@ -9,11 +9,11 @@ from irexec.debug.modules.server import Call
 
 
 def merged(calls: Sequence[Call], paired: Collection[Made]) -> dict[int, int]:
-    """The calls of modules that are merged, each with the call whose result includes its computation.
+    """Return the calls of modules that are merged, each with the call whose result includes its computation.
 
-    A convolution whose normalization is folded into its weights is such a call: its result is not a value of the model,
-    but the normalization reads it, and the normalization's result is one. Layers that compute this result from the
-    inputs of the convolution compute both modules. `paired`: the results that are values of the model.
+    A convolution whose normalization is folded into its weights is merged: its result is not a value of the model, but
+    that of the normalization, which reads it, is. Layers that compute this result from the inputs of the convolution
+    compute both modules. `paired`: the results that are values of the model.
     """
     readers: dict[object, list[int]] = {}
     for number, call in enumerate(calls):

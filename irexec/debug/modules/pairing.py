@@ -1,8 +1,8 @@
 """Pairing: which value of an exported model each result of a module is.
 
-Names alone are not enough: exporters fold layers and renumber them. Values do, up to the first fault: there a value of
-the model is given the result of the module that may belong to it, and the pair is kept if values after it are equal
-again.
+Names alone are not enough: exporters fold layers and renumber them. Equal values are paired, up to the first fault.
+There a value of the model is replaced by the result of a module that may correspond to it; the pair is kept if values
+after it are then equal.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _CALLS, _CANDIDATES = 8, 8
 
 
 class Made(NamedTuple):
-    """A result of a module: the position of the call, and the number of the result."""
+    """A result of a module: the position of the module's call, and the number of the result."""
 
     call: int
     result: int
@@ -78,9 +78,9 @@ Fetch = Callable[[Sequence[Made]], Sequence[Array]]
 
 
 class Pairs(NamedTuple):
-    """The value of the model that each result of a module is; `shown` has one module for each value.
+    """The results of modules, each with the value of the model that equals it; `shown` has one module for each value.
 
-    `paired` also has results whose elements a value or a constant of the model has in another shape.
+    `paired` also contains results that equal a value or a constant of the model in another shape.
     """
 
     shown: dict[Value, Made]

@@ -98,7 +98,7 @@ class Network(Remote):
 
     @property
     def unpaired(self) -> list[str]:
-        """The modules that compute something, but which no layers of the model are known to compute."""
+        """The modules that compute values for which no layers of the model were found."""
         return [self._calls[number].name for number in self._lost()]
 
     @property

@@ -35,7 +35,7 @@ class Sample:
 
     @property
     def flat(self) -> Sample:
-        """The sample of the array with one axis: the places of a sample depend on the number of elements only."""
+        """The sample of the flattened array: the positions of a sample depend only on the number of elements."""
         return replace(self, shape=(self.size,))
 
     def distance(self, other: Sample) -> float | None:
@@ -54,7 +54,7 @@ class Sample:
         return largest / typical if typical else 0.0
 
     def is_close(self, other: Sample) -> bool:
-        """Return whether the arrays are equal but for rounding, as far as the samples show it."""
+        """Return whether the samples are equal except for rounding."""
         return self.distance(other) is not None
 
     def is_equal(self, other: Sample) -> bool:

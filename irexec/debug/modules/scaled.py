@@ -18,10 +18,10 @@ _LEAST, _NEAR = 8, 1e-4
 def scaled(
     model: Model, inputs: Sequence[Array], results: Mapping[Made, Array], paired: Collection[Value]
 ) -> set[Made]:
-    """Return those results that equal a value of the model except for a factor and an offset of each channel.
+    """Return the results that equal a value of the model except for a factor and an offset of each channel.
 
     ConvNeXt, for example, multiplies the result of a convolution by a vector, which becomes part of its weights.
-    `results`: of modules that have no pair, for these `inputs`. `paired`: the values that have one.
+    `results`: those of modules without a pair, for these `inputs`. `paired`: the values with a pair.
     """
     by_shape: dict[tuple[int, ...], list[Made]] = {}
     for made, array in results.items():

@@ -117,7 +117,7 @@ class Server:
         return found
 
     def without_effect(self, step: Sequence[Array], calls: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Of calls of modules, given by path and number, those that do not affect the results of the network: these
+        """Return the calls of modules, given by path and number, that do not affect the results of the network: those
         stay the same, bit for bit, if the results of the calls are NaN.
         """
         expected = self._ordered(self._run(step))

@@ -40,7 +40,7 @@ class Case:
         return size_of(self.model)
 
     def write(self, path: Path, files: Together | None = None) -> list[Path]:
-        """Write the model, together with `files`, and return its own. Raises IRError and OSError."""
+        """Write the model together with `files`, and return the model's files. Raises IRError and OSError."""
         write_model(self.model, path.with_suffix(".xml"), files=files)
         return [path.with_suffix(".xml"), path.with_suffix(".bin")]
 
@@ -100,7 +100,7 @@ def part_of(case: Case, nodes: Collection[Node], ends: Sequence[Value | Node]) -
 
 
 def recorded(case: Case, values: Sequence[Value]) -> Steps:
-    """Return the values, per step. Raises ValueError for one whose layer does not run."""
+    """Return the values, per step. Raises ValueError if the layer of a value does not run."""
     ports = {port: index for index, port in enumerate(case.model.inputs)}
     if all(value in ports for value in values):
         return [[step[ports[value]] for value in values] for step in case.steps]
@@ -112,7 +112,7 @@ def recorded(case: Case, values: Sequence[Value]) -> Steps:
 
 
 def edited(case: Case, edit: Callable[[Model, dict[Node, Node]], Steps | None]) -> Case:
-    """Return a copy of the case that `edit` changes; it is given the model and which layer is the copy of which, and
+    """Return a copy of the case, changed by `edit(model, copies)`, where `copies` maps layers to their copies; it
     returns the inputs if they change as well. Raises IRError and ValueError.
     """
     model, copies = copy_with_map(case.model)
@@ -121,7 +121,7 @@ def edited(case: Case, edit: Callable[[Model, dict[Node, Node]], Steps | None]) 
 
 
 def reconnect(model: Model, places: Mapping[Value, Value]) -> None:
-    """Let the readers of these values read other ones."""
+    """Replace these values by other values in all layers that read them."""
 
     def last(value: Value) -> Value:
         while value in places:

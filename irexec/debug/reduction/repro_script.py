@@ -42,7 +42,7 @@ def _filled(needs: str, imports: str, settings: str, run: str, values: dict[str,
 
 
 def known_results(expected: Sequence[Sequence[Array]], found: Sequence[Sequence[Array]]) -> dict[str, Array]:
-    """Return the expected results, and those of the runtime if it returns any, as the script compares them."""
+    """Return the expected results, and the results of the runtime, if any, in the form that the script compares."""
     kept: dict[str, Array] = {}
     for word, steps in (("expected", expected), ("found", found)):
         for step, results in enumerate(steps):

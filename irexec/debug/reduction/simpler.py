@@ -26,7 +26,7 @@ def extents(case: Case) -> list[int]:
 
 
 def shrink(target: Callable[[int], int]) -> Callable[[Case, list[int]], Case]:
-    """Replace every extent that is not kept by `target` of it, everywhere: in inputs, weights and shapes."""
+    """Replace every extent that is not kept by `target(extent)`, everywhere: in inputs, weights and shapes."""
 
     def keep(case: Case, kept: list[int]) -> Case:
         smaller = {extent: target(extent) for extent in extents(case) if extent not in kept}
@@ -71,7 +71,7 @@ def _set_constant(node: Node, array: Array) -> None:
 
 
 def constants(case: Case) -> list[Node]:
-    """Return the weights that are not all one number."""
+    """Return the weights whose elements are not all 1."""
     found = [n for n in case.model.walk() if n.constant is not None and n.constant.size > 1]
     return [n for n in found if _is_weight(n.constant) and not _is_plain(n.constant)]
 

@@ -1,4 +1,6 @@
-"""The stages of a reduction, from coarse to fine: each divides a case into items and creates cases of some."""
+"""The stages of a reduction, from coarse to fine: each divides a case into items and creates cases of some of these
+items.
+"""
 
 from __future__ import annotations
 

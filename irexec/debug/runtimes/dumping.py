@@ -100,7 +100,7 @@ class _Step:
         self._entries.append({"file": name, "layer": layer} | about)
 
     def close(self, failure: Failed | None) -> None:
-        """Write the index: a folder with one is whole. `failure`: the error with which the run ended."""
+        """Write the index: a folder with an index is complete. `failure`: the error with which the run ended."""
         failed = {} if failure is None else {"failure": {"layer": failure.layer, "message": str(failure)}}
         save_json(self.folder / INDEX, self._about | failed | {"tensors": self._entries})
 

@@ -104,7 +104,7 @@ class Server:
     def observe_with_results(
         self, steps: Steps, values: Sequence[Shown | None]
     ) -> list[list[tuple[Array, Array | None]]]:
-        """For each step, the results and the values shown for them, from one run; None if there is no such value."""
+        """Return for each step the results and the values that they read, from one run; None for unknown values."""
         self._compiled = None
         shown = self._read.clone()
         ports, count = _Ports(shown), len(shown.outputs)

@@ -55,11 +55,11 @@ class Loaded(Protocol):
         """Return the runtime's results for these values of the model, per step; values that it does not have are
         omitted.
 
-        A mapping may fetch its arrays when they are asked for.
+        A mapping may fetch its arrays when they are read.
         """
 
     def fused(self) -> list[list[str]]:
-        """Return the names of layers that it runs as one."""
+        """Return groups of names: the layers of each group run as one."""
 
 
 class Runtime(Protocol):

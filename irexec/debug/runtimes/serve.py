@@ -1,6 +1,6 @@
 """The process side of a Process: creates one object, calls its methods, and returns their results.
 
-Large values are kept in this process: `keep` observes and returns what is available, `kept` returns one array of it.
+Large values are kept in this process: `keep` observes values and returns which are available, `kept` returns one array.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where quantisers are in a quantised model: one layer, or a chain from the value read to the value given."""
+"""The quantisers of a quantised model: single layers, or chains of layers from the value read to the value returned."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _MOST_BITS = 16
 
 @dataclass(slots=True)
 class Chain:
-    """A quantiser. `node` names it, `read` is the value that it quantises, `given` the real numbers that it gives,
-    and `inside` are its layers."""
+    """A quantiser. `node` names it, `read` is the value that it quantises, `given` the real numbers that it returns,
+    and `inside` are its layers.
+    """
 
     node: Node
     read: Value
@@ -30,7 +31,7 @@ class Chain:
     inside: list[Node] = field(default_factory=list)
 
     def range(self, array_of: Constants, constant: Collection[Node]) -> Range | None:
-        """Return how the quantiser divides its range, None if that is not known."""
+        """Return how the quantiser divides its range; None if that is unknown."""
         if self.node.type == "FakeQuantize":
             return range_of(self.node, array_of, constant)
         parts = {node.type: node for node in self.inside}

@@ -1,7 +1,7 @@
 """Lanes: many choices of one board on many inputs, computed side by side in one pass over the layers.
 
 Work that lanes have in common is done once: a layer runs for each different combination of the values that it reads.
-So each choice is only computed again from the first layer on that it changes.
+Each choice is thus computed only from the first layer that it changes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Needs:
 
 
 class Pass:
-    """One run of a number of lanes."""
+    """One run of several lanes."""
 
     def __init__(
         self,

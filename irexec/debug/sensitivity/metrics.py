@@ -28,7 +28,7 @@ class BadMetric(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """`noise`: the power of the difference relative to that of the results; `metric`: larger is better."""
+    """`noise`: the power of the difference relative to the power of the results; `metric`: larger is better."""
 
     noise: float
     metric: float
@@ -110,7 +110,7 @@ def shown_decibels(value: float) -> str:
 
 
 def powers(expected: Array, found: Array) -> tuple[float, float]:
-    """Return the sums of the squares of an array and of the difference; infinity if only the other is not finite."""
+    """Return the sums of the squares of an array and of the difference; infinity if only `other` is not finite."""
     if expected.dtype.kind in "TUO" or expected.shape != found.shape:
         return 1.0, 0.0 if expected.shape == found.shape and np.array_equal(expected, found) else math.inf
     if expected.dtype == found.dtype == np.float32:
@@ -129,7 +129,9 @@ def powers(expected: Array, found: Array) -> tuple[float, float]:
 
 
 def squares(array: Array, axis: int | None = None) -> Array:
-    """Return the sum of the squares in f64, without a copy of the array; with `axis`, one for each place on it."""
+    """Return the sum of the squares in f64, without a copy of the array; with `axis`, one sum for each position along
+    the axis.
+    """
     axes = [*range(array.ndim)]
     kept = [] if axis is None else [axis]
     with np.errstate(all="ignore"):

@@ -29,7 +29,7 @@ _FEW_BITS = 8
 
 
 class NoPair(ValueError):
-    """Two models of which one is not the quantised form of the other."""
+    """Raised for two models of which neither is the quantised form of the other."""
 
 
 def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[Unit, Range]]:

@@ -21,7 +21,7 @@ from irexec.types import Array, ElementType
 
 
 class NoRemedy(ValueError):
-    """Rescaling cannot remove the overflow."""
+    """Raised if rescaling cannot remove the overflow."""
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ _MARGIN = 1
 
 
 class CannotRescale(ValueError):
-    """A value that overflows is read by a layer that no power of two can be moved through."""
+    """Raised if a value that overflows is read by a layer through which no power of two can be moved."""
 
 
 def rescaled(model: Model, largest: Mapping[Node, float], limit: float) -> tuple[Model, dict[str, int]]:

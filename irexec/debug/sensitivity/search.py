@@ -58,8 +58,8 @@ class Point:
 
 @dataclass(slots=True)
 class Found:
-    """The effect of excluding each group of layers alone, the curve, and the smallest set of layers; None if no set
-    meets the target.
+    """The result of a search: the effect of excluding each group of layers alone, the curve, and the smallest set of
+    layers, or None if no set meets the target.
     """
 
     single: list[Point]

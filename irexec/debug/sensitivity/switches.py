@@ -48,7 +48,7 @@ class Unit:
 
 
 class Board:
-    """A model and the units in it. `known`: values of constants that were computed; `reads`: what each layer reads.
+    """A model and its units. `known`: computed values of constants; `reads`: the values that each layer reads.
 
     Variables hold their first value: every input is a first step.
     """
@@ -66,7 +66,9 @@ class Board:
         self.computing = [n for n in self.order if not self.is_given(n)]
 
     def is_given(self, node: Node) -> bool:
-        """Return whether a node computes nothing at a run: constants, inputs, results and the ends of variables."""
+        """Return whether a node computes nothing in a run: constants, inputs, results, and layers that read or assign
+        variables.
+        """
         return node in self._constant or node.type in ("Parameter", "Result", "Assign", "ReadValue")
 
     @property
@@ -81,7 +83,7 @@ class Board:
         return frozenset(site for site in self.sites.values() if site.layers and site.layers <= names)
 
     def mixed(self, layers: Collection[str]) -> Model:
-        """Return a copy of the model in which these layers are excluded, to be written."""
+        """Return a copy of the model in which these layers are excluded, for writing."""
         return self.wired(self.excluding(layers))
 
     def wired(self, sites: Collection[Site]) -> Model:

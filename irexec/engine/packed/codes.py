@@ -53,7 +53,7 @@ class Codes:
         return cls(data, type, arithmetic, shape)
 
     def turned(self) -> Codes | None:
-        """Return the transposed matrix, in memory of its own; None if rows have an odd number of 4-bit elements."""
+        """Return the transposed matrix, in separate memory; None if rows have an odd number of 4-bit elements."""
         is_half = self.type.bitwidth == 4
         if is_half and (self.rows % 2 or self.columns % 2):
             return None

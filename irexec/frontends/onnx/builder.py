@@ -127,14 +127,14 @@ class Builder:
         return self.parameter(value.type.without_value(), name).outputs[0]
 
     def give(self, name: str, node: Node) -> None:
-        """Give the node this name; the node that has it so far gets the other's name."""
+        """Give the node this name; the node with this name gets the other node's name."""
         holder = self._holders.get(name)
         if holder is not None and self._holders.get(node.given_name) is node:
             holder.given_name, node.given_name = node.given_name, name
             self._holders[name], self._holders[holder.given_name] = node, holder
 
     def names(self) -> dict[str, int]:
-        """Return the names so far, for `restore`."""
+        """Return the names in use, for `restore`."""
         return dict(self._names)
 
     def restore(self, names: dict[str, int]) -> None:

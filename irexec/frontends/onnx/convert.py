@@ -86,8 +86,8 @@ def convert(
 class Converter:
     """Converts one model; findings report the parts that cannot be converted.
 
-    `constant`: inputs whose initializers are constants, even if callers supply values. `needed`: those to be added,
-    because the translation of a node depends on their values.
+    `constant`: inputs whose initializers are constants, even if callers supply values. `needed`: further such inputs,
+    found because the translation of a node depends on their values.
     """
 
     def __init__(

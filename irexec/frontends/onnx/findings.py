@@ -16,7 +16,7 @@ class OnnxFindings(Findings):
     """The findings of a conversion. `node`: the node under translation. `inputs`: returns a description of its inputs,
     and is called when a finding is made.
 
-    `too_large`: something was refused for its size, so that no other checker is run on the file. `incomplete`: data
+    `too_large`: a part of the file was refused for its size, so that no other checker is run on it. `incomplete`: data
     of the model is missing, which every other checker would also report.
     """
 

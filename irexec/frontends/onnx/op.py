@@ -221,7 +221,7 @@ class Op:
     def make_part(
         self, suffix: str, type: str, inputs: Sequence[Input], opset: int | str, attributes: dict[str, Any]
     ) -> Node:
-        """Create a node as `make_node` does, whose name is that of the ONNX node with a suffix."""
+        """Create a node as `make_node` does; its name is that of the ONNX node with a suffix."""
         version = opset if isinstance(opset, str) else f"opset{opset}"
         operator = contents.find(type, version)
         if operator is None:

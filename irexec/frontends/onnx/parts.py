@@ -162,7 +162,7 @@ def with_attributes(proto: onnx.ModelProto, kept: Sequence[Place]) -> onnx.Model
 
 
 def renamed(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """Return a copy with other names for everything but operators and attributes, and without descriptions."""
+    """Return a copy in which everything except operators and attributes has another name, without descriptions."""
     made = _copy(proto)
     for field in ("producer_name", "producer_version", "domain", "model_version", "training_info"):
         made.ClearField(field)

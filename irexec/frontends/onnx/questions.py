@@ -34,7 +34,9 @@ _OPEN_EXTENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def checked(model: onnx.ModelProto) -> tuple[Messages, bytes]:
-    """Return the messages of onnx.checker, which stops at the first error and is therefore called for each part."""
+    """Return the messages of onnx.checker, which is called for each part of the model because it stops at the first
+    error.
+    """
     context = checker.C.CheckerContext()
     context.ir_version = model.ir_version
     context.opset_imports = {entry.domain: entry.version for entry in model.opset_import}

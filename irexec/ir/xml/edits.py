@@ -1,4 +1,4 @@
-"""Edits of a text as edits of its file: characters in, bytes out."""
+"""Conversion of edits of a text, in characters, to edits of its file, in bytes."""
 
 from __future__ import annotations
 

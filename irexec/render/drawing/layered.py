@@ -1,9 +1,9 @@
 """A layered layout: rows of boxes, edges that only go down, few crossings, and boxes close to their neighbours.
 
-The longest path determines the rows. Edges that cross rows pass through points, which all targets of a value share, and
-all values between the same boxes, because two blocks of a large model may have a hundred values between them. Sweeps up
-and down then order each row by the mean position of the neighbours, and place it as close to them as the widths allow.
-The work is proportional to the number of boxes and points.
+The longest path determines the rows. Edges that cross rows pass through points. All targets of a value share these
+points, and so do all values between the same boxes, because there may be a hundred values between two blocks of a large
+model. Sweeps up and down then order each row by the mean position of the neighbours, and place it as close to them as
+the widths allow. The work is proportional to the number of boxes and points.
 """
 
 from __future__ import annotations

@@ -33,10 +33,11 @@ def path_of(name: str) -> list[str]:
 
 
 def scopes(names: Sequence[str | None]) -> Iterator[NameScope]:
-    """Return the stretches of layers whose paths continue with the same component after the common beginning of most.
+    """Return the stretches of layers whose paths continue with the same component after the beginning that most paths
+    have in common.
 
     A scope that contains most of the layers is replaced by its inner scopes. A name without a path (invented by the
-    exporter) belongs to the layer after it. None is a layer outside of all scopes.
+    exporter) belongs to the layer after it. None stands for a layer outside of all scopes.
     """
     for scope in _next_parts(names):
         start, end, _ = scope

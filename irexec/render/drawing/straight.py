@@ -21,7 +21,7 @@ def straightened(
     """Return the centres x of boxes and points, moved so that chains are straight and members of a row are `gap` apart.
 
     `rows` hold them from left to right; `above` are the neighbours in the row before. `drift` is the largest sideways
-    step within a chain: a larger step exists to bring other boxes together.
+    step within a chain.
     """
     chain = _chains(x, rows, above, drift)
     count = max(chain, default=-1) + 1

@@ -11,7 +11,7 @@ _BLANKS = re.compile(r"\s*")
 
 
 def without(text: str, span: Span) -> Change:
-    """Remove a range of text: with its line if it is alone on it, else with the superfluous blanks."""
+    """Remove a range of text, with its line if the line contains nothing else, otherwise with superfluous blanks."""
     start, stop = span.start, span.stop
     line, end = text.rfind("\n", 0, start) + 1, text.find("\n", stop)
     if line and end >= 0 and not text[line:start].strip() and not text[stop:end].strip():
@@ -25,7 +25,9 @@ def without(text: str, span: Span) -> Change:
 
 
 def end_tag(text: str, name: str, opened: int, offset: int) -> Change:
-    """Return the missing end tag of an element that starts at `opened`, before `offset`, on its line or its own."""
+    """Return an edit that adds the missing end tag of an element that starts at `opened`, before `offset`, on the same
+    line or a line of its own.
+    """
     behind = offset
     while behind > opened and text[behind - 1].isspace():
         behind -= 1
@@ -38,7 +40,7 @@ def end_tag(text: str, name: str, opened: int, offset: int) -> Change:
 
 
 def opened_again(text: str, tag: Span) -> tuple[Change, ...]:
-    """Return an element that was closed too early, `<port id="4"/>`, without the slash."""
+    """Return the edit that removes the slash of an element that was closed too early, `<port id="4"/>`."""
     slash = text.rfind("/", tag.start, tag.stop)
     start = slash
     while start > tag.start and text[start - 1].isspace():

@@ -13,10 +13,10 @@ _VERSIONED = re.compile(r"(?:\d+[_-])?(?P<name>[A-Za-z].*?)(?P<version>[_-]\d+)?
 
 
 def known_type(written: str, known: Collection[str]) -> str | None:
-    """Return the operator type that `written` means, itself when it is known, None when nothing is near enough.
+    """Return the operator type that `written` means, itself when it is known, None if no name is similar enough.
 
     Another letter case, a written-out abbreviation (Non Max Suppression for Nms), and one or two wrong letters count as
-    near; a name that differs in its capitals or digits is another operator, not a typo.
+    similar; a name that differs in its capitals or digits is another operator, not a typo.
     """
     if written in known:
         return written
