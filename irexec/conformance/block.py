@@ -162,8 +162,10 @@ def judged(case: Case, defendant: Defendant) -> Verdict:
 
 
 def judged_answer(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
-    """Judge an answer; a case whose process ended runs again, alone."""
-    if answer.how == "crash":
+    """Judge an answer; a case whose process ended, or did not answer in time, runs again, alone."""
+    if answer.how == "hang":
+        answer = defendant.run(case)  # Another program may have delayed the answer.
+    elif answer.how == "crash":
         again: Answer = defendant.run(case)
         if again.how != "crash":
             note = "the process ended, but not when the case ran alone"

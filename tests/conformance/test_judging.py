@@ -57,7 +57,7 @@ def test_a_quantised_graph_in_the_precision_of_the_device() -> None:
 
 
 def test_a_hang() -> None:
-    defendant = Defendant(RUNTIME, {"type": "Sigmoid", "how": "hang"}, limit=6)
+    defendant = Defendant(RUNTIME, {"type": "Sigmoid", "how": "hang"}, limit=4)
     assert judged(case_named(STATIC), defendant).word == "hang"
 
 
