@@ -25,7 +25,8 @@ again, and with `--reproducers FOLDER` writes a script for it that needs OpenVIN
 A failure is a wrong value, shape or element type, an exception of a call, a crash or a hang. A refusal of a legal model
 is counted, and is no failure. Cases whose result the operator's page leaves open are not judged.
 
-All releases are judged by the same cases, those of `--quick`. An operator that a release does not have is refused.
+All releases are judged by the same cases, those of `--quick` when this page was made; another version of irexec may draw
+others. An operator that a release does not have is refused.
 """
 
 

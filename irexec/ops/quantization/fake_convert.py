@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.types import F8E4M3, F8E5M2, FLOATS, Array, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
@@ -58,3 +58,17 @@ def _(check: Check, data: TensorType, scale: TensorType, shift: TensorType | Non
         message = f"shift has shape {shift.shape}, expected {scale.shape} as in scale"
         check("C3", same, message, port="shift", found=str(shift.shape), allowed=str(scale.shape))
     return data.shape
+
+
+@fake_convert_13.undefined_for
+def _(data: Array, scale: Array, shift: Array | None = None, *, destination_type: str) -> Undefined:
+    """Elements between two numbers of the type, of which a rounding on the way, such as to f16, decides."""
+    kind, greatest = _TYPES[destination_type]
+    with np.errstate(all="ignore"):
+        moved = widen(data) * widen(scale) - (0 if shift is None else widen(shift))
+        low, high = (np.clip(moved * (1 + side), -greatest, greatest).astype(kind.dtype) for side in (-_HALF, _HALF))
+    return (np.asarray(low.astype(np.float32) != high.astype(np.float32)),)
+
+
+_HALF = 2.0**-11
+"""The relative error of a rounding to f16."""

@@ -105,8 +105,9 @@ irdft_9.draw("axes")(draw_transformed)
 @rdft_9.undefined_for
 @irdft_9.undefined_for
 def _(data: Array, axes: Array, signal_size: Array | None = None) -> Undefined:
-    """No axes, of which the pages halve or complete the last one."""
-    return "no result" if not axes.size else False
+    """No axes, of which the pages halve or complete the last one, or no elements along it that give its size."""
+    sized = signal_size is not None and not (signal_size < 0).any()
+    return "no result" if not axes.size or (not sized and not data.size) else False
 
 
 @irdft_9.shapes

@@ -76,3 +76,11 @@ def test_c3_shift_has_the_shape_of_scale() -> None:
 def test_destination_type_is_one_of_two() -> None:
     assert fake_convert_13.parse_attributes({"destination_type": "f16"})[1][0].code == "D005"
     assert fake_convert_13.parse_attributes({})[1][0].code == "D002"
+
+
+def test_between_two_numbers_the_rounding_is_undefined() -> None:
+    """0.96875 is the middle of 0.9375 and 1; a number beside it may be rounded to f16 first."""
+    assert fake_convert_13.undefined is not None
+    data = np.array([0.96875, 0.96876, 0.95, 1.0, np.inf], np.float32)
+    found = fake_convert_13.undefined(data, np.ones((), np.float32), None, destination_type="f8e4m3")
+    assert isinstance(found, tuple) and found[0].tolist() == [True, True, False, False, False]
