@@ -20,6 +20,7 @@ from support.lowering import small_ones_too
 from irexec.engine import memory
 from irexec.lowering.backend import Backend, Mode
 from irexec.lowering.checked import CheckedBackend
+from irexec.threads.parallel import set_num_threads
 
 
 def main() -> int:
@@ -28,7 +29,9 @@ def main() -> int:
     parser.add_argument("end", type=int, nargs="?", default=2000, help="the seed after the last one (2000)")
     parser.add_argument("--lowered", action="store_true", help="lower the graphs from the first run on")
     parser.add_argument("--checked", action="store_true", help="lower them, and compare each layer with its kernel")
+    parser.add_argument("--threads", type=int, default=1, help="threads (1: for small layers, they mostly wait)")
     options = parser.parse_args()
+    set_num_threads(options.threads)
     memory._MIN_BYTES = 1  # small results share buffers, too
     more: dict[str, Any] = {}
     if options.lowered or options.checked:
