@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 
 from irexec.graph.model import Node
 from irexec.sizes.case import Reason
@@ -11,7 +10,7 @@ from irexec.sizes.probe import Prober, Sizes
 from irexec.types import TensorType
 
 # The number of combinations of sizes at which layers are examined.
-_MOST_TRIED, _MOST_REFUSED = 40, 200
+_MOST_TRIED, _MOST_DISPUTED = 40, 200
 
 Inputs = Sequence[TensorType | None]
 
@@ -74,23 +73,30 @@ def refusals(reasons: Iterable[Reason]) -> list[str]:
     ]
 
 
-_REFUSED: dict[str, Callable[[Node, Inputs], str | None]] = {
+_DIFFERENCES: dict[str, Callable[[Node, Inputs], str | None]] = {
     "GatherND": _gather_nd,
     "MVN": _axes_twice,
     "Roll": _one_shift,
+    "Slice": _backward_slice,
+    "SliceScatter": _backward_slice,
 }
-"""Layers that OpenVINO refuses at some of the sizes that their pages allow."""
-_DIFFERENCES = {**_REFUSED, "Slice": _backward_slice, "SliceScatter": _backward_slice}
+_RESIZED = ("Slice",)
+"""Layers whose outputs have other sizes in OpenVINO, so that it may accept or refuse any sizes at later layers."""
 
 
-def runtime_refusals(prober: Prober, accepted: Iterable[Sizes]) -> list[Sizes]:
-    """Return the combinations that OpenVINO refuses although the pages of all layers allow them."""
-    nodes = [node for node in prober.changing if node.type in _REFUSED]
-    return [
-        sizes
-        for sizes in (islice(accepted, _MOST_REFUSED) if nodes else ())
-        if (types := prober.types_at(sizes)) and any(_REFUSED[node.type](node, types.inputs(node)) for node in nodes)
-    ]
+def disputed(prober: Prober, accepted: Sequence[Sizes]) -> Sequence[Sizes]:
+    """Return the accepted combinations that OpenVINO refuses, although the pages of all layers allow them, or may
+    refuse."""
+    nodes = [node for node in prober.changing if node.type in _DIFFERENCES]
+    found: list[Sizes] = []
+    for sizes in accepted[:_MOST_DISPUTED] if nodes else ():
+        types = prober.types_at(sizes)
+        differing = {node.type for node in nodes if _DIFFERENCES[node.type](node, types.inputs(node)) is not None}
+        if not differing.isdisjoint(_RESIZED):
+            return accepted
+        if differing:
+            found.append(sizes)
+    return found
 
 
 def differences(prober: Prober, samples: Iterable[Sizes]) -> list[str]:

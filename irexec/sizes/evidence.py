@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.records import record
 from irexec.sizes.conditions import Compare, Condition, OneOf
-from irexec.sizes.differences import runtime_refusals
+from irexec.sizes.differences import disputed
 from irexec.sizes.expressions import Combined, Expression, Linear, Samples
 from irexec.sizes.formulas import Formula, Formulas
 from irexec.sizes.formulas import number as constant_formula
@@ -52,9 +52,9 @@ class Evidence:
         self.points: list[Sizes] = [tuple(row) for row in self._rows.tolist()]
         self._accepted = (paths.accepted()[known] == 1)[order]
         self._pinned = paths.is_pinned()[known][order]
-        # What another runtime refuses is not proved to work.
-        elsewhere = set(runtime_refusals(prober, self.accepted))
-        self._pinned |= np.array([sizes in elsewhere for sizes in self.points], bool)
+        # What OpenVINO refuses is not proved to work.
+        unsure = set(disputed(prober, self.accepted))
+        self._pinned |= np.array([sizes in unsure for sizes in self.points], bool)
         self._number = paths.decided[known][order]
         self._known: dict[Condition, np.ndarray[Any, Any]] = {}
 

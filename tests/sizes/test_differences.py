@@ -77,5 +77,6 @@ def test_a_backward_slice_from_before_the_first_element(tmp_path: Path) -> None:
     assert theirs(model, tmp_path, [2, 4]) == [1, 4]
     (remark,) = irexec.shapes(model).limits()
     assert remark.startswith("Slice 'part' slices backwards from before the first element")
+    assert irexec.shapes(model).evidence == "checked"
     assert irexec.shapes(reversed_rows(-1, -1)).limits() == []
     assert irexec.shapes(reversed_rows(1, -3)).limits() == []
