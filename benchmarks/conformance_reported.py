@@ -136,6 +136,23 @@ REPORTED: tuple[tuple[int, str, str], ...] = (
         "graph.stacked/f32/r1/reduction=ReduceMax-1/made=reshape/kind=boolean/between=reshape/static/seed1",
     ),
     (38256, "bf16 MatMul", "MatMul-1/bf16/a=[17,64]/b=const:[64,33]/default/seed1"),
+    (
+        23616,
+        "ReduceSum before Add",
+        "graph.trailed/f32/r1/kernel=reduce/rank=3/follow=add/operand=channels/act=none/static/seed504",
+    ),
+    (37957, "Clamp of i64", "Clamp-1/i64/min=-100/max=100/x=[6]/data-beyond/seed1"),
+    (37966, "MatMul of nothing", "MatMul-1/i64/a=[0,4,8]/b=[0,8,4]/seed1"),
+    (35651, "i8 saturates", "Add-1/i8/a=[16]/b=[16]/data-large/seed1"),
+    (35650, "differences of i8 saturate", "Subtract-1/i8/a=[16]/b=[16]/data-large/seed1"),
+    (35647, "sums of u8 saturate", "Add-1/u8/a=[16]/b=[16]/data-large/seed1"),
+    (35934, "Gelu of infinity", "Gelu-7/f32/approximation_mode=ERF/data=[40]/data-edges/seed1"),
+    (30764, "GatherND with negative indices", "GatherND-8/f32/batch_dims=0/data=[4,3]/indices=i64[2,1]{-1,0}/seed1"),
+    (
+        30800,
+        "GatherElements with negative indices",
+        "GatherElements-6/f32/axis=0/data=[4,3]/indices=i64[1,3]{-1,0,-2}/seed1",
+    ),
 )  # fmt: skip
 """The number of the issue, what it says, and a case of the same kind."""
 
