@@ -187,9 +187,8 @@ def _reduce(
     if reduction is None:
         reduction = begin(judge, cases)
     if reduction is None:
-        return refused(
-            refuse("U006", f"nothing to reduce: {judge.name} does not fail on {args.file} with these inputs")
-        )
+        message = f"nothing to reduce: {judge.name} does not fail on {args.file} with these inputs"
+        return refused(refuse("U006", message, hint=judge.hint))
     try:
         with Status() as status:
             reduce(reduction, judge, [repro, ReductionStatus(status)], stages, judges[1:])

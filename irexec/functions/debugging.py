@@ -171,6 +171,7 @@ class _ByFunction:
     """A case fails if a function that is given its file returns a true value, or raises an exception."""
 
     name = "the function"
+    hint: str | None = None
 
     def __init__(self, fails: Callable[[str], object]) -> None:
         self._fails = fails
@@ -223,7 +224,8 @@ def reduce(
         judge, cases = ByRuntime(runtime, bounds), guesses(reference, runtime, bounds)
     found = begin(judge, cases)
     if found is None:
-        raise ValueError(f"nothing to reduce: {judge.name} does not fail on {name_of(model)} with these inputs")
+        why = f": {judge.hint}" if judge.hint else ""
+        raise ValueError(f"nothing to reduce: {judge.name} does not fail on {name_of(model)} with these inputs{why}")
     with NotebookStatus() as status:
         go_through(found, judge, [ReductionStatus(status)], STAGES)
     return Reduction(found.case, found.message, found.tried, size_of(reference.model))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from irexec.debug.comparison.compare import compare
-from irexec.debug.comparison.result import Comparison
+from irexec.debug.comparison.result import LOWER, Comparison
 from irexec.debug.comparison.variants import judge_model
 from irexec.debug.errors import Bounds, Error, Run, shown_error
 from irexec.debug.record import Reference
@@ -47,9 +47,10 @@ class Fault:
 
 
 class Judge(Protocol):
-    """Determines how a case fails. `name` is for display."""
+    """Determines how a case fails. `name` is for display; `hint`: why a case that seems to fail does not."""
 
     name: str
+    hint: str | None
 
     def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
         """Return the fault of the case, or None. `like`: the fault to search for, which sets how clear it must be."""
@@ -89,6 +90,7 @@ class ByRuntime:
 
     def __init__(self, runtime: Runtime, bounds: Bounds | None = None, same: Sameness | None = None) -> None:
         self.runtime, self.bounds, self.name = runtime, bounds, runtime.name
+        self.hint: str | None = None
         self._same = same or Sameness()
 
     def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
@@ -101,10 +103,15 @@ class ByRuntime:
         types = [*dict.fromkeys(node.type for node in case.layers)]
         if not self._same.accepts(f"{found.kind}: {found.message}\n{' '.join(types)}"):
             return None
-        return replace(found, types=self._types(case, like)) if found.kind == "difference" else found
+        if found.kind != "difference":
+            return found
+        wrong = self._types(case, like)
+        return None if wrong is None else replace(found, types=wrong)
 
-    def _types(self, case: Case, like: Fault | None) -> tuple[str, ...]:
-        """Return the types of the wrong layers of a case; only those of the fault `like`, if one of them is wrong."""
+    def _types(self, case: Case, like: Fault | None) -> tuple[str, ...] | None:
+        """Return the types of the wrong layers of a case; only those of the fault `like`, if one of them is wrong. None
+        if the type in which the runtime computes explains the difference.
+        """
         present = {node.type for node in case.model.walk()}
         if like is not None and not (like.types and present & {*like.types}):
             return ()
@@ -113,6 +120,10 @@ class ByRuntime:
         except CannotRun:
             return () if like is None else like.types
         named = [] if found.culprit is None else found.culprit.nodes
+        whatever = like is None and self.bounds is None and not self._same.is_given
+        if whatever and found.agrees and found.precision in LOWER:
+            self.hint = found.hints[0]
+            return None
         if like is None:
             wrong = [node.type for node in named]
             if self._same.is_given:
@@ -190,6 +201,7 @@ class ByCommand:
     def __init__(self, command: str, limit: float, same: Sameness | None = None, suffix: str = ".xml") -> None:
         """`command` contains {} for the file. Raises ValueError if it does not, or is not a command."""
         self.words, self.limit, self.name = shlex.split(command), limit, command
+        self.hint: str | None = None
         self._same, self._suffix = same or Sameness(), suffix
         if not any("{}" in word for word in self.words):
             raise ValueError("the command must contain {} for the file of the model")

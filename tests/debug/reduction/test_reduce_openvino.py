@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from support.amounts import amount
 import irexec
 from irexec import Node
 from irexec import opset15 as ops
+from irexec.cli.main import main
 from irexec.debug.comparison.compare import compare
 from irexec.debug.record import Reference
 from irexec.debug.reduction.reduce import begin, guesses, reduce
@@ -148,3 +150,13 @@ def test_a_known_wrong_result_comes_down_to_its_layer(name: str, runtime: OpenVI
     reduce(found, judge)
     assert found.case.size <= 2, [node.type for node in found.case.layers]
     assert culprit in [node.type for node in found.case.layers]
+
+
+def test_the_rounding_of_a_narrow_type_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the device computes in bf16; elsewhere OpenVINO computes in f32, and nothing differs."""
+    x = ops.parameter([4, 64], np.float32, name="x")
+    weights = ops.constant(np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32))
+    irexec.save_model(irexec.Model([ops.matmul(x, weights, False, False)], [x], "m"), tmp_path / "m.xml")
+    narrow = ["--config", "INFERENCE_PRECISION_HINT=bf16"]
+    assert main(["reduce", str(tmp_path / "m.xml"), "--with", "openvino", *narrow, "-o", str(tmp_path / "r.xml")]) == 2
+    assert "nothing to reduce" in capsys.readouterr().err
