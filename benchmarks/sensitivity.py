@@ -7,9 +7,10 @@ weights are clipped, shifted, or have one scale for all channels. irexec is aske
 Printed are the rank of the spoilt one, the suggested layers with the share of the loss that excluding them recovers,
 and seconds; those without an effect (less than 3 dB) are counted apart.
 
-`--nncf`: NNCF's accuracy control instead, on the int8 model that it makes itself, and irexec with the same target, to
-recover 90 % of the loss: inferences, seconds and what is excluded. `--large`: a chain of 5,000 layers and one of 300
-million weights instead, beside the time and memory of running both models; each in a process of its own.
+`--nncf`: NNCF's accuracy control instead, on the int8 model that it makes itself (without a folder, of the ten
+networks), and irexec with the same target, to recover 90 % of the loss: inferences, seconds and what is excluded.
+`--large`: a chain of 5,000 layers and one of 300 million weights instead, beside the time and memory of running both
+models; each in a process of its own.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import logging
 import multiprocessing
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,6 +140,18 @@ def quantised_of(folders: list[Path], name: str) -> Path:
     return next(folder for folder in folders if folder.name == name) / "int8" / "model.xml"
 
 
+def written(place: Path) -> Iterator[Path]:
+    """The folders of the small networks, each with inputs."""
+    for name, build in spoilt.NETWORKS.items():
+        folder, model = place / name, build()
+        folder.mkdir()
+        irexec.save_model(model, folder / "model.xml", compress_to_fp16=False)
+        given = spoilt.samples(model)[0]
+        arrays = [given] if isinstance(given, np.ndarray) else [*given]
+        np.savez(folder / "io.npz", **{f"in{index}": array for index, array in enumerate(arrays)})
+        yield folder
+
+
 def controlled(folder: Path) -> Iterator[str]:
     """What NNCF's accuracy control takes for the model, and irexec for the same target."""
     import nncf
@@ -235,8 +249,10 @@ def main() -> int:
             alone.start()
             alone.join()
         return 0
-    for folder in args.folders if args.nncf else ():
-        print(f"{folder.name}: {''.join(controlled(folder))}", flush=True)
+    if args.nncf:
+        with tempfile.TemporaryDirectory() as temporary:
+            for folder in args.folders or written(Path(temporary)):
+                print(f"{folder.name}: {''.join(controlled(folder))}", flush=True)
     for line in () if args.nncf else examined(args.folders, args.count):
         print(line, flush=True)
     return 0
