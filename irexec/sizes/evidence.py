@@ -127,14 +127,17 @@ class Evidence:
         return bool(beyond.any()) and not bool((self._accepted | self._pinned)[beyond].any())
 
     def refused(self, alternatives: Alternatives, groups: Sequence[int]) -> list[Refused]:
-        """Return for each condition the smallest combination that breaks it alone."""
+        """Return for each condition the smallest combination that breaks it, alone if there is one."""
         found: list[Refused] = []
         equal = self._equal(groups)
         for each in alternatives:
             holding = [self._holds(condition) for condition in each]
             for place, condition in enumerate(each):
                 others = [own for number, own in enumerate(holding) if number != place]
-                beyond = np.flatnonzero(np.logical_and.reduce([equal, ~holding[place], ~self._accepted, *others]))
+                broken = equal & ~holding[place] & ~self._accepted
+                alone = np.flatnonzero(np.logical_and.reduce([broken, *others]))
+                # A condition that follows from the others is never broken alone.
+                beyond = alone if len(alone) else np.flatnonzero(broken)
                 if len(beyond):
                     sizes = self.points[beyond[0]]
                     refusal = self._prober.at(sizes).refusal

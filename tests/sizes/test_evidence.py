@@ -242,6 +242,14 @@ def test_a_bound_that_grows_with_another_size_is_one_condition() -> None:
     assert found["accepts"] == [["H >= 1", "W >= 1", "H <= 24*W", "W <= 24*H"]]
 
 
+def test_a_bound_that_follows_from_another_condition_names_a_layer() -> None:
+    one, other = _input("one", [-1, 4]), _input("other", [-1, 4])
+    joined = op.matmul(op.transpose(op.concat([one, other], 0), _whole(1, 0)), _weights(10, 2), False, False)
+    found = answer(joined, [one, other])
+    assert found["accepts"] == [["batch <= 10", "batch_2 == -batch + 10"]]
+    assert {each["symbol"]: each["type"] for each in found["because"]} == {"batch": "MatMul", "batch_2": "MatMul"}
+
+
 def test_a_square_root_has_no_expression() -> None:
     data = _input("data", [-1, 4])
     side = op.convert(op.sqrt(_floats(data, 0)), np.int64)
