@@ -90,7 +90,7 @@ class Graph:
         return parameter.outputs[0]
 
     def constant(self, array: Array) -> Value:
-        """Return a constant as a value."""
+        """Return the output of a new constant."""
         return constant_node(Node, array).outputs[0]
 
     def array(self, *shape: int, scale: float = 1.0, low: float | None = None, kind: str = "") -> Array:

@@ -125,7 +125,7 @@ def _has_attribute(layer: Layer, name: str) -> bool:
 
 
 def _both_pads(layer: Layer, name: str, halves: bool, written: Written) -> Iterator[Fix]:
-    """Rewrite the pads of another framework as pads_begin and pads_end, equal ones or listed one after the other."""
+    """Rewrite the pads of another framework, one list for both ends or for each, as pads_begin and pads_end."""
     operator = contents.find(layer.type or "", layer.version or "")
     names = {a.file_name for a in operator.attributes} if operator is not None else set()
     place = written.positions.written(layer.data_at, name)

@@ -65,7 +65,7 @@ class _Share:
         self.done.acquire()
 
     def serve(self) -> None:
-        """Do the share in a worker, unless it was withdrawn."""
+        """Execute the share in a worker, unless the caller has withdrawn it."""
         if self.claim.acquire(blocking=False):
             assert self.work is not None
             self.work()

@@ -32,7 +32,7 @@ class Listing:
 
     @property
     def order(self) -> str:
-        """The order requested by either attribute."""
+        """The order of the results, from the attribute that sets it."""
         return self.sort_result if self.sort_result_type == "none" else self.sort_result_type
 
 
