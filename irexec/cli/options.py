@@ -89,7 +89,7 @@ def seconds(text: str) -> float:
 
 def add_limit(parser: _ActionsContainer, default: float = 0, *, each: str = "") -> None:
     """Add `--limit SECONDS`. `each`: the unit of work that has this limit; without it, the whole command."""
-    usual = f"{default:g}" if default else "none"
+    usual = f"{default:g}" if default else "no limit"
     of = f"for each {each}" if each else "for the whole command"
     parser.add_argument(
         "--limit",
