@@ -13,6 +13,7 @@ from irexec.graph.model import Value
 from irexec.graph.order import traversed
 from irexec.graph.ports import port_of
 from irexec.openvino.checks import expected, not_negative
+from irexec.openvino.layout import check_fit, layout_of
 from irexec.openvino.shapes import partial_shape
 
 
@@ -31,11 +32,15 @@ def port_named(ports: list[Value], key: Any, what: str) -> Value:
 
 
 def shapes_of(model: graph.Model, shapes: Any) -> dict[Value, Any]:
-    """Return the requested shape of each named input."""
-    if not isinstance(shapes, Mapping):
-        shape = partial_shape(shapes)
-        return {port_named(model.inputs, None, "Input"): shape}
-    return {_input(model, key): _wanted(shape) for key, shape in shapes.items()}
+    """Return the requested shape of each named input. Raises RuntimeError if one does not fit the input's layout."""
+    if isinstance(shapes, Mapping):
+        wanted = {_input(model, key): _wanted(shape) for key, shape in shapes.items()}
+    else:
+        alone = partial_shape(shapes)
+        wanted = {port_named(model.inputs, None, "Input"): alone}
+    for port, shape in wanted.items():
+        check_fit(layout_of(port.node), shape)
+    return wanted
 
 
 def variables_of(model: graph.Model, shapes: Mapping[str, Any]) -> list[tuple[graph.Node, Any]]:

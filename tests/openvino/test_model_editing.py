@@ -204,3 +204,12 @@ def test_an_input_that_is_not_set_has_no_elements_along_dynamic_dimensions() -> 
     assert request.get_input_tensor().shape == [0, 3, 0]
     with pytest.raises(RuntimeError, match=r"shape \[0,3,0\], expected \[1\.\.6,3,\?\]"):
         request.infer()
+
+
+def test_a_new_shape_fits_the_layout() -> None:
+    model, x, _ = small()
+    x.set_layout(ov.Layout("NC"))
+    with pytest.raises(RuntimeError, match="the layout"):
+        model.reshape([1, 1, 3])
+    model.reshape([2, 3])
+    assert model.input().partial_shape == ov.PartialShape([2, 3])
