@@ -18,15 +18,15 @@ _DETAIL, _NAME = 110, 260
 _ENDS = ("error", "crash", "hang")
 HEAD = """# Results for releases of OpenVINO
 
-`python benchmarks/conformance_results.py` makes this page of the results of `irexec conformance` for the CPU plugin of
+`python benchmarks/conformance_results.py` makes this page from the results of `irexec conformance` for the CPU plugin of
 several releases, with `INFERENCE_PRECISION_HINT=f32`. `irexec conformance --case 'NAME'` runs a case of this page
 again, and with `--reproducers FOLDER` writes a script for it that needs OpenVINO and NumPy alone.
 
 A failure is a wrong value, shape or element type, an exception of a call, a crash or a hang. A refusal of a legal model
-is counted, and is no failure. Cases whose result the operator's page leaves open are not judged.
+is counted, but is not a failure. Cases whose result the operator's page leaves open are not judged.
 
-All releases are judged by the same cases, those of `--quick` when this page was made; another version of irexec may draw
-others. An operator that a release does not have is refused.
+All releases are judged by the same cases: those that `--quick` drew when this page was made. Another version of irexec
+may draw other cases. An operator that a release does not have is refused.
 """
 
 

@@ -108,7 +108,7 @@ class Growth:
     layers: list[Layer] = field(default_factory=list)
 
     def begin(self) -> None:
-        """The first input."""
+        """Add the first input of the model."""
         rng = np.random.default_rng([self.seed, 1])
         rank = int(pick(rng, (4, 4, 3, 3, 2, 1, 5)))
         extents = (1, 2, 3, 4, 5, 6, 8, 8, 16, 17) if rank < 4 else (1, 2, 3, 4, 6, 8)

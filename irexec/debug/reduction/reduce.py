@@ -169,7 +169,7 @@ class _Work:
 
 
 def _batched(subsets: Iterable[list[Any]], count: int) -> Iterator[list[list[Any]]]:
-    """Yield groups of items that are tried at a time."""
+    """Yield groups of items that are tried together."""
     rest = iter(subsets)
     while some := list(islice(rest, count)):
         yield some

@@ -91,7 +91,7 @@ registry: dict[str, MultiMethod] = {}
 
 
 def overloading(*kinds: Any) -> Callable[[Callable[..., Any]], MultiMethod]:
-    """Return a decorator: the function is one of several of its name, for arguments of these types."""
+    """Return a decorator that declares a function, one of several with its name, for arguments of these types."""
 
     def register(function: Callable[..., Any]) -> MultiMethod:
         method = registry.setdefault(function.__name__, MultiMethod(function.__name__))
