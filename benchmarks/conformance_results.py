@@ -18,8 +18,8 @@ _DETAIL, _NAME = 110, 260
 _ENDS = ("error", "crash", "hang")
 HEAD = """# Results for releases of OpenVINO
 
-`python benchmarks/conformance_results.py` makes this page from the results of `irexec conformance` for the CPU plugin of
-several releases, with `INFERENCE_PRECISION_HINT=f32`. `irexec conformance --case 'NAME'` runs a case of this page
+`python benchmarks/conformance_results.py` makes this page from the results of `irexec conformance` for the CPU plugin
+of several releases, with `INFERENCE_PRECISION_HINT=f32`. `irexec conformance --case 'NAME'` runs a case of this page
 again, and with `--reproducers FOLDER` writes a script for it that needs OpenVINO and NumPy alone.
 
 A failure is a wrong value, shape or element type, an exception of a call, a crash or a hang. A refusal of a legal model
