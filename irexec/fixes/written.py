@@ -211,8 +211,7 @@ class Written(Editable):
         return self.edit(Span(start, attribute.whole.stop - start), "")
 
     def add_edge(self, net: Net, text: str) -> Edit | None:
-        """Return an edit that adds an edge after the last edge, laid out like it; None if there are no edges.
-        """
+        """Return an edit that adds an edge after the last edge, laid out like it; None if there are no edges."""
         return self.add_behind(net.edges[-1].at, text) if net.edges else None
 
     def add_behind(self, element: int, text: str) -> Edit | None:
