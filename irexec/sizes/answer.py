@@ -28,7 +28,7 @@ from irexec.sizes.samples import accepted_samples, path_to, raised
 from irexec.sizes.study import Study
 from irexec.types import PartialShape
 
-# Dimensions of which an output's size is sought as an expression without a trace.
+# The number of dynamic dimensions up to which an expression is fitted to an output's sizes without a trace.
 _MOST_FITTED = 24
 
 
@@ -73,7 +73,7 @@ class Shapes:
         return html_of("Shapes", self)
 
     def _derived(self, evidence: Evidence) -> bool:
-        """Replace a description that traces contradict by their conditions; return whether it was replaced."""
+        """Replace the description by the conditions of the traces if they contradict it; return True if replaced."""
         wrong = evidence.differing(self.alternatives, self.groups)
         if not wrong:
             return False
@@ -97,9 +97,7 @@ class Shapes:
 
     @property
     def certainty(self) -> list[list[str]]:
-        """The certainty of each condition: "proved" if it is derived from the comparisons of all layers, else
-        "checked".
-        """
+        """The certainty of each condition: "proved" if derived from the comparisons of all layers, else "checked"."""
         if self._evidence is None:
             return [["checked"] * len(each) for each in self.alternatives]
         proved = self._evidence.proved(self.alternatives, self.groups)
@@ -192,12 +190,13 @@ class Shapes:
 
     @property
     def leads(self) -> list[int]:
-        """The dynamic dimensions whose sizes can be chosen; those of the others follow, or are fixed."""
+        """The dynamic dimensions whose sizes can be chosen; other sizes follow from these, or are fixed."""
         return [dim for dim, accepted in self._study.cases[0].choices.items() if not accepted.is_single]
 
     def regular_samples(self, leads: Sequence[int], count: int, multiple: int, start: int = 0) -> list[Sizes]:
-        """Return combinations of up to `count` sizes of some leads, preferably multiples of some number; the other
-        leads have the sizes of the base. `start`: the sizes to begin with, if a lead accepts other sizes.
+        """Return accepted combinations of up to `count` sizes of each given lead, preferably multiples of `multiple`.
+
+        Other leads have the sizes of the base. `start`: the first size to use if a lead accepts no such multiple.
         """
         case = self._study.cases[0]
         sizes: list[list[int]] = []
@@ -205,7 +204,7 @@ class Shapes:
             accepted = case.choices[lead]
             steps = range(multiple, 40 * multiple, multiple) if multiple > 1 else ()
             regular = [size for size in steps if accepted.contains(size)]
-            # Not only neighbours: strides round, so that these may cost the same.
+            # Every fourth size: neighbouring sizes may cost the same, because strides round them.
             sizes.append(regular[:count] or [size for size in accepted.some(4 * count) if size][start::4][:count])
         base = {lead: case.base[lead] for lead in case.choices}
         combined = (case.fill(base | dict(zip(leads, chosen, strict=True))) for chosen in product(*sizes))
@@ -250,7 +249,7 @@ class Shapes:
         return sorted(found.values(), key=lambda each: each.dim)
 
     def _reasons(self) -> Iterator[Reason]:
-        # Of a description that traces replaced, only the reasons that sizes are equal count.
+        # If conditions from traces replaced the description, only its reasons for equal sizes remain valid.
         found = [reason for case in self._study.cases for reason in case.reasons]
         yield from (reason for reason in found if not self._is_derived or not self._equal(reason.sizes))
         named = set() if self._is_derived else {self.symbols[reason.dim] for reason in found}
@@ -383,7 +382,7 @@ class Shapes:
                 if len(samples) < len(extents):
                     dims.append(None)
                     continue
-                # Of many sizes, only traces find an expression in time.
+                # With many sizes, fitting takes too long, and only traces provide an expression.
                 few = len(every) <= _MOST_FITTED
                 found = fit(samples, base, self.leads) or fit(samples, base, every) if few else None
                 dims.append(found if self._evidence is None else self._evidence.output(number, axis, found, samples))

@@ -16,7 +16,7 @@ from irexec.sizes.tracer import Tracer
 from irexec.types import Dimension, PartialShape
 
 DEFAULT_SECONDS = 60.0
-"""The time within which a model is studied."""
+"""The default time limit for the study of a model."""
 
 Given = Mapping[str, str | int | Sequence[int]]
 """Shapes of inputs by name, such as "?,3,224,224", and sizes of symbols of the answer, such as `seq` 128."""

@@ -11,7 +11,7 @@ from irexec.sizes.case import Case
 from irexec.sizes.probe import OpenDim, Prober
 from irexec.types import Stored
 
-# The inputs that hold sizes, by operator.
+# The numbers of the inputs that contain sizes, by operator.
 _SIZE_INPUTS = {
     "Reshape": (1,),
     "Broadcast": (1,),
@@ -26,9 +26,7 @@ _SIZE_INPUTS = {
 
 @record(frozen=True)
 class Baked:
-    """A dynamic dimension that accepts one size only (and possibly 1), and the layer with the constant that contains
-    this size.
-    """
+    """A dynamic dimension that accepts a single size (and possibly 1), and the layer whose constant contains it."""
 
     dim: int
     size: int
@@ -53,14 +51,14 @@ class Baked:
 
 
 def baked_sizes(prober: Prober, cases: Sequence[Case]) -> list[Baked]:
-    """Return the dimensions that accept a single size, or 1 as well, because of a constant on the way to the layer that
-    refuses others."""
+    """Return the dimensions that accept a single size (and possibly 1) because of a constant before the layer that
+    refuses other sizes."""
     found: list[Baked] = []
     if not cases:
         return found
     case = cases[0]
     for dim, accepted in case.choices.items():
-        # In addition to the size with which a model was exported, layers that broadcast accept 1.
+        # Layers that broadcast also accept 1 besides the size with which the model was exported.
         if (
             accepted.span is not None
             or len(accepted.singles) not in (1, 2)
@@ -98,7 +96,7 @@ def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -
     1, like a mask or a token that is broadcast to the size with which the model was exported.
     """
     waiting, seen = [node] if node is not None else [], set[Node]()
-    # A Reshape multiplies sizes; elsewhere, a multiple is most probably another number.
+    # A Reshape multiplies sizes; elsewhere, a multiple of the size is most probably unrelated to it.
     multiplies = node is not None and node.type == "Reshape"
     while waiting:
         current = waiting.pop(0)
@@ -117,7 +115,7 @@ def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -
 
 
 def _known(node: Node, index: int) -> tuple[int, ...]:
-    """Return the few whole numbers that a constant input holds; none for another input."""
+    """Return the whole numbers of a small constant input; an empty tuple for any other input."""
     value = node.inputs[index] if index < len(node.inputs) else None
     held = value.node.held if value is not None and value.node.type == "Const" else None
     if value is None or held is None or held.size > 16 or not value.element_type.is_integral_number:
@@ -126,7 +124,7 @@ def _known(node: Node, index: int) -> tuple[int, ...]:
 
 
 def _position(values: Sequence[int], axis: int, size: int, may_be_product: bool) -> int | None:
-    """Return the position of a size in a constant, at its own axis if it stands there; None if it does not occur."""
+    """Return the position of a size in a constant, preferably that of its axis; None if it does not occur."""
     if axis < len(values) and values[axis] == size:
         return axis
     if size in values:

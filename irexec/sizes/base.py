@@ -17,20 +17,20 @@ _LADDER = (
     *(240, 288, 518, 336, 260, 300, 380, 480, 14, 77),
 )
 _BATCHES = (2, 1, 3, 4, 8)
-# Constants of the file that are tried as sizes.
+# The largest constant of the file that is tried as a size, and the number of such constants.
 _LARGEST_CONSTANT, _MOST_CONSTANTS = 4096, 40
-# Rounds of improving one dimension, or two, at the layer that refuses.
+# The maximum number of rounds, each of which changes one or two dimensions that the refusing layer depends on.
 _MAX_ROUNDS = 60
-# Starts from which sizes are improved.
+# The number of combinations from which such rounds start.
 _MOST_STARTS = 8
 
 
 def find_base(prober: Tracer) -> tuple[Sizes | None, Refusal | None]:
     """Return sizes that the model accepts; None with the refusal at the latest layer that was reached.
 
-    In the first attempts all dimensions have one size, or those of axis 0 have another size. From the attempts that
-    reached the latest layers, the failing comparisons are solved for a size, or the dimensions on which the refusing
-    layer depends are changed one by one. Sizes of 1 are tried last, because they broadcast.
+    In the first attempts all dimensions have the same size, except that axis 0 may have another one. Starting from the
+    attempts that reached the latest layers, the failing comparisons are solved for a size, or the dimensions on which
+    the refusing layer depends are changed one by one. Sizes of 1 are tried last, because they broadcast.
     """
     refused: dict[Sizes, int] = {}
     try:

@@ -1,4 +1,4 @@
-"""Broadcasting: which of several equal dimensions may be 1 while the others stay."""
+"""Broadcasting: the dimensions, among equal ones, that may be 1 while the others keep their size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def broadcast_units(prober: Prober, base: Sizes, members: Sequence[int]) -> list
 
 
 def _unit(prober: Prober, base: Sizes, candidates: Sequence[int]) -> list[int] | None:
-    """Return the group of the first candidate, extended by dimensions with which inference reaches later layers."""
+    """Return the group of the first candidate: dimensions are added as long as inference then reaches later layers."""
     unit = [candidates[0]]
     position = prober.position(with_ones(base, unit))
     while position is not None:

@@ -24,18 +24,18 @@ Numbers = Mapping[Operand, int] | Sequence[int]
 """The numbers to put in place of the entries of a tape."""
 MOST_CONTENTS = 16
 """The number of elements of a tensor up to which its contents become numbers on a tape."""
-# The number of combinations that a layer remembers.
+# The number of combinations whose results a layer keeps.
 _MOST_KNOWN = 1 << 14
-# Numbers at which a function is compared with a formula, and the largest divisor of one.
+# Numbers at which a function is compared with a formula, and the largest divisor of a formula.
 _SAMPLES = (*range(1, 42), 50, 63, 64, 65, 96, 100, 127, 128, 129, 224, 255, 256, 257, 511, 512, 1000, 4096)
 _MOST_PARTS = 64
-# The number of samples that a formula must have.
+# The minimum number of samples that a formula must reproduce.
 _ENOUGH = 12
 
 
 def filled(type: TensorType, numbers: Numbers) -> TensorType | None:
-    """Return a type with other numbers in place of those on a tape; None if the layer that computes its contents
-    refuses them.
+    """Return a type with its numbers on a tape replaced by `numbers`; None if the layer that computes its contents
+    refuses these.
     """
     if isinstance(type, Hidden):
         if type.layer is None:
@@ -184,8 +184,8 @@ class Layer:
 
 @record(frozen=True)
 class Kind:
-    """The kind of a layer's outputs as a number: 0 if it refuses its inputs; with `output`, the number of elements
-    of its contents."""
+    """The kind of a layer's outputs as a number, 0 if it refuses its inputs; or, if `output` is given, the number of
+    elements in the contents of that output."""
 
     layer: Layer
     output: int | None = None
@@ -231,8 +231,8 @@ class Layers:
         self._known: dict[Hashable, Layer] = {}
 
     def of(self, node: Node, inputs: Sequence[TensorType | None], sources: Sequence[Traced]) -> Layer | None:
-        """Return the layer for these inputs, whose numbers are `sources`; None if it has bodies or a state, or if
-        contents that it reads are not computed by a layer."""
+        """Return the layer for these inputs, whose numbers are `sources`; None if it has bodies or a state, or if it
+        reads contents that no layer computes."""
         if node.bodies or node.has_state or node.operator is None or not all(map(_is_computed, inputs)):
             return None
         places = {number.entry: place for place, number in enumerate(sources)}

@@ -21,8 +21,8 @@ class Reason:
 
 @record(frozen=True)
 class Exchanged:
-    """Two sizes, of which one can grow when the other shrinks, each with the floored expression that counts its steps;
-    sizes with the same count are equivalent. `ratio`: a divisor of the first."""
+    """Two dimensions, of which one can grow when the other shrinks, each with the expression that counts its steps;
+    sizes with the same count are equivalent. `ratio`: a divisor of the first size."""
 
     first: int
     second: int
@@ -36,7 +36,7 @@ class Case:
     """Accepted sizes: those that can be chosen, and those that follow from the choices.
 
     `choices`: the accepted sizes of each dimension that can be chosen. `following`: the sizes of other dimensions as
-    expressions of these. `broadcast`: dimensions of which each is 1 or the expression. `joint`: conditions on several
+    expressions of these. `broadcast`: dimensions that are 1 or an expression. `joint`: conditions on several
     sizes that can be chosen. `exchanged`: pairs of sizes of which one can grow when the other shrinks.
     `unexplained`: combinations that the description accepts and inference refuses.
     """

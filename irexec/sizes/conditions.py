@@ -92,7 +92,7 @@ class OneOf:
 
 @record(frozen=True)
 class Span:
-    """Sizes from `low` to `high` (None: without end) whose remainder by `modulus` is one of `residues`."""
+    """Sizes from `low` to `high` (None: unbounded) whose remainder modulo `modulus` is one of `residues`."""
 
     low: int
     high: int | None
@@ -123,8 +123,8 @@ class Accepted:
         return self.span is None and len(self.singles) <= 1
 
     def alternatives(self, dim: int, bounds: OpenDim) -> list[list[Condition]]:
-        """Return lists of conditions on a dimension, one of which must hold. The bounds that the model declares need no
-        condition."""
+        """Return lists of conditions on a dimension; a size is accepted if all conditions of one list hold. Bounds that
+        the model declares are omitted."""
         found: list[list[Condition]] = []
         if (span := self.span) is not None:
             conditions: list[Condition] = []
@@ -142,7 +142,7 @@ class Accepted:
         return found
 
     def some(self, count: int, beyond: int = 0) -> list[int]:
-        """Return up to `count` accepted sizes in ascending order, with growing distances."""
+        """Return up to `count` accepted sizes in ascending order, at growing distances."""
         found = sorted(self.singles)
         if self.span is not None:
             span, step, size = self.span, 1, max(self.span.low, beyond)

@@ -8,7 +8,7 @@ from keyword import iskeyword
 from irexec.graph.model import Model
 from irexec.types import PartialShape
 
-# Words of conditions.
+# Words that conditions use, so that no symbol can have these names.
 _WORDS = frozenset({"max", "min"})
 
 

@@ -19,7 +19,7 @@ from irexec.sizes.relations import Direction, directions
 _VERIFIED = 40
 _BROADCASTS = 16
 _MOST_PAIRS = 150
-# The parts of one size with which the multiple of another is tried, and the proportions of both that are compared then.
+# The numbers by which one size is divided while another is multiplied, and the proportions of both that are then tried.
 _RATIOS = (2, 3, 5, 7, 11, 13)
 _PROPORTIONS = ((1, 1), (2, 1), (4, 1), (3, 1), (1, 2), (1, 4), (1, 3), (3, 2), (2, 3))
 
@@ -66,7 +66,7 @@ class Description:
             self._explain_following(dim)
 
     def _alone(self) -> None:
-        """Describe the dimensions that no direction changes."""
+        """Describe the dimensions that move in no direction."""
         case = self._case
         for dim, own in enumerate(case.base):
             if dim in case.choices or dim in case.following:
@@ -78,7 +78,7 @@ class Description:
 
             accepted = Line(lambda size, moved=moved: self._accepts(moved(size)), own, bounds.low, bounds.high)  # type: ignore[misc]
             described = accepted.describe()
-            # Where several single sizes are accepted, the others are cases of their own unless they are independent.
+            # If several single sizes are accepted, each is a separate case, unless they are independent of the rest.
             case.choices[dim] = described if self._is_independent(dim, described) else Accepted(None, (own,))
             self._explain(dim, case.choices[dim], moved)
 
@@ -118,7 +118,7 @@ class Description:
                 largest = Combined("max", tuple(size_of(unit[0]) for unit in units))
                 if self._broadcast(units, units, largest, direction.lead, []):
                     continue
-            # A unit may be 1 only together with certain sizes of others: then it is not described as broadcasting.
+            # A unit that may be 1 only with certain sizes of other dimensions is not described as broadcasting.
             for some in (alone, *([other for other in alone if other is not unit] for unit in alone)):
                 whole = [dim for unit in units if unit not in some for dim in unit]
                 if some and whole:
@@ -150,8 +150,8 @@ class Description:
         exclusive: list[list[int]],
     ) -> bool:
         """Describe each unit of equal dimensions in `ones` as 1 or the expression, but not all units in `exclusive` as
-        1. The first dimension of all is chosen. Returns whether random combinations confirm this; otherwise nothing
-        changes.
+        1. The first of all these dimensions can be chosen. Returns True if random combinations confirm the description;
+        otherwise it remains unchanged.
         """
         case = self._case
         before = case.choices.copy(), case.following.copy()
@@ -354,7 +354,7 @@ def _is_bounded(accepted: Accepted, high: int | None) -> bool:
 
 
 def _count(dim: int, accepted: Accepted) -> Linear:
-    """Return the expression with the same value at all accepted sizes next to the base."""
+    """Return the expression that counts spans of the accepted length: it has one value at all accepted sizes."""
     span = accepted.span
     if span is None or span.high is None or span.modulus > 1:
         return size_of(dim)

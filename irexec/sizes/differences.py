@@ -85,8 +85,8 @@ _RESIZED = ("Slice",)
 
 
 def disputed(prober: Prober, accepted: Sequence[Sizes]) -> Sequence[Sizes]:
-    """Return the accepted combinations that OpenVINO refuses, although the pages of all layers allow them, or may
-    refuse."""
+    """Return the accepted combinations that OpenVINO refuses or may refuse, although the pages of all layers allow
+    them."""
     nodes = [node for node in prober.changing if node.type in _DIFFERENCES]
     found: list[Sizes] = []
     for sizes in accepted[:_MOST_DISPUTED] if nodes else ():

@@ -22,11 +22,11 @@ from irexec.sizes.pieces import piecewise
 from irexec.sizes.probe import Prober, Refusal, Sizes
 from irexec.types.traced import is_traced
 
-# An alternative is proved if traces decide at least this many combinations that it describes, or all there are.
+# An alternative is proved only if traces decide at least this many of its combinations, or all of them.
 _ENOUGH = 8
-# Combinations at which conditions that traces gave are compared with plain inference.
+# The number of combinations at which conditions from traces are compared with plain inference.
 _VERIFIED = 40
-# Formulas of an output's size that are tried alone and in pairs, and in threes.
+# The number of formulas of an output's size that are tried alone and in pairs, and the number tried in threes.
 _MOST_FORMULAS, _MOST_JOINED = 24, 12
 
 Alternatives = Sequence[Sequence[Condition]]
@@ -52,7 +52,7 @@ class Evidence:
         self.points: list[Sizes] = [tuple(row) for row in self._rows.tolist()]
         self._accepted = (paths.accepted()[known] == 1)[order]
         self._pinned = paths.is_pinned()[known][order]
-        # What OpenVINO refuses is not proved to work.
+        # Combinations that OpenVINO refuses or may refuse do not count as proved.
         unsure = set(disputed(prober, self.accepted))
         self._pinned |= np.array([sizes in unsure for sizes in self.points], bool)
         self._number = paths.decided[known][order]
@@ -100,7 +100,7 @@ class Evidence:
         return found
 
     def proved(self, alternatives: Alternatives, groups: Sequence[int]) -> list[list[bool]]:
-        """Return for each condition whether traces without pinned numbers decide both its sides."""
+        """Return for each condition whether traces without pinned numbers decide combinations on both its sides."""
         equal = self._equal(groups)
         holding = [[self._holds(condition) for condition in each] for each in alternatives]
         whole = [np.logical_and.reduce([equal, *each]) for each in holding]
@@ -127,7 +127,7 @@ class Evidence:
         return bool(beyond.any()) and not bool((self._accepted | self._pinned)[beyond].any())
 
     def refused(self, alternatives: Alternatives, groups: Sequence[int]) -> list[Refused]:
-        """Return for each condition the smallest combination that breaks it, alone if there is one."""
+        """Return for each condition the smallest combination that breaks it, preferably no other condition."""
         found: list[Refused] = []
         equal = self._equal(groups)
         for each in alternatives:
@@ -146,10 +146,9 @@ class Evidence:
         return found
 
     def output(self, number: int, axis: int, fitted: Expression | None, samples: Samples) -> Expression | None:
-        """Return an expression with the size of an output's axis at all accepted combinations, if there is one.
+        """Return an expression for the size of an output's axis; None if none fits all accepted combinations.
 
-        `samples`: sizes of the axis from plain inference, which `fitted` reproduces. None if no expression fits all
-        combinations.
+        `samples`: sizes of the axis from plain inference, which `fitted` reproduces.
         """
         values = self._sizes_of(number, axis)
         if values is None:

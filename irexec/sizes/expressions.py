@@ -19,9 +19,9 @@ Names = Sequence[str]
 Samples = Sequence[tuple[Sizes, int]]
 """Values of one dimension of an output, with the sizes at which inference gave them."""
 
-# Rates above these are not those of a model's strides and factors.
+# Divisors above this limit do not come from a model's strides and factors.
 _LARGEST_DIVISOR = 4096
-# Groups of sizes of which the largest, and the product, are tried.
+# The number of groups of sizes whose maximum and product are tried.
 _MOST_GROUPS = 40
 
 
@@ -132,7 +132,7 @@ def size_of(dim: int) -> Linear:
 
 
 def fit(samples: Samples, base: Sizes, symbols: Sequence[int]) -> Expression | None:
-    """Return an expression over these dimensions with the values of all samples; None if no form fits.
+    """Return an expression over these dimensions that reproduces all samples; None if no form fits.
 
     Forms: a linear expression with a floored division, a product or a sum of such with a constant, and the minimum or
     maximum of such and a constant. `samples` vary one dimension at a time around `base`, and several at once.
@@ -186,7 +186,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
     if whole + 1 < high:
         return Fraction(whole + 1) if whole or low > 0 or high > 1 else Fraction(1)
     if low == whole:
-        # Fractions just above a whole number: its smallest unit fraction below `high`.
+        # `low` is a whole number: add the largest unit fraction with which the sum stays below `high`.
         return whole + Fraction(1, (1 / (high - whole)).__floor__() + 1)
     return whole + 1 / _simplest(1 / (high - whole), 1 / (low - whole))
 
@@ -299,7 +299,7 @@ def _sum(
 
 
 def _of_all(samples: Samples, dims: Sequence[int]) -> list[Expression]:
-    """Return the largest of the sizes, a result of broadcasting, and their product, a result of flattening."""
+    """Return expressions for the maximum of the sizes (broadcasting) and for their product (flattening)."""
     moving = tuple(size_of(dim) for dim in dims if len({sizes[dim] for sizes, _ in samples}) > 1)
     if len(moving) < 2:
         return []
@@ -308,7 +308,7 @@ def _of_all(samples: Samples, dims: Sequence[int]) -> list[Expression]:
     found: list[Expression] = [Combined("max", group) for group in groups[:_MOST_GROUPS]]
     sizes, value = max(samples, key=lambda sample: sample[1])
     for group in groups[:_MOST_GROUPS]:
-        # Reshape divides the elements.
+        # A Reshape may divide the number of elements.
         share = Fraction(value, prod(each.value(sizes) for each in group) or 1)
         parts = group if share.numerator == 1 else (constant(share.numerator), *group)
         product = Combined("*", parts)

@@ -247,7 +247,7 @@ def _nested(rest: Formula, divisor: int) -> Formula | None:
 
 
 def _shared(one: Formula, other: Formula) -> tuple[Formula, Formula] | None:
-    """Return both without the factors that they share, which are sizes of at least 1; None if there are none."""
+    """Return both formulas without their common factors, which are sizes of at least 1; None if there are none."""
     if len(other.terms) != 1 or not one.terms:
         return None
     (term, factor) = other.terms[0]
@@ -302,7 +302,7 @@ def without_common_factor(formula: Formula) -> Formula:
     shared: list[Atom] = []
     left = [list(term) for term, _ in formula.terms]
     for atom in list(left[0]):
-        # A quotient may be 0, a size of a model's input is at least 1.
+        # Only sizes are divided out: they are at least 1, whereas a quotient may be 0.
         if isinstance(atom, Size) and all(atom in each for each in left):
             shared.append(atom)
             for each in left:

@@ -133,7 +133,7 @@ class Choice:
 
 
 def choices(found: Iterable[Guard]) -> list[Choice]:
-    """Return conditions that may replace equalities and sizes of 1 in different traces."""
+    """Return choices that may replace an equality in one trace and a size of 1 in another."""
     made: dict[Choice, None] = {}
     partners: dict[int, set[int]] = {}
     for each in found:
@@ -249,11 +249,11 @@ def _without_extreme(difference: Formula, operator: str) -> list[tuple[Formula, 
     is_min = atom.operator == "min"
     for part, rest in ((atom.one, atom.other), (atom.other, atom.one)):
         if against == part:
-            # This is at most 0 where the part is chosen.
+            # `down` is at most 0 where the min or max is this part.
             down = _scaled(add(part, rest, -1), 1 if is_min else -1)
             if operator == "==":
                 return [(down, "<=")]
-            # min - part is never above 0, max - part never below.
+            # min - part is never above 0, and max - part is never below 0.
             is_below = (sign > 0) is is_min
             if operator == "<=":
                 return [] if is_below else [(down, "<=")]

@@ -50,7 +50,7 @@ def joint_condition(
 
 
 class _All:
-    """All of several conditions."""
+    """A condition that holds if all of several conditions hold."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         self._conditions = conditions

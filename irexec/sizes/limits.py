@@ -20,7 +20,7 @@ from irexec.types import TensorType
 _NO_BOUND = 2**31 - 1
 # The number of accepted sizes, in addition to the largest ones, at which tables are examined.
 _TRIED = 8
-# Whole numbers in a tensor up to which they may be sizes.
+# The number of elements up to which an integer tensor may contain sizes.
 _MOST_NUMBERS = 16
 
 Expressions = Sequence[Sequence[Expression | None] | None]
@@ -51,7 +51,7 @@ def _smallest(found: Study, samples: Sequence[Sizes]) -> list[Sizes]:
 
 
 def _tables(prober: Prober, symbols: Sequence[str], samples: Sequence[Sizes]) -> list[str]:
-    """Return the layers that read beyond the last row of a table for accepted sizes, each with small such sizes."""
+    """Return sentences about layers that read beyond the end of a table at some accepted sizes, with an example."""
     found: dict[Node, str] = {}
     largest = {max(samples, key=lambda sizes: sizes[number]): None for number in range(len(prober.dims)) if samples}
     for sizes in (*largest, *samples[:: len(samples) // _TRIED + 1]):
@@ -66,7 +66,7 @@ def _tables(prober: Prober, symbols: Sequence[str], samples: Sequence[Sizes]) ->
 
 
 def _smaller(prober: Prober, sizes: Sizes, node: Node, rows: int) -> Sizes:
-    """Return sizes of which each is 1 or just too large for the table, where a layer still reads beyond its end."""
+    """Return sizes that are 1 or just large enough for a layer to read beyond the end of its table."""
     for number, size in enumerate(sizes):
         for smaller in (1, rows + 1):
             tried = (*sizes[:number], smaller, *sizes[number + 1 :])
@@ -78,7 +78,7 @@ def _smaller(prober: Prober, sizes: Sizes, node: Node, rows: int) -> Sizes:
 
 
 def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions) -> list[str]:
-    """Return the outputs of which an axis other than the first depends on the batch."""
+    """Return sentences about outputs with an axis, other than the first, that depends on the batch."""
     named = {
         name
         for name, dim in zip(symbols, prober.dims, strict=True)
@@ -144,7 +144,7 @@ def _axes(axes: Sequence[int]) -> str:
 
 
 def _origin(types: Inference, value: Value) -> str:
-    """Return the first layer on the way to an output whose output sizes depend on values. || Its input sizes are known.
+    """Return the name of the first layer before an output whose output sizes depend on values, not on input sizes.
 
     The size may also reach the output as a number in a tensor.
     """
@@ -163,7 +163,7 @@ def _origin(types: Inference, value: Value) -> str:
 
 
 def _is_open(type: TensorType) -> bool:
-    """Return whether the shape is not known, or the contents of a small integer tensor, which may be sizes, are not."""
+    """Return whether the shape is unknown, or the contents of a small integer tensor, which may be sizes, are."""
     if type.shape.is_dynamic:
         return True
     is_small = type.element_type.is_integral_number and prod(type.shape.to_shape()) <= _MOST_NUMBERS

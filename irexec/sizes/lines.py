@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from irexec.sizes.conditions import Accepted, Span
 
-# The sizes beyond the base that are always tried, and those among which a period is sought.
+# The number of sizes above the base that are always tried, and the number of sizes among which a period is sought.
 _FIRST, _WINDOW = 10, 72
 # Distances to the next accepted size that are tried if the window contains none: strides and windows of large networks.
 _FAR_STEPS = (80, 84, 96, 98, 112, 128, 160, 192, 196, 224, 256, 320, 384, 392, 448, 512, 768, 1024)
 # All sizes up to this one are tried, as small sizes broadcast or leave nothing for a kernel.
 _SMALL = 18
-# Accepted sizes after the base at which a period may begin.
+# The number of accepted sizes after the base at which a period may begin.
 _IRREGULAR = 8
 # Spans of no more periods than this are written as single sizes.
 _FEW = 3
@@ -139,7 +139,7 @@ class Line:
         highest = good + low * modulus
         if self._high is not None and highest + modulus > self._high:
             return None
-        # Other residues may reach a little further.
+        # Sizes with other residues may be accepted up to one period further.
         return max(size for size in range(highest, highest + modulus) if size == highest or self._accepts(size))
 
     def _lowest(self, span: Span) -> int:
@@ -149,7 +149,7 @@ class Line:
         tried = 0
         while size >= self._low:
             if size % span.modulus in span.residues if span.modulus > 1 else True:
-                # Far from the small sizes, a range is taken to be whole between two accepted ends.
+                # Above the small sizes, a range between two accepted sizes is assumed to be accepted.
                 tried += 1
                 if not self._accepts(size):
                     break

@@ -13,18 +13,18 @@ from irexec.sizes.guards import equalities_of
 from irexec.sizes.probe import OutOfProbes, Sizes
 from irexec.sizes.tracer import Tracer
 
-# Sizes along each dimension, and those of which pairs are tried.
+# Sizes that are tried along each dimension, and sizes that are tried in pairs.
 _ALONG = (*range(1, 66), 70, 72, 77, 80, 96, 98, 100, 112, 126, 127, 128, 129, 160, 192, 196, 224, 255, 256, 257)
 _FAR = (288, 320, 384, 448, 511, 512, 513, 640, 1023, 1024, 1025, 2048, 4095, 4096, 10007, 1 << 17)
 _PAIRED = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 14, 16, 18, 20, 24, 32, 36, 48, 64, 96, 100, 128)
 _RANDOM = 600
 _LARGEST = (1 << 63) - 1
-# The number of dimensions up to which all these sizes are tried; of more dimensions, fewer sizes are.
+# The number of dimensions up to which all these sizes are tried; with more dimensions, fewer sizes are tried.
 _MANY = 12
-# Traces whose equalities are solved, and how often each.
+# The number of traces whose equalities are solved, and the number of solutions for each.
 _MOST_SOLVED, _SOLVED = 8, 80
 _MOST_BASES = 6
-# The processor time, which does not depend on other programs, and the number of traces that are spent on one model.
+# The processor time (independent of other programs), and the maximum number of traces, for one model.
 _SECONDS, _MOST_TRACES = 1.5, 160
 
 
@@ -65,7 +65,7 @@ class Paths:
             left = np.flatnonzero(self.decided < 0)
             if not len(left):
                 return
-            # The first ones are the seeds, which the study found to matter.
+            # The first combinations are the seeds, which come from the study.
             place = left[0] if len(self.traces) % 3 == 0 else self._chance.choice(left.tolist())
             try:
                 self._prober.look()
@@ -150,7 +150,7 @@ class Paths:
 
     def _related(self, bases: Sequence[Sizes], end: float) -> Iterator[Sizes]:
         """Yield combinations that differ from a base in two sizes and for which a trace of an accepted combination
-        holds, until a time.
+        holds, until the processor time `end`.
         """
         count = len(self._prober.dims)
         accepting = [each for each in self.traces if each.outcome.accepted][:8]

@@ -1,4 +1,4 @@
-"""Pieces: sizes with one formula for some sizes of the inputs and another for the others, as after branches."""
+"""Pieces: output sizes whose formula depends on conditions on the input sizes, as after branches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irexec.sizes.formulas import Formula, add, number
 from irexec.sizes.guards import Guard
 from irexec.sizes.probe import Sizes
 
-# Conditions that are tried, the easiest to read first, and how many of them one piece may have.
+# The number of conditions that are tried, the simplest first, and the maximum number of conditions of one piece.
 _MOST_TRIED, _DEEPEST = 48, 2
 
 Pieces = list[tuple[tuple[Guard, ...], Formula]]
@@ -22,9 +22,9 @@ Pieces = list[tuple[tuple[Guard, ...], Formula]]
 
 @record(frozen=True)
 class Piecewise:
-    """Several formulas with conditions, of which the one whose conditions hold applies.
+    """Several formulas with conditions; the formula whose conditions hold applies.
 
-    The conditions of the `pieces` exclude each other, and those of one piece hold for accepted sizes.
+    The conditions of the `pieces` exclude each other; for accepted sizes, those of exactly one piece hold.
     """
 
     pieces: tuple[tuple[tuple[Guard, ...], Formula], ...]
@@ -37,7 +37,7 @@ class Piecewise:
         return frozenset().union(*(own.dims | guard.dims for guards, own in self.pieces for guard in guards))
 
     def text(self, names: Names) -> str:
-        """Return a sum in which a comparison counts 1 where it holds and 0 elsewhere."""
+        """Return the formulas as a sum, each multiplied by its conditions, which count as 1 or 0."""
         parts = []
         for guards, own in self.pieces:
             text = own.text(names)
@@ -51,7 +51,7 @@ def piecewise(
 ) -> Expression | None:
     """Return the formulas with the conditions that choose between them; None if few conditions do not suffice.
 
-    `values`: those of the formulas at some accepted sizes, whose columns are `columns`; `expected`: the values to have.
+    `values`: the values of the formulas at the accepted sizes in `columns`; `expected`: the correct values there.
     """
     right = [found == expected for found in values]
     whole = np.ones(len(expected), bool)

@@ -26,7 +26,7 @@ Sizes = tuple[int, ...]
 Extents = tuple[int | None, ...]
 """The extents of a shape; None where one depends on values."""
 
-# The number of layer results that are kept between probes, which are some 100 MB.
+# The number of layer results that are kept between probes, in some 100 MB of memory.
 _MAX_REPEATS = 200_000
 # The number of layers that are inferred between two checks of the time.
 _BETWEEN_LOOKS = 64

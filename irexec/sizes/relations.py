@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from irexec.records import record
 from irexec.sizes.probe import Prober, Sizes
 
-# Distances that are tried: small ones, strides, and down to 1 or half.
+# The distances that are tried: small ones and usual strides.
 _STEPS = (1, 2, 3, 4, 8, 16, 32, 64, 128, 224, 5, 6, 7, 12, 14, 28, 96, 112)
 _FACTORS = (1, 2, -1, 3, 4)
 
@@ -74,14 +74,14 @@ def _together(prober: Prober, base: Sizes, number: int, bound: Sequence[int]) ->
     for step in _STEPS:
         for signed in (step, -step):
             grown = _grown(prober, base, number, others, signed)
-            # A second step shows that the first was no coincidence.
+            # A second step excludes a coincidence.
             if grown is not None and len(list(_accepted_steps(prober, base, grown, 2))) == 2:
                 return _minimal(prober, base, grown, number, signed)
     return None
 
 
 def _alike(prober: Prober, first: int, second: int) -> bool:
-    """Return whether two dimensions are those of one axis, of different inputs."""
+    """Return whether two dimensions are the same axis of different inputs."""
     return prober.dims[first].axis == prober.dims[second].axis
 
 
@@ -133,7 +133,7 @@ def _as_list(factors: dict[int, int], count: int) -> list[int]:
 
 
 def _reduced(found: list[list[int]]) -> list[Direction]:
-    """Return directions of which each has a leading dimension that no other one moves."""
+    """Return directions whose leading dimensions do not move in any other direction."""
     leads: list[int] = []
     kept: list[list[int]] = []
     for row in found:

@@ -14,7 +14,7 @@ from irexec.sizes.probe import Refusal, Sizes
 
 @record(frozen=True)
 class Row:
-    """One combination, by the line of the file that lists it, with its refusal or None."""
+    """One combination: the number of its line in the file, and its refusal (None if it is accepted)."""
 
     line: int
     sizes: Sizes

@@ -10,7 +10,7 @@ from irexec.graph.model import Node
 from irexec.sizes.case import Case, Reason
 from irexec.sizes.probe import Prober, Sizes
 
-# Combinations at which the shapes of the outputs are compared.
+# The number of combinations at which the shapes of the outputs are compared.
 _ALONG, _MOST_PAIRS, _TOGETHER = 12, 150, 30
 
 

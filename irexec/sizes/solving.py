@@ -1,4 +1,4 @@
-"""Solving: changing sizes until the comparison holds because of which a layer refused them."""
+"""Solving: changing sizes until the comparison that made a layer refuse them holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from irexec.sizes.probe import Sizes
 from irexec.sizes.tracer import Tracer
 from irexec.sizes.tracing import Trace
 
-# The comparisons before a refusal that are tried, the last ones first, and the steps from one refusal to the next.
+# The number of comparisons before a refusal that are tried, the last ones first, and the maximum number of steps.
 _LAST, _STEPS = 8, 60
 
 

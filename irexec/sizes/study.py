@@ -15,7 +15,7 @@ from irexec.sizes.paths import Paths, followed
 from irexec.sizes.probe import OutOfProbes, Refusal, Sizes
 from irexec.sizes.tracer import Tracer
 
-# Random combinations that look for accepted sizes outside the cases.
+# The number of random combinations in the search for accepted sizes outside the cases.
 _UNCOVERED = 40
 _MOST_CASES = 6
 # Further cases are sought for this many times as long as the first one took, and at least some seconds.

@@ -9,9 +9,9 @@ from irexec.sizes.probe import Extents, Prober, Sizes
 from irexec.sizes.tracing import Trace, trace
 from irexec.types import PartialShape
 
-# A trace costs as much as several plain inferences. The number of traces that are always made; the number of
-# combinations that earlier traces must have decided on average for another one; the number of misses after which one is
-# made in any case.
+# A trace costs as much as several plain inferences. The number of traces that are always made; the average number of
+# combinations that a trace must have decided before another is made; the number of misses after which one is made
+# regardless.
 _FREE_TRACES, _WORTH, _MISSES = 24, 4, 8
 
 

@@ -244,14 +244,16 @@ class _Tracing:
             return None
         if len(self.tape.pinned) == pins:
             return made
-        # Contents that cost pins are hidden: they matter only where a layer reads them. Where plain inference finds
-        # none, although the tensor is small enough for that, there are none at other sizes.
+        # Contents that would have to be pinned are hidden: they matter only if a layer reads them. If plain inference
+        # finds no contents of a small tensor, there are none at other sizes either.
         has_contents = any(type.has_value or type.partial is not None for type in expected)
         self.tape.rewind(pins, None if has_contents else guards)
         return types
 
     def _compared(self, node: Node, inputs: Sequence[TensorType | None], types: list[TensorType]) -> Types | None:
-        """Return the contents of a comparison of traced numbers; each comparison adds a guard."""
+        """Return the type of the result of a comparison of traced numbers, with its contents; None if an operand is
+        unknown. Each comparison adds a guard.
+        """
         known = [None if type is None else type.known for type in inputs]
         if node.operator is None or any(each is None or any(isinstance(v, Dimension) for v in each) for each in known):
             return None

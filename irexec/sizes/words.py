@@ -47,8 +47,8 @@ def condition_rows(shapes: Shapes) -> list[tuple[str, str]]:
 
 
 def common_conditions(alternatives: Sequence[Sequence[Condition]]) -> tuple[list[Condition], list[list[Condition]]]:
-    """Return the conditions of all alternatives, and the further conditions of each alternative; an empty list of these
-    if there is a single alternative.
+    """Return the conditions that all alternatives share, and the further conditions of each alternative (an empty list
+    if there is a single alternative).
     """
     if not alternatives:
         return [], []
@@ -58,7 +58,7 @@ def common_conditions(alternatives: Sequence[Sequence[Condition]]) -> tuple[list
 
 
 def subject(shapes: Shapes, condition: Condition) -> str | None:
-    """Return the symbol that a condition restricts; None for a condition on several."""
+    """Return the symbol that a condition restricts; None for a condition on several symbols."""
     if isinstance(condition, OneOf):
         return shapes.symbols[condition.dim]
     if isinstance(condition, Compare) and isinstance(condition.left, Linear) and condition.left.is_plain:
