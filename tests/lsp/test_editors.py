@@ -15,6 +15,8 @@ from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli.main import main
+
+pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
 from irexec.lsp.more_requests import FIX, REPORT, RUN
 
 EDITORS = Path(__file__).parents[2] / "editors"

@@ -11,9 +11,9 @@ import pytest
 from support.editor import Editor, Refused, address
 
 import irexec
-from irexec.lsp.more_requests import indented
 
 pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
+from irexec.lsp.more_requests import indented
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 MODEL = (SAMPLES / "wrong.xml").read_text("utf-8")

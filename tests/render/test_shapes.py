@@ -8,12 +8,12 @@ import re
 import zlib
 from pathlib import Path
 
+import pytest
 from support.dynamic_nets import MODELS
 
 import irexec
 from irexec import opset13 as op
 from irexec.cli.main import main
-from irexec.lsp.more_requests import write_report
 from irexec.render.shapes import SizeRows, open_sizes
 from irexec.sizes.words import condition_rows, studied
 
@@ -64,6 +64,9 @@ def test_the_report_gives_the_costs_of_a_dynamic_model_as_functions_of_its_sizes
     path = tmp_path / "unet.xml"
     assert main(["report", str(path), "-o", str(tmp_path / "command.html")]) == 0
     (tmp_path / "editor").mkdir()
+    pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
+    from irexec.lsp.more_requests import write_report
+
     in_editor = write_report(path.read_text("utf-8"), str(path), tmp_path / "editor")
     pages = (tmp_path / "command.html").read_text("utf-8"), in_editor.read_text("utf-8"), irexec.report(path).html
     for text in pages:
