@@ -1,7 +1,7 @@
 """The formulas of the activation functions, each a few NumPy steps over one block.
 
-`formula(x, out, scratch)`: `out` may be `x`, so the step that writes `out` is the last that reads `x`; `scratch` is
-three rows of x's length. Results are accurate to a few units in the last place, most in f32 to rounding.
+`formula(x, out, scratch)`: `out` may be `x`, so the step that writes `out` is the last that reads `x`; `scratch` has
+three rows of x's length. Results are accurate to a few units in the last place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def sigmoid(x: Array, out: Array, scratch: Array) -> None:
 
 
 def _over_one_plus_exp(x: Array, y: Array, out: Array, power: Array) -> None:
-    """x / (1 + eʸ); `power` is scratch. Where eʸ overflows, x e⁻ʸ may still be a number."""
+    """x / (1 + eʸ); `power` is scratch. Where eʸ overflows, the result is x e⁻ʸ, which may be nonzero."""
     np.exp(y, power)
     if np.fmax.reduce(power, initial=0) == np.inf:
         beyond = np.isposinf(power) & np.isfinite(x)
@@ -53,7 +53,7 @@ def gelu_erf(x: Array, out: Array, scratch: Array) -> None:
     _over_one_plus_exp(x, y, out, scratch[0])
 
 
-# 2u / x, with u as below, as a polynomial in x².
+# The coefficients of 2u / x as a polynomial in x², with the u of gelu_tanh.
 GELU_TANH = (2 * math.sqrt(2 / math.pi), 2 * math.sqrt(2 / math.pi) * 0.044715)
 
 
@@ -86,7 +86,7 @@ def hswish(x: Array, out: Array, scratch: Array) -> None:
 def mish(x: Array, out: Array, scratch: Array) -> None:
     """x tanh(ln(1 + eˣ)) = x t / (t + 2) with t = eˣ (eˣ + 2)."""
     t, u = scratch[0], scratch[1]
-    # From 40 on t / (t + 2) is 1 in every type, and t could overflow.
+    # For x of 40 or more, t / (t + 2) is 1 in every type; t could overflow.
     np.minimum(x, x.dtype.type(40), out=t)
     np.exp(t, t)
     np.add(t, 2, u)

@@ -68,7 +68,7 @@ def _along(rows: Rows, x: Array, axis: int, out: Array | None) -> Array:
     if not result.flags.c_contiguous:
         np.copyto(result, _along(rows, x, axis, None))
         return result
-    # Rows along the last axis are cut as [count, length]; others as [before, length, after].
+    # The view of x: [count, length] if no axis of extent above 1 follows, otherwise [before, length, after].
     after = math.prod(x.shape[axis + 1 :])
     shape = (-1, x.shape[axis]) if after == 1 else (-1, x.shape[axis], after)
     source, target = x.reshape(shape), result.reshape(shape)

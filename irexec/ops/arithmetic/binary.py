@@ -22,13 +22,13 @@ from irexec.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
-# For inference on extents that are known as intervals.
+# Used by inference, where the operands may be intervals of extents.
 _LARGER = made_later(Dimension.larger, 2)
 _SMALLER = made_later(Dimension.smaller, 2)
 
 
 def _known_power(a: DimLike, b: DimLike) -> DimLike:
-    """Return a to the power of b, if both are numbers, modulo 2^64: the exact power may have any number of digits."""
+    """Return aᵇ modulo 2^64 (the exact power may be arbitrarily long); an unknown dimension unless both are known."""
     return pow(a, b, 1 << 64) if isinstance(a, int) and isinstance(b, int) and b >= 0 else ANY_DIMENSION
 
 
@@ -36,7 +36,7 @@ _POWER = made_later(_known_power, 2)
 
 
 def _known_rest(a: DimLike, b: DimLike) -> DimLike:
-    """Return the remainder of a truncated division of numbers that are not negative."""
+    """Return the remainder of a / b for known a >= 0 and b > 0, otherwise an unknown dimension."""
     return a % b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else ANY_DIMENSION
 
 
@@ -46,9 +46,7 @@ _REST = made_later(_known_rest, 2)
 def _arithmetic(
     type: str, function: Any, doc: str, pair: Callable[..., Array] = arithmetic_pair, tolerance: Tolerance = exact
 ) -> Operator:
-    """Return an operator that applies a function to each pair of elements by `pair`; by default NumPy rounds the result
-    once.
-    """
+    """Return an operator that applies `function` to pairs of elements; `pair` determines the precision."""
 
     def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
         return pair(function, a, b, how, out)
@@ -119,7 +117,7 @@ def power_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
 
 
 def _real_power(a: Array, b: Array, out: Array | None = None) -> Array:
-    """Return NumPy's power, computed by multiplications for a single small whole exponent: some fifty times faster."""
+    """Return np.power; a single exponent of 1, 2 or 3 is computed by multiplication, which is about 50 times faster."""
     exponent = b.reshape(-1)[0] if b.size == 1 and b.ndim <= a.ndim else np.nan
     if exponent == 1:
         return np.asarray(np.positive(a, out=out))
@@ -143,15 +141,15 @@ def _integer_power(a: Array, b: Array, out: Array | None = None) -> Array:
 
 @divide_1.undefined_for
 def _by_zero(a: Array, b: Array) -> Undefined:
-    """There is no result for integers divided by zero."""
+    """Return "no result" for integers divided by zero."""
     return "no result" if not is_float(b.dtype) and (b == 0).any() else False
 
 
 @mod_1.undefined_for
 @floor_mod_1.undefined_for
 def _(a: Array, b: Array) -> Undefined:
-    """There is no result for integers divided by zero; remainders of quotients that f32 cannot represent exactly are
-    undefined.
+    """Return "no result" for integers divided by zero; for floats, whether any quotient is infinite, nan, very large or
+    so close to a whole number that rounding decides its remainder.
     """
     if not is_float(a.dtype):
         return _by_zero(a, b)
@@ -163,9 +161,9 @@ def _(a: Array, b: Array) -> Undefined:
 
 @power_1.undefined_for
 def _(a: Array, b: Array) -> Undefined:
-    """There is no result for integers with a negative exponent."""
+    """Return "no result" for integers with a negative exponent."""
     return "no result" if not is_float(b.dtype) and (b < 0).any() else False
 
 
 _PERIODS = 1 << 16
-"""The largest quotient whose remainder is defined."""
+"""The largest quotient of floats whose remainder counts as defined."""

@@ -1,9 +1,9 @@
 """Elementwise arithmetic with one operand: each is one real function, applied at the declared precision.
 
-Integers: the pages of Sqrt and Tanh state "rounded (half up)", and that of Tan shows it; the results of all functions
-that are not integers are therefore rounded, halves away from zero. (OpenVINO's core truncates Exp, Log and Sin, which
-no page states.) Results that an integer type cannot hold are its lowest value. Source: the operation pages of these
-names.
+Integers: the pages of Sqrt and Tanh state "rounded (half up)", and the page of Tan shows such results. irexec therefore
+rounds the results of all these functions, halves away from zero. (OpenVINO's core truncates those of Exp, Log and Sin;
+no page states this.) Results outside the integer type's range are converted as by `truncated`.
+Source: the operation pages of these names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T_FLOAT: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 
 def _real(type: str, opset: str, function: Any, doc: str, ulp: int = 4) -> Operator:
-    """Return an operator that applies a real function: floats at their precision, integers in f64 and rounded."""
+    """Return an operator that applies a real function, to integers in f64 with a rounded result."""
 
     def kernel(x: T, /, *, out: Array | None = None) -> T:
         return elementwise(function, x, out) if is_float(x.dtype) else through_floats(function, x, out)
@@ -59,7 +59,7 @@ tanh_1 = _real("Tanh", "opset1", ufunc("tanh"), "The hyperbolic tangent of each 
 
 
 def _whole(function: Any, x: Array, out: Array | None) -> Array:
-    """Return a function that returns whole numbers unchanged."""
+    """Apply a function that rounds floats to whole numbers; integers are returned unchanged."""
     return elementwise(function if is_float(x.dtype) else np.positive, x, out)
 
 
@@ -70,7 +70,7 @@ def _exact(
     apply: Callable[..., Array] = elementwise,
     values: Literal["elementwise"] | None = None,
 ) -> Operator:
-    """Return an operator that applies a function whose results the type holds."""
+    """Return an operator that applies a function whose results are exact in the element type."""
 
     def kernel(x: T, /, *, out: Array | None = None) -> T:
         return apply(function, x, out)

@@ -50,7 +50,7 @@ def _shift(type: str, function: Any, doc: str) -> Operator:
 
 
 def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any]) -> Array:
-    """Draw numbers of bits for which the page defines the shift."""
+    """Draw shift counts that the page defines: from 0 to the number of bits in the type, exclusive."""
     kind = types[port].element_type
     return np.asarray(rng.integers(0, kind.bitwidth, types[port].shape.to_shape()).astype(kind.dtype))
 

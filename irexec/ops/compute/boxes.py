@@ -6,23 +6,21 @@ import numpy as np
 
 from irexec.types import Array
 
-# Boxes are processed in windows, so that little is computed for boxes after the last one kept; a block of a window is
-# compared with itself at once, and with groups of the boxes kept before.
+# Boxes are processed in windows, to compute little for boxes after the last box kept. A block of a window is compared
+# with itself at once, and with the boxes kept before in groups.
 WINDOW, BLOCK, GROUP = 2048, 96, 48
 
 
 def overlaps(box: Array, boxes: Array) -> Array:
-    """Return the intersection over union of one box [4] with boxes [n, 4], all (low, low, high, high); 0 for empty
-    boxes.
-    """
+    """Return the intersection over union of box [4] with boxes [n, 4], as (low, low, high, high); 0 for empty boxes."""
     none = boxes.dtype.type(0)
     return _overlaps(box, areas_of(box[None])[0], np.ascontiguousarray(boxes.T), areas_of(boxes), none, False)
 
 
 def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: float, bridging: bool) -> Array:
-    """Return `overlaps` for boxes given by corners [4, n]: NumPy is far faster on long rows than on pairs.
+    """Return `overlaps` for boxes given by corners [4, n], whose long rows NumPy processes far faster.
 
-    `extra` is added to every side: 1 for coordinates of pixels, with both ends included. Boxes that do not touch have
+    `extra` is added to width and height: 1 if both ends are pixels that belong to the box. Boxes that do not touch have
     no intersection, unless `bridging` allows `extra` to close the gap.
     """
     width = np.minimum(corners[2], box[2]) - np.maximum(corners[0], box[0])
@@ -83,12 +81,12 @@ def suppress(
     corners, areas = np.ascontiguousarray(boxes[order].T), areas_of(boxes[order], extra)
     is_plain = not extra and bool(((areas > 0) & np.isfinite(areas)).all())
     kept: list[int] = []
-    # With each box kept, the overlap up to which later boxes stay.
+    # For each box kept, the largest overlap with it that a later box may have.
     limits: list[float] = []
     limit_now = boxes.dtype.type(threshold)
 
     def between(first: Array, second: Array) -> Array:
-        """Return the overlaps of boxes [first, second], given by their positions in the order."""
+        """Return the overlaps [first, second] of boxes given by their positions in `order`."""
         box, area = corners[:, first, None], areas[first, None]
         others = corners[:, None, second], areas[second]
         return _plain_overlaps(box, area, *others) if is_plain else _overlaps(box, area, *others, extra, bridging)
@@ -107,7 +105,7 @@ def suppress(
             rest, since, end = np.arange(end, min(end + WINDOW, len(order))), 0, end + WINDOW
         block, rest = rest[:BLOCK], rest[BLOCK:]
         left = staying(block, since)
-        # Where most boxes are dropped, many of the rest are, too.
+        # If most boxes of the block are dropped, many of the remaining boxes are likely to be dropped as well.
         if 4 * left.size < block.size:
             rest, since = staying(rest, since), len(kept)
         overlap, stays = between(left, left), np.ones(left.size, bool)

@@ -1,11 +1,11 @@
 """Conversion of arrays between any two element types, by OpenVINO's rules.
 
-To integers: floats are cut toward zero; values the type cannot hold wrap (see elementwise.truncated). To boolean:
-every value except 0 is true, including nan. To floats: nearest, ties to even; overflow gives infinity where the type
-has it (f8e4m3: nan; f4e2m1: its greatest number). To f8e4m3 and f8e5m2 they are rounded twice, by way of f16. f8e8m0
-has neither 0 nor signs: smaller values become its lowest number. OpenVINO's core differs: it truncates some bf16
-values, and an i32 (not an i64) beyond f16 becomes the greatest f16 instead of infinity. Strings convert only to
-strings.
+To integers: floats are truncated toward zero; values outside the type's range wrap (see elementwise.truncated). To
+boolean: every value except 0 is true, including nan. To floats: nearest, ties to even; overflow gives infinity if the
+type has one (f8e4m3: nan; f4e2m1: its greatest number). Conversions to f8e4m3 and f8e5m2 round twice, first to f16.
+f8e8m0 has neither 0 nor negative numbers: smaller values become its lowest number. OpenVINO's core differs: it
+truncates some bf16 values, and converts an i32 (not an i64) beyond the range of f16 to the greatest f16 instead of
+infinity. Strings convert only to strings.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class OutOfRange(ValueError, RuntimeError):
 
 @cache
 def nf4() -> tuple[Array, Array]:
-    """Return the numbers of nf4 and the boundaries between them."""
+    """Return the numbers of nf4, and the midpoints between them."""
     values = np.array(_NF4, np.float32)
     return values, (values[1:] + values[:-1]) / 2
 
 
 def castable(source: ElementType, target: ElementType) -> bool:
-    """False only between string and another type."""
+    """Return False only between string and another type."""
     return (source is STRING) == (target is STRING)
 
 
@@ -72,7 +72,7 @@ def _to_float(array: Array, target: ElementType) -> Array:
 
 
 def narrowed(array: Array, target: ElementType) -> Array:
-    """Return numbers as floats of a type: nearest, and to f8e4m3 and f8e5m2 by way of f16, as OpenVINO rounds."""
+    """Return numbers rounded to the nearest of a float type; for f8e4m3 and f8e5m2 first to f16, as in OpenVINO."""
     with np.errstate(all="ignore"):
         if target in (F8E4M3, F8E5M2) and array.dtype != np.float16:
             array = array.astype(np.float32).astype(np.float16)
@@ -80,10 +80,10 @@ def narrowed(array: Array, target: ElementType) -> Array:
 
 
 def elements(array: Array, kind: ElementType) -> Array:
-    """Return numbers as the elements of a constant of this type: floats become the nearest, integers are codes of nf4,
-    and for u1 only 0 is 0.
+    """Return numbers as the elements of a constant of this type. For nf4, floats are rounded and integers are codes;
+    for u1, every number except 0 becomes 1.
 
-    Raises OutOfRange for an integer that a packed type does not hold.
+    Raises OutOfRange for a number outside the range of a packed type.
     """
     if array.dtype == kind.dtype:
         return array
@@ -122,7 +122,7 @@ _TO_RARE = {NF4: _to_nf4, F4E2M1: _to_f4e2m1, F8E8M0: _to_f8e8m0}
 
 
 def _to_integer(array: Array, target: ElementType) -> Array:
-    """Wrap integers modulo two to the power of the type's bits."""
+    """Truncate floats; wrap integers modulo two to the power of the type's bits."""
     assert target.dtype is not None
     held = np.dtype(np.uint8) if target.is_packed else target.dtype
     whole = truncated(widen(array), held) if is_float(array.dtype) else array.astype(held)

@@ -17,14 +17,14 @@ BLOCK = 1 << 15
 """Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
 
 FEW = 8
-"""The number of blocks above which waking the other threads pays: one block takes 20 to 90 µs. If the machine is busy
-and no thread comes to help, to have asked for it costs some 20 µs."""
+"""The number of blocks from which waking the other threads pays: one block takes 20 to 90 µs; a request that no thread
+of a busy machine answers costs about 20 µs."""
 
 MANY = 1 << 10
-"""The number of elements above which half.py is faster than NumPy's own conversion."""
+"""The number of elements from which half.py is faster than NumPy's own conversion."""
 
 Formula = Callable[[Array, Array, Array], object]
-"""`formula(x, out, scratch)`: `out` may be `x` itself, so it is written by the last step that reads `x`."""
+"""`formula(x, out, scratch)`: `out` may be `x` itself, so only the last step that reads `x` may write `out`."""
 
 Ufunc = Callable[..., Any]
 
@@ -35,7 +35,7 @@ def result_like(x: Array, out: Array | None) -> Array:
 
 
 def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
-    """Apply `formula` to x block by block, in x's compute dtype; its scratch is three rows of a block's length."""
+    """Apply `formula` to x block by block, in x's compute dtype; its `scratch` has three rows of a block's length."""
     result = result_like(x, out)
     if not result.flags.c_contiguous:
         np.copyto(result, blockwise(formula, x))
@@ -59,7 +59,7 @@ def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
 
 
 def for_blocks(count: int, compute: Callable[[int], None]) -> None:
-    """Call compute(0) … compute(count - 1), one call per block, on all threads if there are more than a few blocks."""
+    """Call compute(0) … compute(count - 1), one call per block; on all threads if there are at least FEW blocks."""
     if count >= FEW:
         parallel_for(count, compute)
         return
@@ -69,7 +69,7 @@ def for_blocks(count: int, compute: Callable[[int], None]) -> None:
 
 
 def elementwise(function: Ufunc, x: Array, out: Array | None = None) -> Array:
-    """Apply a NumPy function of one operand, floats only, at x's precision."""
+    """Apply a NumPy function of one operand to x: to narrow floats in f32, to all other types in their own type."""
     if compute_dtype(x.dtype) != x.dtype:
         return blockwise(lambda part, place, _: function(part, place), x, out)
     with np.errstate(all="ignore"):
@@ -81,9 +81,8 @@ def elementwise(function: Ufunc, x: Array, out: Array | None = None) -> Array:
 def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
     """Truncate floats to an integer dtype as a C cast does on x86, with the same results on every machine.
 
-    Values out of the dtype's range, which the C standard leaves undefined, are converted through the signed 32-bit
-    integer (64-bit for the 64-bit types): a value in the range of that type wraps, any other value becomes its lowest
-    number.
+    The C standard leaves values outside the dtype's range undefined. They are converted through the signed 32-bit type
+    (for 64-bit dtypes: 64-bit) and wrap; a value outside of that type's range first becomes its lowest number.
     """
     bounds = np.iinfo(dtype)
     if x.size == 0 or (x.min() >= bounds.min and x.max() < float(bounds.max) + (bounds.max < 2**53)):
@@ -147,13 +146,13 @@ def aligned(a: Array, b: Array, how: Broadcasting) -> Array:
 def broadcast_pair(
     function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None, **options: Any
 ) -> Array:
-    """Apply a NumPy function to two operands under auto_broadcast, computed in the element type."""
+    """Apply a NumPy function to two operands, broadcast as required by `how` and computed in their element type."""
     with np.errstate(all="ignore"):
         return np.asarray(function(a, aligned(a, b, how), out=out, **options))
 
 
 def wide_pair(function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None) -> Array:
-    """Apply broadcast_pair with narrow floats computed in f32 and rounded once."""
+    """Apply a function like broadcast_pair, but compute narrow floats in f32 and round them once."""
     if not is_float(a.dtype) or compute_dtype(a.dtype) == a.dtype:
         return broadcast_pair(function, a, b, how, out)
     with np.errstate(all="ignore"):
@@ -162,7 +161,7 @@ def wide_pair(function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array
 
 
 def arithmetic_pair(function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None) -> Array:
-    """Apply wide_pair to functions whose result NumPy itself rounds only once; f32 is used only for speed."""
+    """Apply a function whose result NumPy rounds only once: large f16 arrays are computed in f32, only for speed."""
     if a.dtype == np.float16 and max(a.size, b.size) >= MANY:
         return wide_pair(function, a, b, how, out)
     return broadcast_pair(function, a, b, how, out)

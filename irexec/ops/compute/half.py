@@ -1,5 +1,6 @@
-"""f16 to f32 and back by integer arithmetic on the bits, which NumPy vectorises; NumPy's own conversion goes
-element by element. Same results as `astype`, bit for bit (NaN stays NaN).
+"""Conversion of f16 to f32 and back by integer arithmetic on the bits, which NumPy vectorises, unlike `astype`.
+
+The results equal those of `astype` bit for bit; NaN stays NaN.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from irexec.types import Array
 
 # The number of elements from which all threads are used, on blocks that stay in a core's second-level cache.
 MANY, BLOCK = 1 << 18, 1 << 16
-# An f16's exponent counts from -15, an f32's from -127: 2 to the difference puts one in the other's place.
+# The exponent's bias is 15 in f16 and 127 in f32: a factor of 2 to the power of the difference adjusts it.
 _REBIAS = 2.0**112
 _SIGN_AND_REST = -0x7000_2000  # the sign, and 15 bits from bit 13 on
 _BEYOND = 2.0**16  # the value of the exponent of infinity and NaN, read as an ordinary exponent
 _SMALLEST = 0x3880_0000  # 2**-14 as f32 bits, the smallest normal f16
-_NORMALS = 0x477F_F000 - 0x3880_0000  # from there to 65520, which rounds to infinity
+_NORMALS = 0x477F_F000 - 0x3880_0000  # the distance from _SMALLEST to 65520, which rounds to infinity
 _MAGNITUDE = 0x7FFF_FFFF
 # Subtracts the f32 exponent bias and adds just under half a unit of the last f16 place.
 _ROUND = (0xFFF - (112 << 23)) & 0xFFFF_FFFF

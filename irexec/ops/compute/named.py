@@ -1,6 +1,4 @@
-"""NumPy's functions by their names, for declarations: operators are declared, and files checked, without importing
-NumPy.
-"""
+"""NumPy's functions, looked up when called: declaring operators and checking files does not import NumPy."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ import numpy as np
 
 
 def ufunc(name: str) -> Callable[..., Any]:
-    """Return NumPy's function of this name; it is looked up when it is called."""
+    """Return a function that looks up NumPy's function of this name when it is called."""
 
     def function(*arguments: Any, **options: Any) -> Any:
         return getattr(np, name)(*arguments, **options)
@@ -20,7 +18,7 @@ def ufunc(name: str) -> Callable[..., Any]:
 
 
 def made_later(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
-    """Return NumPy's frompyfunc of a Python function, for arrays of objects; it is made when it is first called."""
+    """Return a Python function as a NumPy function of object arrays; `np.frompyfunc` makes it at the first call."""
     made: list[Any] = []
 
     def on_arrays(*arrays: Any, **options: Any) -> Any:

@@ -41,16 +41,14 @@ def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def holds(totals: Array) -> bool:
-    """Return True if all totals are in the precise range of their float type (neither overflow nor underflow; 0
-    included).
-    """
+    """Return True if all totals are positive and in the full-precision range of their float type; False for a 0."""
     limits = np.finfo(totals.dtype)
     within: bool = np.all((totals >= limits.tiny / limits.eps) & (totals <= limits.max)).item()
     return within
 
 
 def widen(array: Array) -> Array:
-    """Return the array in its compute dtype; the array itself if that is its dtype."""
+    """Return the array in its compute dtype, without a copy if it already has this dtype."""
     return array.astype(np.float32) if is_narrow(array.dtype) else array
 
 

@@ -1,7 +1,7 @@
 """Sums of products: the dtype in which BLAS computes them correctly, and the conversion back.
 
-f16 and bf16 sum in f32 and are rounded once. Small integers sum exactly in a float that holds every partial sum; larger
-ones in their own dtype. Integers wrap.
+Products of narrow floats are summed in f32 and rounded once, small integers in a float type that represents every
+partial sum exactly, larger integers in their own dtype. Integers wrap.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def sum_dtype(dtype: np.dtype[Any], depth: int) -> np.dtype[Any]:
 
 
 def settle(sums: Array, dtype: np.dtype[Any], out: Array | None = None) -> Array:
-    """Return the sums in the declared dtype: floats rounded, integers wrapped; in `out` if it is given."""
+    """Return the sums as `dtype`, with floats rounded and integers wrapped; in `out` if it is given."""
     if sums is out:
         return sums
     with np.errstate(over="ignore", invalid="ignore"):

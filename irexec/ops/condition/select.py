@@ -32,11 +32,11 @@ def select_1(cond: T_COND, then: T, else_: T, /, *, how: Broadcasting, out: Arra
     return into(result, out)
 
 
-_MANY = 1 << 12  # the number of elements above which bit patterns are faster than one choice per element
+_MANY = 1 << 12  # the number of elements from which bit masks are faster than np.where
 
 
 def _blend(cond: Array, then: Array, else_: Array) -> Array:
-    """Return np.where, computed by bit masks, which NumPy vectorises."""
+    """Return np.where(cond, then, else_), computed by bit masks, which NumPy vectorises."""
     bits = {2: np.uint16, 4: np.uint32, 8: np.uint64}.get(then.dtype.itemsize)
     if bits is None or then.dtype.kind == "T":
         return np.where(cond, then, else_)
