@@ -1,7 +1,7 @@
 """irexec: run, check and explain OpenVINO IR in plain Python.
 
 The public names are imported when first used, so that `import irexec` stays cheap: it imports nothing of the standard
-library that the interpreter has not imported. `import irexec as ov` also gives the names of OpenVINO's Python API,
+library that the interpreter has not imported. `import irexec as ov` also provides the names of OpenVINO's Python API,
 including `import irexec.opset13` and `from irexec.preprocess import ...`.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from irexec.api import *  # noqa: F403 - all that it holds
 
-# The modules of the public names. For type checkers and readers they are listed in api.py.
+# The public names of each module. For type checkers and readers, api.py lists the same names.
 _HOMES = {
     "irexec.diagnostics.deadline": "time_limit",
     "irexec.diagnostics": "Diagnostic IRError Report Severity",
@@ -73,8 +73,8 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-# The threads of NumPy's OpenBLAS spin for 2 ** 26 rounds once they are started, some 40 ms on cores that the first
-# result needs. For 2 ** 22, or 2.5 ms, they still wait from one product to the next.
+# The threads of NumPy's OpenBLAS spin for 2 ** 26 rounds after they are started: some 40 ms, on cores that the first
+# result needs. 2 ** 22 rounds, or 2.5 ms, still last from one matrix product to the next.
 _BLAS_PATIENCE = "OPENBLAS_THREAD_TIMEOUT", "22"
 
 

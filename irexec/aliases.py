@@ -45,7 +45,7 @@ _RENAMED = {
 
 def is_opset(name: str) -> bool:
     """Return True for the name of an opset module, such as `opset13` or `onnx18`."""
-    name = name.removesuffix(".ops")  # OpenVINO's modules contain their functions in a module of their own.
+    name = name.removesuffix(".ops")  # OpenVINO defines the functions of an opset in its submodule `ops`.
     number = name.removeprefix("opset").removeprefix("onnx")
     return number != name and number.isascii() and number.isdigit()
 

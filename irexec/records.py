@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 
 class MISSING:
-    """The default of a field that has none."""
+    """Marks a field without a default."""
 
 
 class Field:
@@ -106,7 +106,7 @@ def record(
 
 
 def _own_fields(cls: type, content: dict[str, Any], kw_only: bool) -> Iterator[Field]:
-    """Return the fields that a class declares; their defaults are removed from its content."""
+    """Return the fields that a class declares; their defaults are removed from `content`, its namespace."""
     for name, annotation in cls.__annotations__.items():
         given = content.pop(name, MISSING)
         if hasattr(given, "default_factory") and not isinstance(given, Field):
@@ -119,7 +119,7 @@ def _own_fields(cls: type, content: dict[str, Any], kw_only: bool) -> Iterator[F
 
 
 def _init(cls: type, frozen: bool) -> Callable[..., None]:
-    """Return a function that sets the fields, generated for the class: it is called for each of a million ports."""
+    """Return a generated `__init__` for the class: fast enough for a million ports."""
     known: dict[str, Any] = {"_set": object.__setattr__, "_MADE": MISSING}
     parameters, lines = ["self"], []
     for each in sorted(fields(cls), key=lambda each: each.kw_only):

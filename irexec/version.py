@@ -1,3 +1,3 @@
-"""The version of irexec, defined here only: also for rooms below the public names."""
+"""The version of irexec, in a module that every package can import."""
 
 __version__ = "0.2.0.dev0"

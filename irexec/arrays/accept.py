@@ -1,4 +1,4 @@
-"""Conversion of values from callers and files to plain NumPy arrays, with the reason if a value is not a tensor."""
+"""Conversion of values from callers and files to plain NumPy arrays; errors explain why a value is not a tensor."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 from irexec.types import Array
 
 LIMIT = 72
-"""Characters that values take in a line of output."""
+"""The maximum number of characters for values in a line of output."""
 # Numbers of items to show of the outer axes and of the last axis; the first pair whose text is short enough is used.
 _ITEMS = ((50, 50), (12, 12), (8, 8), (6, 6), (4, 6), (3, 4), (2, 4), (1, 8), (1, 6), (1, 4), (1, 3), (1, 2), (1, 1))
 

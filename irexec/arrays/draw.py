@@ -17,12 +17,12 @@ _BLOCK = 1 << 20
 
 
 def most_drawn() -> int:
-    """Return the limit of bytes for random values of all inputs together, which protects small machines."""
+    """Return the maximum number of bytes for the random values of all inputs together."""
     return min(1 << 31, memory() // 8)
 
 
 def undrawable(kind: ElementType, shape: tuple[int, ...], drawn: int) -> str | None:
-    """Return the reason why no values of this type can be drawn, after `drawn` bytes; None if they can be drawn."""
+    """Return the reason why values of this type and shape cannot be drawn, or None. `drawn`: bytes drawn before."""
     if len(shape) > MAX_RANK:
         return f"has rank {len(shape)}, but an array can have at most {MAX_RANK} axes"
     if kind.dtype is not None and drawn + math.prod(shape) * kind.dtype.itemsize > most_drawn():
@@ -35,7 +35,7 @@ def draw_for(
 ) -> Array | None:
     """Return random values for a port from the operator's own generator; None if the operator has no generator.
 
-    `types` are those of all inputs by name, with the values of those that were drawn before.
+    `types`: the tensor types of all inputs by name; inputs that were drawn before have values.
     """
     generator, array = operator.generators.get(name), None
     if generator is not None:
@@ -61,7 +61,7 @@ def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) ->
     count = math.prod(shape)
     if count <= _BLOCK:
         return _drawn(rng, kind, shape)
-    # In blocks, because the drawn values can take four times the memory of the result.
+    # Draw in blocks: before conversion, random values can take four times the memory of the result.
     result = np.empty(count, np.uint8 if kind.is_carried else kind.dtype)
     for begin in range(0, count, _BLOCK):
         result[begin : begin + _BLOCK] = _drawn(rng, kind, (min(_BLOCK, count - begin),))

@@ -45,11 +45,11 @@ class Given:
     python: bool = False
 
     def asked(self, kind: str, name: str) -> str:
-        """Return how the caller gives an "input" or a "shape" by name: `--shape x`, or in Python `shapes['x']`."""
+        """Return the caller's notation for an "input" or a "shape" by name: `--shape x`, or in Python `shapes['x']`."""
         return f"{kind}s[{name!r}]" if self.python else f"--{kind} {name}"
 
     def origin_text(self, origin: Origin | None) -> str:
-        """Return the origin of an input's values as JSON and tables show it; empty when the input has no values."""
+        """Return an origin as text for JSON and tables; empty for None, an input without values."""
         texts = {Origin.PAGE: "page", Origin.SUPPLIED: "--input", Origin.DRAWN: f"random (seed {self.seed})"}
         return "" if origin is None else texts[origin]
 
@@ -65,7 +65,7 @@ def convert(value: Any, kind: ElementType) -> Array | None:
         if plain.size == 0:
             return np.zeros(plain.shape, kind.dtype)
         if plain.dtype.kind == "V" and plain.dtype.itemsize == kind.dtype.itemsize and plain.dtype.names is None:
-            # The dtypes that arrays of these types have when NumPy loads them without ml_dtypes.
+            # NumPy loads bf16, f8 and the like as raw bytes (kind "V") unless ml_dtypes is imported.
             return plain.view(kind.dtype)
         if plain.dtype.kind in "USTOVmM" or (plain.dtype.kind == "c" and kind.kind != "c"):
             return None
@@ -80,7 +80,7 @@ def convert(value: Any, kind: ElementType) -> Array | None:
 def check_names(given: Mapping[str, str], inputs: Mapping[str, Iterable[str]], findings: Findings) -> None:
     """Report every name that is not the name of an input.
 
-    `given`: each name, and how the caller gives it. `inputs`: the names with their alternatives.
+    `given`: each name, and the caller's notation for it. `inputs`: the names with their alternatives.
     """
     known = {n for name, more in inputs.items() for n in (name, *more)}
     shown = list(inputs)

@@ -223,7 +223,7 @@ def _list(text: str, position: int) -> _Literal | None:
 
 # The text after the values, and the meaning of the whole comment
 
-# a text with an operator or an index is an expression, not a list of values
+# A text with an operator or an index is an expression, not a list of values.
 _EXPRESSION = re.compile(r"[\w\[]|\.\w|\s*[*+/=^<>]")
 _REMARK = re.compile(r"[,;.(].*|[-–—] ?[^\W\d].*|[\])}]*", re.DOTALL)
 
@@ -251,7 +251,7 @@ def _listed_scalar(text: str, lead: str, literal: _Literal) -> Listed | None:
     return Listed(literal.value, _name(lead), _kind(lead, rest, literal), rest.lstrip(",; ")) if accepted else None
 
 
-# Words in the lead
+# The meaning of words in the lead
 
 _FILLER = {
     "a", "an", "the", "this", "these", "int", "integer", "float", "bool", "boolean", "string", "actual", "tensor",

@@ -15,10 +15,10 @@ from irexec.ir.files import open_regular
 from irexec.types import Array
 
 MAX_EXPANDED = 1 << 30
-"""The maximum number of bytes of all compressed arrays of one .npz; others are limited by the file."""
+"""The maximum number of bytes of all compressed arrays of one .npz; uncompressed arrays are no larger than the file."""
 
 
-# Version 3 differs from 2 only in that names of a record's fields need not be Latin-1, and records are not read.
+# Version 3 differs from 2 only in the encoding of records' field names, and records are refused.
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,

@@ -10,7 +10,7 @@ import numpy as np
 from irexec.types import Array, ElementType, is_numpys
 
 _WIDE = 1 << 24
-"""Characters that short and long strings together may take as fixed-width unicode."""
+"""The maximum number of characters, padding included, of an array as fixed-width unicode."""
 _BLOCK = 1 << 16
 
 
@@ -28,8 +28,8 @@ def exact_array(array: Array, kind: ElementType) -> Array:
 def unicode_array(array: Array) -> Array:
     """Return strings in the form of OpenVINO's Python API: fixed-width unicode, which every NumPy function accepts.
 
-    This form drops NULs at the end of a string, and each string takes the memory of the longest. In both cases the
-    result is an array of Python strings.
+    Fixed-width unicode drops NULs at the end of a string, and each string takes the memory of the longest. If a string
+    ends with NULs, or the result would be too large, it is an array of Python strings.
     """
     width = max(1, int(np.strings.str_len(array).max(initial=1)))
     if array.size * width <= max(_WIDE, 16 * array.size):

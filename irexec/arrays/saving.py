@@ -41,7 +41,7 @@ def save_array(path: str | os.PathLike[str], array: Array) -> None:
 
 
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array], files: Together | None = None) -> None:
-    """Write arrays by name as .npz. The same arrays give the same bytes. `files`: see `save_atomically`."""
+    """Write arrays by name as .npz; equal arrays produce equal bytes. `files`: see `save_atomically`."""
 
     def write(stream: IO[bytes]) -> None:
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:

@@ -51,7 +51,7 @@ BINS = 32
 
 @record(frozen=True)
 class Histogram:
-    """The number of finite elements between neighbouring edges, which are equally spaced."""
+    """The number of finite elements in each bin, between two neighbouring edges. Edges are equally spaced."""
 
     edges: list[float]
     counts: list[int]

@@ -33,7 +33,7 @@ from irexec.render.status import NotebookStatus, bar
 from irexec.types import Array
 
 LIMIT = 600.0
-"""Seconds that another runtime may take for an answer."""
+"""The default limit in seconds for each response of another runtime."""
 
 
 @dataclass(slots=True, repr=False)
@@ -92,7 +92,7 @@ def _bounds(atol: float | None, rtol: float | None) -> Bounds | None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Differences(Result):
-    """The differences between the models `a` and `b`, as a sequence, which is false if the models are equal."""
+    """The differences between the models `a` and `b`, as a sequence; it is empty if the models are equal."""
 
     a: str
     b: str
@@ -168,7 +168,7 @@ class Reduction(Result):
 
 
 class _ByFunction:
-    """A case fails if a function that is given its file returns a true value, or raises an exception."""
+    """Decides whether a case fails: the function, called with its file, returns a true value or raises an exception."""
 
     name = "the function"
     hint: str | None = None
@@ -205,9 +205,9 @@ def reduce(
     """Find the smallest model that still fails in the same way, as `irexec reduce` does.
 
     `other`: a runtime, such as "openvino", whose results differ, or that rejects the model, or crashes. `check`: a
-    function that is given the file of each candidate; the model fails if it returns a true value or raises an
-    exception. The other arguments are those of `compare`. Raises IRError for a model that cannot be run, ValueError for
-    one that does not fail, and RuntimeError for a runtime that cannot be used.
+    function that is called with the file of each candidate, which fails if the function returns a true value or raises
+    an exception. The other arguments are those of `compare`. Raises IRError for a model that cannot be run, ValueError
+    for a model that does not fail, and RuntimeError for a runtime that cannot be used.
     """
     if (other is None) == (check is None):
         raise ValueError("reduce needs a runtime or a check")

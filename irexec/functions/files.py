@@ -56,7 +56,7 @@ class ModelReport(Result):
         page.line(repr(self))
 
     def _repr_html_(self) -> str:
-        # A page of its own, so that neither its style nor its script is the notebook's.
+        # A frame keeps the styles and scripts of the page and of the notebook apart.
         frame = f'width="100%" height="{_HEIGHT}" sandbox="allow-scripts" style="border: 1px solid #ccc"'
         return f'<iframe {frame} srcdoc="{escape(self.html)}"></iframe>'
 
@@ -71,7 +71,7 @@ def report(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
 ) -> ModelReport:
-    """Make the HTML report on a model, or on two and their differences, as `irexec report` does.
+    """Make the HTML report on a model, or on two models and their differences, as `irexec report` does.
 
     `run`: also run the model and show the recorded values; giving `inputs` or `shapes` does so as well. Raises IRError.
     """
@@ -89,7 +89,7 @@ def report(
 
 
 def _summary(model: ModelLike, weights: str | os.PathLike[str] | None) -> tuple[Summary, Model | None]:
-    """The facts about a model, its findings among them, and the model as far as it could be read. Raises IRError."""
+    """Return the summary of a model, with its findings, and the model, or None if there is none. Raises IRError."""
     if isinstance(model, Model):
         own = model_of(model)
         return summarize(own, infer(own).report), own
@@ -184,9 +184,9 @@ class CheckedPages(Result):
 
 
 def doctest(*pages: str | os.PathLike[str], large: bool = False) -> CheckedPages:
-    """Run the examples of documentation pages, or of folders of pages, like `irexec doctest`.
+    """Run the examples of documentation pages, or of folders of pages, as `irexec doctest` does.
 
-    Nothing is raised for a page that cannot be read: its `problem` gives the reason. `large`: also run large examples
-    that document no values.
+    No exception is raised for a page that cannot be read: its `problem` gives the reason. `large`: also run large
+    examples that document no values.
     """
     return CheckedPages(tuple(check_page(file, large=large) for file in find_pages(pages)))

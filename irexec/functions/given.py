@@ -60,7 +60,7 @@ def reference_of(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
 ) -> Reference:
-    """Return irexec's own run of a model with these inputs; the others are random. Raises IRError."""
+    """Return irexec's run of a model with these inputs; missing inputs get random values. Raises IRError."""
     entries = entries_of(model, inputs, shapes, seed)
     return Reference(model, [[entry.array for entry in entries if entry.array is not None]])
 

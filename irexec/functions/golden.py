@@ -42,10 +42,9 @@ class Golden:
     ) -> None:
         """Run a model, and compare its results and the outputs of these layers with the golden file.
 
-        The file also contains the inputs, so that random ones stay the same; the test fails if `inputs` has others. The
-        tolerance of a value is that of the operators it is computed by; `atol` and `rtol` replace it. `name`: the name
-        of the file, if a test has several.
-        Raises AssertionError that names the first layer, or result, that differs.
+        The file also contains the inputs, so that random inputs stay the same; `inputs` must be equal to them. The
+        tolerance of a value follows from the operators that compute it; `atol` and `rtol` replace it. `name`: the name
+        of the file, for a test with several files. Raises AssertionError with the first layer or result that differs.
         """
         __tracebackhide__ = True  # pytest shows the line of the test.
         own = model_of(model)

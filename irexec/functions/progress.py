@@ -15,7 +15,10 @@ R = TypeVar("R")
 
 
 def in_notebooks(function: Callable[P, R], text: str) -> Callable[P, R]:
-    """Return the function, whose argument `progress` by default shows the numbers of completed and planned steps."""
+    """Return the function with a default for its argument `progress`, which shows `text` below the cell.
+
+    `text`: a format for the numbers of completed and of planned steps.
+    """
 
     @wraps(function)
     def called(*args: P.args, **keywords: P.kwargs) -> R:

@@ -35,12 +35,12 @@ class Result:
 
 
 def printed(show: Callable[[Printout], None]) -> str:
-    """The output of a function on a page."""
+    """Return the text that the function prints on a page."""
     page = Printout(columns=_COLUMNS)
     show(page)
     return page.text.rstrip("\n")
 
 
 def preformatted(text: str) -> str:
-    """Return a text as HTML whose lines and columns stay as they are."""
+    """Return a text as HTML with unchanged lines and columns."""
     return f'<pre style="white-space: pre; overflow-x: auto">{escape(text)}</pre>'

@@ -16,7 +16,7 @@ INDEX = "index.json"
 
 
 def numbered_folders(folder: Path) -> list[Path]:
-    """Return the folders `0`, `1`, ... of the steps of a run, or the iterations of a body, in order."""
+    """Return the subfolders `0`, `1`, ... of a run's steps or a body's iterations, in order."""
     found = {int(place.name): place for place in folder.iterdir() if place.is_dir() and place.name.isdecimal()}
     return [found[number] for number in sorted(found)]
 
@@ -64,5 +64,5 @@ class Dump:
 
     def close(self) -> None:
         """Write the index of the files written so far, also after a failed run."""
-        # irexec computes the same whether values are observed or not.
+        # "repeats": the results of a run of irexec do not depend on whether values are observed.
         save_json(self.folder / INDEX, {"repeats": True, "tensors": self.entries})

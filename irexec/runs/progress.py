@@ -54,7 +54,7 @@ class Progress:
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
             self._task = self._bar.add_task("", total=self.total)
-        # The description is markup: a layer's name is not.
+        # The description is parsed as markup, in which `[` begins a tag.
         self._bar.update(self._task, completed=self.done, description=node.type.replace("[", "("))
         self._next = time.monotonic() + _INTERVAL
 

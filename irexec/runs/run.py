@@ -29,7 +29,7 @@ from irexec.runs.progress import Progress
 from irexec.runs.typical import EXTENTS, grows, typical
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
-# Extents to try for dynamic dimensions, the smallest first: most models accept 1, some need room for a window.
+# Extents to try for dynamic dimensions, the smallest first: most models accept 1, pooling windows need more.
 _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 224)
 # Time limit for the search for other accepted sizes, in seconds.
 _SEEKING = 10.0
@@ -166,7 +166,7 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
 
 
 def _names(inputs: list[ModelInput]) -> list[tuple[str, ...]]:
-    """Return the names of each input. TensorFlow's `x:0` may be called `x`, unless another input is called so."""
+    """Return the names of each input. TensorFlow's `x:0` is also called `x`, unless another input has that name."""
     taken = Counter(name for entry in inputs for name in {n.removesuffix(":0") for n in entry.names} | set(entry.names))
     return [
         (*entry.names, *(name[:-2] for name in entry.names if name.endswith(":0") and taken[name[:-2]] == 1))
@@ -219,7 +219,7 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
         array = _by_consumer(model, inference, entry.port, rng) if array is None else array
         entry.array = np.asarray(draw(rng, kind, shape) if array is None else array, kind.dtype)
         entry.origin, entry.assumed = Origin.DRAWN, not types[index].shape.is_static
-        # The next value may depend on it, as indices depend on an axis.
+        # Values of later inputs may depend on this one, as indices depend on an axis.
         inference.note(entry.port.node, [TensorType.of(entry.array, kind)])
 
 
@@ -241,7 +241,7 @@ def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random
 
 
 def _static_shapes(model: Model, types: list[TensorType], choice: Given) -> list[tuple[int, ...] | None]:
-    """Return the input shapes with dynamic extents filled in: the first that every layer's shape rule accepts."""
+    """Return the input shapes with dynamic extents filled in: the first choice that all shape rules accept."""
     if all(t.shape.is_static for t in types):
         return [t.shape.to_shape() for t in types]
     if any(t.rank is None for t in types):
@@ -268,7 +268,7 @@ def _sought(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | Non
 
 
 def _filled(shape: PartialShape, extent: int) -> tuple[int, ...]:
-    """Return the shape with dynamic extents filled in; the first of several is the batch, which is 1."""
+    """Return the shape with dynamic extents set to `extent` within their bounds; axis 0 of several, the batch, to 1."""
     dims = []
     for axis, dim in enumerate(shape):
         wanted = 1 if axis == 0 and len(shape) > 1 else extent

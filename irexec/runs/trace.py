@@ -99,7 +99,7 @@ class Trace:
     def totals(self) -> list[tuple[str, ...]]:
         """Return rows of text: for each type the number of layers, their time, and its share of the total.
 
-        The time of a layer with bodies is that of the layers inside.
+        Layers with bodies are left out: their time is spent in the layers of the bodies.
         """
         types: dict[str, list[Row]] = {}
         for row in self.rows:

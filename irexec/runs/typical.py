@@ -20,8 +20,8 @@ def typical(
 ) -> Array | None:
     """Return typical values for an input; None if its use in the model is unknown.
 
-    Typical are masks of 0 and 1, positions that continue from `past`, tokens below the number of rows of the table that
-    they index, and images with values from 0 to 1.
+    Typical values are masks of 0 and 1, positions that continue from `past`, tokens within the table that they index,
+    and images with values from 0 to 1.
     """
     name = " ".join([port.node.friendly_name, *sorted(port.names)]).lower()
     whole = kind.is_integral_number or kind is BOOLEAN
@@ -44,7 +44,7 @@ def grows(port: Value) -> bool:
 
 
 def _mask(shape: tuple[int, ...], past: int) -> Array:
-    """Return a mask of ones; in the first step of several texts, the last position of each is padding (0)."""
+    """Return a mask of ones; in the first step, the last position of each text is padding (0)."""
     made = np.ones(shape, np.int64)
     if not past and len(shape) > 1 and shape[-1] > 2:
         made[..., -1] = 0

@@ -41,7 +41,7 @@ def read_inputs(options: Iterable[str], findings: Findings) -> dict[str, Any]:
 def file_of_option(option: str) -> tuple[str, str, str] | None:
     """Return the path of the file that a value is read from, with the text before and after it in the option.
 
-    None for an option whose value is written out.
+    Return None for an option that contains the value itself.
     """
     _, separator, value = option.partition("=")
     value = value if separator else option

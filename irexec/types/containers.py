@@ -22,7 +22,7 @@ class Container(ElementType):
     by_text: ClassVar[dict[str, Container]] = {}
 
     def __init__(self, word: str, member: ElementType) -> None:
-        # No file names these types, so they are not in ElementType.by_name.
+        # IR files never contain these types, so they are not in ElementType.by_name.
         self.name = self.port_name = f"{word}({member.name})"
         self.bitwidth, self._scalar, self.kind = 0, "object", "o"
         self.member = member

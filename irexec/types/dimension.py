@@ -16,7 +16,7 @@ from irexec.types.traced import is_traced, larger, smaller
 
 DimLike = Union["Dimension", int]
 MAX_LENGTH = 2**63 - 1
-# Marks a missing argument: the maximum is then the minimum.
+# Marks a missing maximum, which is then equal to the minimum.
 _SAME = -2
 
 
@@ -29,16 +29,16 @@ class NotStatic(ValueError, RuntimeError):
 
 
 class Dimension:
-    """An extent, known (`min == max`) or within the interval [min, max]; `max` None means without bound."""
+    """An extent, known (`min == max`) or within the interval [min, max]; `max` None means unbounded."""
 
     __slots__ = ("max", "min", "symbol")
     symbol: Any
-    """The mark of dimensions that are equal; a dimension has one only if it was set, and none in a model."""
+    """The symbol that equal dimensions share, set by `set_symbol`. The dimensions of a model have no symbols."""
 
     def __init__(self, minimum: int | str = -1, maximum: int | None = _SAME) -> None:
         """`Dimension(5)` is 5, `Dimension(1, 10)` 1..10, `Dimension(2, None)` 2.., `Dimension(-1)` ?: -1 is unbounded.
 
-        A text is read as `parse_dimension` does.
+        A text is parsed as by `parse_dimension`.
         """
         self.min: int
         self.max: int | None
@@ -223,7 +223,7 @@ class Dimension:
 
     @staticmethod
     def larger(a: DimLike, b: DimLike) -> DimLike:
-        """Return the larger of two values that are known as intervals."""
+        """Return the interval of the larger of two values; a number if both are numbers."""
         if isinstance(a, int) and isinstance(b, int):
             most: int = larger(a, b)
             return most
@@ -233,7 +233,7 @@ class Dimension:
 
     @staticmethod
     def smaller(a: DimLike, b: DimLike) -> DimLike:
-        """Return the smaller of two values that are known as intervals."""
+        """Return the interval of the smaller of two values; a number if both are numbers."""
         if isinstance(a, int) and isinstance(b, int):
             least: int = smaller(a, b)
             return least
@@ -283,19 +283,19 @@ class Dimension:
         return f"<Dimension: {self}>"
 
 
-# One shared object for each known extent: dimensions are immutable, and models repeat the same extents.
+# A cache of dimensions of known extent, which are immutable: the same extents occur many times in a model.
 _known = lru_cache(maxsize=1 << 12)(Dimension)
 ANY_DIMENSION = Dimension(-1)
-# NumPy's limit. A file can claim any rank.
+# The highest rank of a NumPy array. A file can declare any rank.
 MAX_RANK = 64
 
 
 def is_unknown(value: DimLike) -> bool:
-    """Return True for an entirely unknown value, whose sign is also unknown. (-1 equals any extent, and is known.)"""
+    """Return True if not even the sign of the value is known. (The number -1 equals ANY_DIMENSION, but is known.)"""
     return isinstance(value, Dimension) and value.min == 0 and value.max is None
 
 
-# More digits than these are beyond 64 bits.
+# Numbers with more digits need more than 64 bits.
 _MAX_DIGITS = 19
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Answer(int):
-    """True or False, which may also be called: `Type.f32.is_real()` as in OpenVINO, or `Type.f32.is_real`."""
+    """A truth value that can also be called: `Type.f32.is_real()` as in OpenVINO, or `Type.f32.is_real`."""
 
     def __call__(self) -> bool:
         return bool(self)
@@ -37,11 +37,11 @@ class NoElementType(TypeError, RuntimeError):
 
 
 class ElementType:
-    """An element type. There is exactly one object per type, so `is` compares; `ElementType(numpy.float32)` returns it.
+    """An element type. There is one object per type, so compare with `is`; `ElementType(numpy.float32)` returns `f32`.
 
     The members are those of OpenVINO's `Type`; the types of the IR are attributes of the class, as in `Type.f32`.
-    `name` is OpenVINO's own ("f32"); `bitwidth` the bits one element takes in a `.bin` (0: not fixed);
-    `dtype` the NumPy dtype of an array that holds it, None for dynamic.
+    `name` is OpenVINO's own ("f32"); `bitwidth` the number of bits of one element in a `.bin` (0: not fixed);
+    `dtype` the NumPy dtype of an array of the type, None for dynamic.
     """
 
     __slots__ = ("_scalar", "bitwidth", "dtype", "kind", "name", "port_name")
@@ -76,13 +76,13 @@ class ElementType:
     f4e2m1: ClassVar[ElementType]
 
     def __new__(cls, name: Any, *definition: Any) -> Self:
-        """Return a new type; for a dtype alone, the existing type with this dtype. Raises TypeError as `of`."""
+        """Return a new type; for a dtype alone, the existing type with this dtype. Raises TypeError, like `of`."""
         if cls is ElementType and not definition:
             return cls.of(name)  # type: ignore[return-value]
         return object.__new__(cls)
 
     def __init__(self, name: Any, bitwidth: int = 0, scalar: str = "", kind: str = "", port_name: str = "") -> None:
-        """`scalar`: the scalar type of the dtype, by its name in NumPy or, with the module before it, in ml_dtypes."""
+        """`scalar`: the name of the dtype in NumPy ("float32"), or its qualified name ("ml_dtypes.bfloat16")."""
         if not kind:  # `__new__` returned an existing type.
             return
         self.name: str = name
@@ -287,7 +287,7 @@ def _lookup(name: str) -> ElementType:
 
 
 def _dtype(scalar: str) -> np.dtype[Any]:
-    """Return the dtype of a scalar type. Those of ml_dtypes are known to NumPy once that is imported."""
+    """Return the dtype with this name, such as "float32" or "ml_dtypes.int4"."""
     if scalar == "StringDType":
         return np.dtypes.StringDType()
     if not scalar.startswith("ml_dtypes."):
@@ -300,7 +300,7 @@ def _dtype(scalar: str) -> np.dtype[Any]:
 
 @cache
 def _by_dtype(of_ml_dtypes: bool) -> dict[np.dtype[Any], ElementType]:
-    """Return the types by their own dtypes, NumPy's or those of ml_dtypes."""
+    """Return the element types by dtype: those with a dtype of NumPy, or those with a dtype of ml_dtypes."""
     types = [t for t in ElementType.by_name.values() if t._scalar and not t.is_carried]
     chosen = [t for t in types if t._scalar.startswith("ml_dtypes.") == of_ml_dtypes]
     return {t.dtype: t for t in chosen if t.dtype is not None}

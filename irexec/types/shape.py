@@ -161,7 +161,7 @@ class PartialShape:
         return NotImplemented
 
     def __hash__(self) -> int:
-        # The hash of the dims: the hash of a known dimension is that of its extent.
+        # Equal to the hash of `_dims`, since a known dimension has the hash of its extent.
         return hash(None if self._dims is None else tuple([d.min if d.min == d.max else d for d in self._dims]))
 
     def to_string(self) -> str:
@@ -180,9 +180,9 @@ def _of_each(
     first: tuple[Dimension, ...],
     second: tuple[Dimension, ...],
 ) -> PartialShape | None:
-    """Return the shape that results if the operation is applied to the extents of each axis; None if it fails for one.
+    """Return the shape of the operation's results for each axis; None if the operation returns None for an axis.
 
-    The operation returns its operand if both are equal.
+    For two equal extents the operation must return the extent.
     """
     made = []
     for a, b in zip(first, second, strict=True):
@@ -205,7 +205,7 @@ def element_count(shape: Iterable[int]) -> int:
 def product_within(extents: Iterable[int], most: int) -> int | None:
     """Return the product of positive extents, None when it is more than `most`.
 
-    A shape of a file may have any number of extents; their exact product could take minutes and megabytes.
+    A shape in a file can have any number of extents; computing their exact product could take minutes and megabytes.
     """
     product = 1
     for extent in extents:

@@ -1,7 +1,7 @@
 """A constant as stored in its file: bytes, which are converted to an array only for computation.
 
-Integers that rules need, such as axes and shapes, are read directly from the bytes. So a small file is checked without
-NumPy, whose import takes longer than the check.
+Integers that rules need, such as axes and shapes, are read directly from the bytes. A small file is therefore checked
+without NumPy, whose import takes longer than the check.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, Any]
 
-# The types whose elements Python reads by itself, each by its code of the module `struct`.
+# The element types that can be read without NumPy, with their format characters of the module `struct`.
 _CODES: dict[ElementType, Any] = {
     I8: "b", I16: "h", I32: "i", I64: "q", U8: "B", U16: "H", U32: "I", U64: "Q", F32: "f", F64: "d",
 }  # fmt: skip
@@ -55,7 +55,7 @@ class Stored:
 
     @property
     def array(self) -> Array:
-        """The array, which is read-only; always the same one."""
+        """The read-only array; always the same object."""
         if self._array is None:
             self._array = self._make(self._raw, self.element_type, self.shape)
         return self._array
@@ -73,7 +73,7 @@ class Stored:
 
     @property
     def key(self) -> object:
-        """Equal for constants of the same type, shape and bytes."""
+        """A key that is equal for constants of the same type, shape and bytes."""
         return self.element_type, self.shape, bytes(self._raw)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Replaying a tape (traced.py) for one combination of sizes: whether its guards hold, and its numbers."""
+"""Replaying a tape (traced.py) for one combination of sizes: its guards are checked and its numbers computed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from irexec.types.traced import APPLY, COMPARE, Operand, Tape
 
 
 class Program:
-    """The steps that a tape takes for one combination of sizes, up to the first guard that does not hold."""
+    """The operations and guards of a tape as steps, which are run for one combination of sizes."""
 
     def __init__(self, tape: Tape, wanted: Sequence[Operand]) -> None:
         self._blank: list[Any] = [None] * len(tape.entries)
         self._sizes: list[tuple[Operand, int]] = []
-        # An operation writes its result to the last operand; a comparison has None there, and must have `result`, which
-        # are the operands of a call.
+        # (function, left, right, target, result). A guard has no target: its comparison must give `result`. A call of a
+        # function has its operands in `result`.
         self._steps: list[tuple[Callable[..., Any], Operand, Operand, Operand | None, Any]] = []
         self._wanted = list(wanted)
         known = [False] * len(tape.entries)
@@ -57,7 +57,7 @@ class Program:
             known[current] = True
 
     def run(self, sizes: Sequence[int]) -> list[int] | None:
-        """Return the wanted entries; None if the tape does not hold for these sizes."""
+        """Return the numbers of the wanted entries; None if the tape does not hold for these sizes."""
         values = self._blank.copy()
         for entry, dim in self._sizes:
             values[entry] = sizes[dim]

@@ -42,7 +42,7 @@ class TensorType:
         value: Array | Stored | None = None,
         partial: Array | None = None,
     ) -> None:
-        """The `value` may not have been read from its file yet: it becomes an array when it is first accessed."""
+        """A `value` that has not been read from its file becomes an array when it is first accessed."""
         self.element_type, self.shape, self._value, self.partial = element_type, shape, value, partial
 
     @property
@@ -86,7 +86,7 @@ class TensorType:
 
     @property
     def scalar(self) -> Any:
-        """The one element of a known scalar or one-element tensor; None when it is not known."""
+        """The element of a scalar or one-element tensor; None when it is not known."""
         value = self._value
         if self.partial is not None and self.partial.size == 1 and is_traced(one := self.partial.item()):
             return one

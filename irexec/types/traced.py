@@ -31,17 +31,17 @@ APPLY: dict[str, Callable[[Any, Any], Any]] = {
     "min": _extreme(min, "minimum"), "max": _extreme(max, "maximum"),
 }  # fmt: skip
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
-# Beyond these, intervals are not kept: expressions of sizes stay far below.
+# Intervals are clipped at this magnitude; sizes and their expressions are far smaller.
 _FAR = 1 << 62
 
 
 class Tape:
     """The numbers that one inference computed with the sizes of dynamic dimensions.
 
-    `entries`: every number that was computed, equal ones once. `guards`: every comparison whose result the sizes
-    decide, with this result. `pinned`: the entries that were turned into plain numbers, with the number of guards
-    before each: the tape holds for these numbers only. `reads`: the number of times that contents which are not on the
-    tape were read.
+    `entries`: every number that was computed; equal expressions share an entry. `guards`: every comparison whose result
+    depends on the sizes, with this result. `pinned`: the entries that were turned into plain numbers, each with the
+    number of earlier guards; the tape holds for these numbers only. `reads`: the number of times that values outside
+    the tape were read.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Tape:
         return self._entry(("constant", value), value, (value, value))
 
     def call(self, function: Callable[..., int], operands: Sequence[Operand]) -> Traced:
-        """Return the result of a function, which is called for each combination of sizes."""
+        """Return the result of a function; it is called again for each combination of sizes."""
         value = function(*(self.values[each] for each in operands))
         return Traced(self, self._entry(("call", function, *operands), value, (-_FAR, _FAR)))
 
@@ -95,7 +95,7 @@ class Tape:
         return result
 
     def pin(self, entry: Operand) -> int:
-        """Return the number itself: later results hold for this number only."""
+        """Return the number itself; from then on the tape holds for this number only."""
         self.pinned.setdefault(entry, len(self.guards))
         return self.values[entry]
 
@@ -115,14 +115,14 @@ class Tape:
     def evaluate(
         self, sizes: np.ndarray[Any, Any], known: dict[Operand, Any] | None = None
     ) -> Callable[[Operand], Any]:
-        """Return a function that gives the values of an entry at many combinations of sizes, one in each row.
+        """Return a function that computes an entry for many combinations of sizes, one in each row.
 
-        `known`: the values that are known, to which the function adds others.
+        `known`: entries that were computed before; the function adds those that it computes.
         """
         known = {} if known is None else known
 
         def value(entry: Operand) -> Any:
-            # Operands come before their results, so that no recursion is needed.
+            # A stack instead of recursion: chains of operands can be long.
             waiting = [entry]
             while waiting:
                 current = waiting[-1]
@@ -148,7 +148,7 @@ class Tape:
         return value
 
     def holds(self, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return for each row of sizes whether all guards hold and all pinned entries have their values."""
+        """Return for each row of sizes whether all guards hold and all pinned entries keep their recorded values."""
         rows, known = np.arange(len(sizes)), dict[Operand, Any]()
         value = self.evaluate(sizes, known)
         pins = [("==", entry, None, True) for entry in self.pinned]
@@ -156,7 +156,7 @@ class Tape:
             other = self.values[left] if right is None else value(right)
             holding = np.broadcast_to(COMPARE[operation](value(left), other) == result, len(rows))
             if not holding.all():
-                # Most combinations fail one of the first guards: the others are evaluated for what is left.
+                # Most combinations fail one of the first guards: the others are evaluated for the remaining rows.
                 rows = rows[holding]
                 if not len(rows):
                     break
@@ -193,7 +193,7 @@ class Tape:
                 return left if operation == "min" else right
             return None if low < other_high else right if operation == "min" else left
         if operation == "*":
-            # (x // y) * y is x where x % y was found to be 0.
+            # (x // y) * y is x if x % y was found to be 0.
             for quotient, factor in ((left, right), (right, left)):
                 kind, *operands = self.entries[quotient]
                 if kind == "//" and operands[1] == factor and self._is_exact(operands[0], factor):
@@ -246,7 +246,7 @@ class Tape:
 
 
 class Traced:
-    """A whole number on a tape. Its `__class__` is int, so that isinstance accepts it as one.
+    """A whole number on a tape. Its `__class__` is int, so that `isinstance(number, int)` is true.
 
     NumPy, `range` and all other code that needs the number itself call `__index__`, which pins it; a subclass of int
     would be read without that call.
@@ -339,7 +339,7 @@ for _operation, _name in (("==", "eq"), ("<", "lt"), ("<=", "le")):
 
 
 def _called(function: Callable[..., int], columns: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Return the result of a function for each row of its arguments; equal ones are computed once."""
+    """Return the result of a function for each row of its arguments; it is called once for equal rows."""
     rows = np.stack(np.broadcast_arrays(*columns), -1).reshape(-1, len(columns))
     different, places = np.unique(rows, axis=0, return_inverse=True)
     return np.array([function(*row) for row in different.tolist()], np.int64)[places.reshape(-1)]
@@ -369,7 +369,7 @@ def is_traced(value: object) -> bool:
 
 
 def plain_number(value: Any) -> Any:
-    """Return a number as it is on a tape, or as a Python integer."""
+    """Return a traced number unchanged, any other number as a Python integer."""
     return value if type(value) is Traced else int(value)
 
 

@@ -1,7 +1,7 @@
 """BatchNormInference: each channel normalized by a given mean and variance, scaled and shifted.
 
 Source: operation pages BatchNormInference-1, BatchNormInference-5. The page of version 1 has `data` first; files of
-version 1 have gamma and beta before it. Both orders are accepted: data alone has more than one axis.
+version 1 have gamma and beta before it. Both orders are accepted: `data` is the input with more than one axis.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def batch_norm_inference_5(
 
 @batch_norm_inference_5.older
 def _(form: OlderForm, *inputs: TensorType | None) -> None:
-    """In the previous version data is the third input."""
+    """Move `data` to the third input, as in the previous version."""
     form.take(1, 2, 0, 3, 4)
 
 
 def line(gamma: Array, beta: Array, mean: Array, variance: Array, epsilon: float) -> tuple[Array, Array]:
-    """Return the factor and the term of each channel, in the dtype of the computation."""
+    """Return the factor and the summand of each channel, in the dtype of the computation."""
     dtype = compute_dtype(gamma.dtype)
     gamma, beta, mean, variance = (v.astype(dtype, copy=False) for v in (gamma, beta, mean, variance))
     with np.errstate(all="ignore"):
@@ -72,7 +72,7 @@ def _along_channels(data: Array, factor: Array, term: Array, out: Array | None) 
 def batch_norm_inference_1(
     gamma: T, beta: T, data: T, mean: T, variance: T, /, *, epsilon: Epsilon, out: Array | None = None
 ) -> T:
-    """BatchNormInference-5 with the inputs in another order, or in the same. The same constraints."""
+    """BatchNormInference-5 with the inputs in this order, or in that of version 5. The same constraints."""
     if gamma.ndim > 1:
         data, gamma, beta = gamma, beta, data
     return np.asarray(batch_norm_inference_5.compute(data, gamma, beta, mean, variance, epsilon=epsilon, out=out))
@@ -80,7 +80,7 @@ def batch_norm_inference_1(
 
 @batch_norm_inference_5.specialize
 def _(types: NodeTypes, *, epsilon: float) -> Callable[..., Array] | None:
-    """Constant parameters are combined once, into a factor and a term."""
+    """Combine constant parameters once, into a factor and a summand."""
     gamma, beta, mean, variance = types.constants[1:]
     if gamma is None or beta is None or mean is None or variance is None:
         return None

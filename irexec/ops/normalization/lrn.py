@@ -1,7 +1,7 @@
 """LRN: local response normalization.
 
-Source: operation page LRN-1. A region of even size reaches size / 2 to both sides on the page, (size - 1) / 2 in
-OpenVINO. irexec follows the page, which divides by size ** len(axes) nevertheless.
+Source: operation page LRN-1. A region of even size extends size / 2 to both sides according to the page, (size - 1) / 2
+in OpenVINO. irexec follows the page, whose divisor is size ** len(axes) in either case.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """MVN: mean-variance normalization.
 
-Source: operation pages MVN-1 (introduced in opset2), MVN-6. Both print a sum of squares for the variance, but mean its
-mean, as OpenVINO computes it. OpenVINO writes eps_mode in capitals, the page in small letters: both are read.
+Source: operation pages MVN-1 (introduced in opset2), MVN-6. Both print a sum of squares for the variance; as in
+OpenVINO, the variance is the mean of the squares. OpenVINO writes eps_mode in capitals, the page in small letters: both
+are read.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def mvn_1(
 ) -> T:
     """`data` less its mean over `reduction_axes`, divided by its deviation with `normalize_variance`.
 
-    Without reduction_axes these are all axes but the batch (`across_channels`), or all but batch and channel.
+    By default reduction_axes are all axes but the batch (`across_channels`), or all but batch and channel.
 
     C1: reduction_axes are in [-rank, rank - 1]. C2: no axis is repeated.
     """
@@ -46,7 +47,7 @@ def mvn_1(
 
 
 def reduced_axes(reduction_axes: tuple[int, ...], across_channels: bool, rank: int) -> tuple[int, ...]:
-    """Return the axes over which MVN-1 takes the mean of data of a rank."""
+    """Return the axes, counted from the front, over which MVN-1 takes the mean of data of this rank."""
     return reduction_axes or tuple(range(1 if across_channels else 2, rank))
 
 
@@ -72,7 +73,7 @@ def mvn_6(
 
 @mvn_6.older
 def _(form: OlderForm, data: TensorType, axes: TensorType, *, eps_mode: str, normalize_variance: bool) -> None:
-    """The version before has the axes as an attribute, and adds eps to the variance."""
+    """Convert `axes` to the attribute of the previous version, which adds eps to the variance."""
     reduced = form.ints("axes")
     inside = str(eps_mode).lower() == "inside_sqrt"
     form.need(inside or not normalize_variance, f"eps_mode is {eps_mode}")
@@ -114,7 +115,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 def draw_axes(rng: np.random.Generator, axes: TensorType, data: TensorType) -> Array | None:
-    """Distinct axes of data, as far as its rank allows."""
+    """Return distinct axes of data, as far as its rank allows."""
     count, rank = axes.shape.size.min, data.rank
     if rank is None or count > rank:
         return None

@@ -26,7 +26,7 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 def normalize_l2_1(
     data: T, axes: T_IND, /, *, eps: float, eps_mode: Literal["add", "max"], out: Array | None = None
 ) -> T:
-    """`data` / sqrt(sum of squares over `axes`, combined with `eps`). No axes: 1 for each element but zero.
+    """`data` / sqrt(sum of squares over `axes`, combined with `eps`). Without axes each element but zero becomes 1.
 
     C1: axes is a scalar or 1D. C2: no axis is repeated. C3: its values are in [-rank, rank - 1].
     """

@@ -14,12 +14,12 @@ from irexec.ops.rules.shapes import axis_in
 from irexec.threads.parallel import WORTH_BYTES, parallel_for, split
 from irexec.types import Array
 
-# The size of a block of rows for several passes: it stays in a core's second-level cache.
+# The size of a block of rows, which stays in a core's second-level cache for several passes.
 BLOCK_BYTES = 1 << 19
 
 
 def in_blocks(rows: int, nbytes: int, function: Callable[[slice], object]) -> None:
-    """Call function(rows) for ranges of rows that together take `nbytes`, on all threads."""
+    """Call function(rows) for ranges of all rows, on all threads. `nbytes`: the size of all rows."""
     blocks = split(rows, 1 if nbytes < WORTH_BYTES else -(-nbytes // BLOCK_BYTES))
     parallel_for(len(blocks), lambda i: function(slice(*blocks[i])))
 
@@ -44,7 +44,7 @@ def variances(centred: Array) -> Array:
 
 
 def normalize(x: Array, axes: Iterable[int], out: Array, deviation: Callable[[Array], Array] | None) -> Array:
-    """`x` normalized over `axes` (counted from the front), into `out`, which is contiguous and of x's dtype."""
+    """Normalize `x` over `axes` (counted from the front) into `out`, which is contiguous and has the dtype of `x`."""
     reduced = sorted(set(axes))
     kept = [a for a in range(x.ndim) if a not in reduced]
     if not x.size:

@@ -50,7 +50,9 @@ def adaptive_avg_pool_8(data: T, output_shape: T_SHAPE, /) -> T:
 
 @operator("AdaptiveMaxPool", "opset8")
 def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type: ElementType = I64) -> tuple[T, T_IND]:
-    """The largest elements of windows of `data` and their indices in the flattened spatial axes, first of equal ones.
+    """The largest elements of windows of `data` and their indices in the flattened spatial axes.
+
+    The index of equal elements is that of the first.
 
     C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
     is positive if data is empty. C4: index_element_type is i32 or i64.
@@ -59,12 +61,12 @@ def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type
     if windows is None:
         return np.empty(shape, data.dtype), np.empty(shape, index_element_type.dtype)
     values, indices = widen(data), np.zeros([1] * data.ndim, np.int64)
-    # The first of the largest along the last axis, then the first of these along the axis before, and so on: it is the
-    # first of all in row-major order.
+    # Taking the first of the largest elements axis by axis, from the last to the first, gives the first of them in
+    # row-major order.
     for axis in reversed(range(2, data.ndim)):
         spans = np.asarray(windows[axis - 2])
         start, length = spans[:, 0], int((spans[:, 1] - spans[:, 0]).max())
-        # Shorter windows repeat their last element, which is never the first of equal ones there.
+        # Shorter windows repeat their last element: the first of equal elements is still the original.
         taken = np.minimum(start[:, None] + np.arange(length), spans[:, 1:] - 1)
         candidates = values.take(taken, axis)
         largest = np.expand_dims(candidates.argmax(axis + 1), axis + 1)
@@ -81,7 +83,7 @@ def _windows(data: Array, output_shape: Array) -> list[list[Span]] | None:
     wanted = [int(v) for v in output_shape]
     for extent, count in zip(data.shape[2:], wanted, strict=True):
         in_range(require, "C3", "output_shape", count, 0, 0 if extent == 0 else None)
-    # A shape that does not fit into memory must fail here, before its windows are enumerated.
+    # For a shape that does not fit into memory, raise MemoryError before the windows are enumerated.
     if not np.empty((*data.shape[:2], *wanted), data.dtype).size:
         return None
     return [

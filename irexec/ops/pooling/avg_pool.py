@@ -1,9 +1,9 @@
 """AvgPool: the mean of each window.
 
 Source: operation pages AvgPool-1, AvgPool-14, AvgPool-16, and the shape calculation rules of the pooling operators.
-Choices where the pages do not define the result, as in OpenVINO: with padding that counts, the divisor is the kernel's
-size; with no padding at all, the divisor of a window that exceeds the data (ceil) is the number of elements that it
-covers; a window over padding alone is 0; the mean of integers is rounded to the nearest, ties to even.
+Where the pages do not define the result, irexec follows OpenVINO. If padding counts, the divisor is the kernel's size.
+Without padding, the divisor of a window that exceeds the data (ceil) is the number of elements that it covers. A window
+over padding alone gives 0. The mean of integers is rounded to the nearest integer, ties to even.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]
 
 @operator("AvgPool", "opset16", tolerance=rounded(16))
 def avg_pool_16(data: T, /, *, windows: PoolWindowing, exclude_pad: ExcludePad, out: Array | None = None) -> T:
-    """The mean of each window of `data` `[N, C, *X]`; with `exclude_pad` over the pixels of the data alone.
+    """The mean of each window of `data` `[N, C, *X]`; with `exclude_pad` the mean of its pixels without padding.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
     kernel, dilated, fits into the padded data. C4: with `exclude_pad`, no window lies in the padding alone: the kernel,
@@ -98,7 +98,7 @@ def avg_pool_1(
     out: Array | None = None,
     **rest: Annotated[Any, AttributesOf(avg_pool_14)],
 ) -> T:
-    """AvgPool-14 without rounding ceil_torch. The same constraints."""
+    """AvgPool-14 without the rounding type ceil_torch. The same constraints."""
     return np.asarray(avg_pool_14.compute(data, rounding_type=rounding_type, out=out, **rest))
 
 

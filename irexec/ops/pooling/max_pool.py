@@ -1,10 +1,9 @@
 """MaxPool: the largest element of each window and its index.
 
 Source: operation pages MaxPool-1, MaxPool-8, MaxPool-14, and the shape calculation rules of the pooling operators.
-Padding is -inf (the lowest integer), so this is the result of a window over padding alone, while OpenVINO returns the
-lowest finite number. Choices where the pages do not define the result: the index is that of the first of equal
-elements; NaN is the largest of all, while OpenVINO ignores it; the index of a window over padding alone is that of its
-channel's first element.
+Padding is -inf (the lowest integer), and so is the result of a window over padding alone; OpenVINO returns the lowest
+finite number. The pages leave open: the index is that of the first of equal elements; NaN is larger than all numbers,
+while OpenVINO ignores it; the index of a window over padding alone is that of its channel's first element.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def max_pool_14(
 def max_pool_8(
     data: T, /, *, rounding_type: Literal["floor", "ceil"] = "floor", **rest: Annotated[Any, AttributesOf(max_pool_14)]
 ) -> tuple[T, T_IND]:
-    """MaxPool-14 without rounding ceil_torch. The same constraints."""
+    """MaxPool-14 without the rounding type ceil_torch. The same constraints."""
     values, indices = max_pool_14.compute(data, rounding_type=rounding_type, **rest)
     return values, indices
 
@@ -94,7 +93,7 @@ def _largest(data: Array, windows: Windows, out: Array | None) -> Array:
 
 
 def _indices(data: Array, windows: Windows, axis: int) -> Array:
-    """Return the index of each window's largest element, in row-major order from `axis` on; the first of equals."""
+    """Return the index of each window's (first) largest element in `data` flattened from `axis` on."""
     taps = [windows.taps(axis) for axis in range(len(windows.kernel))]
     few = math.prod(map(len, taps)) <= MANY_TAPS
     found = _places_by_taps(data, windows, taps) if few else _places_by_rank(data, windows)
@@ -137,8 +136,9 @@ def _places_by_taps(data: Array, windows: Windows, taps: Sequence[range]) -> Arr
 
 
 def _places_by_rank(data: Array, windows: Windows) -> Array:
-    """Return the same as `_places_by_taps`, faster for many taps: the smallest rank in each window is found. || Ranks
-    are in descending order of the elements; NaN is first, and of equal elements the first one.
+    """Return the same as `_places_by_taps`, faster for many taps, by the smallest rank in each window.
+
+    Ranks number the elements in descending order: NaN is first, and of equal elements the first one.
     """
     pixels = math.prod(windows.extents)
     flat = widen(data).reshape(*data.shape[:2], pixels)
@@ -157,7 +157,7 @@ def _places_by_rank(data: Array, windows: Windows) -> Array:
 def _(
     types: NodeTypes, *, windows: PoolWindowing, index_element_type: ElementType
 ) -> Callable[..., tuple[Array, Array]] | None:
-    """If the indices are not read, only the values are computed."""
+    """Compute only the values if no layer reads the indices."""
     if types.used is None or types.used[1]:
         return None
     unused = np.zeros((), index_element_type.dtype)

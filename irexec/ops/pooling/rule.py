@@ -17,7 +17,7 @@ from irexec.types import Array, PartialShape, TensorType
 
 @group
 class PoolWindowing(Windowing):
-    """Windows of the extents in `kernel`; `rounding_type` determines whether the last window may exceed the end."""
+    """Windows of the size `kernel`; `rounding_type` determines whether the last window may exceed the end."""
 
     dilations: PositiveInts = ()
     kernel: PositiveInts

@@ -13,16 +13,16 @@ from irexec.ops.rules.windows import Windows, dilated
 from irexec.threads.parallel import WORTH_BYTES, parallel_for, parts_for, scratch, split
 from irexec.types import Array
 
-# Input and half-folded planes of one block of channels stay in a core's second-level cache.
+# The size of a block of channels whose input and intermediate planes stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20
-# With more taps than this, folds of 2, 4, 8... neighbours are combined, which takes fewer passes than one per tap.
+# With more taps, folds of 2, 4, 8... neighbours are combined, which takes fewer passes than one per tap.
 MANY_TAPS = 32
 
 
 def slide(ufunc: np.ufunc, data: Array, windows: Windows, neutral: Any, out: Array) -> Array:
-    """Fold every window of `data` `[N, C, *X]` into `out` `[N, C, *Y]`; outside of the data there is `neutral`.
+    """Fold every window of `data` `[N, C, *X]` into `out` `[N, C, *Y]`, in `out`'s dtype; padding is `neutral`.
 
-    All in `out`'s dtype. The fold of a box is the fold of folds along its axes.
+    Windows are folded one axis after another.
     """
     planes = data.shape[0] * data.shape[1]
     if not out.size:

@@ -30,7 +30,7 @@ def fake_convert_13(
 ) -> T_F:
     """(round(data · scale - shift) + shift) / scale, rounded to the nearest number of `destination_type`.
 
-    Numbers beyond the type become its greatest number, as in OpenVINO's core (the page does not define it); NaN stays.
+    Numbers beyond the range become the greatest number, as in OpenVINO's core (the page does not define it); NaN stays.
     C1: scale broadcasts into the shape of data. C2: shift broadcasts into it. C3: shift has the shape of scale.
     """
     factor = widen(scale)
@@ -38,7 +38,7 @@ def fake_convert_13(
     kind, greatest = _TYPES[destination_type]
     with np.errstate(all="ignore"):
         moved = np.asarray(widen(data) * factor - offset)
-        # OpenVINO's core and plugin round to f16 on the way; the page leaves the way open.
+        # OpenVINO's core and plugin round to f16 first; the page does not define how to round.
         halves = np.clip(moved, -greatest, greatest).astype(np.float16)
         emulated = halves.astype(kind.dtype).astype(moved.dtype)
         return narrow((emulated + offset) / factor, data.dtype, out)
@@ -62,7 +62,7 @@ def _(check: Check, data: TensorType, scale: TensorType, shift: TensorType | Non
 
 @fake_convert_13.undefined_for
 def _(data: Array, scale: Array, shift: Array | None = None, *, destination_type: str) -> Undefined:
-    """Elements between two numbers of the type, of which a rounding on the way, such as to f16, decides."""
+    """The result is undefined for elements so close to the middle of two numbers that rounding to f16 first decides."""
     kind, greatest = _TYPES[destination_type]
     with np.errstate(all="ignore"):
         moved = widen(data) * widen(scale) - (0 if shift is None else widen(shift))

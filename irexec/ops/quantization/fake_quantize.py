@@ -70,14 +70,14 @@ def fake_quantize_1(
 
 
 def _limit(x: Array, limit: Array, how: Broadcasting) -> Array:
-    """Return a limit with as many axes as x."""
+    """Return the limit with axes of extent 1 added, so that it has as many axes as x."""
     if limit.size > 1 and limit.shape != x.shape:
         limit = aligned(x, limit, how)
     return limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
 
 
 def _blocks(rows: int, length: int) -> Iterator[tuple[slice, slice]]:
-    """Yield parts of a matrix that fit into the cache: several rows, or a piece of one row."""
+    """Yield parts of a matrix that fit into the cache, each as slices: several rows, or a piece of one row."""
     step, width = max(1, BLOCK // max(1, length)), max(1, min(length, BLOCK))
     for row in range(0, rows, step):
         for column in range(0, length, width):

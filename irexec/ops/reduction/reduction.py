@@ -1,7 +1,7 @@
 """Reductions of a tensor along axes.
 
-Source: the operation pages of these names. Common to all: an empty `axes` reduces nothing, so every element is
-reduced alone (L1 and L2 give its absolute value); the floats are summed in f32 or f64; integers wrap.
+Source: the operation pages of these names. Common to all: with an empty `axes` every element is reduced alone (L1 and
+L2 return its absolute value); floats are summed in f32 or f64; integers wrap.
 Constraints, as the pages list them: C1: `axes` is a scalar or 1D. C2: its elements are unique. C3: they lie in
 [-r, r - 1], r the rank of `data` (for a scalar, 0 and -1 are also accepted, as in OpenVINO).
 """
@@ -81,7 +81,7 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 def _reduce(
     ufunc: Any, data: Array, axes: Array, keep_dims: bool, out: Array | None, dtype: Any = None, **options: Any
 ) -> Array:
-    """Return a ufunc's reduction along `axes`; `dtype` is the type of the sums."""
+    """Return the reduction of `data` along `axes` with a ufunc; `dtype` is the type of the sums."""
     along = reduced_axes(axes, data.ndim)
     with np.errstate(all="ignore"):
         if out is not None and (dtype is None or dtype == out.dtype):
@@ -98,7 +98,7 @@ _CHOOSING = frozenset({"ReduceMin", "ReduceMax", "ReduceMean"})
 
 
 def _undefined(data: Array, axes: Array, *, chooses: bool) -> Undefined:
-    """Return the kind of undefined result: of axes of a scalar, or of the minimum, maximum or mean of no elements."""
+    """The result is undefined for axes of a scalar, and for the minimum, maximum or mean of no elements (`chooses`)."""
     if not data.ndim and axes.size:
         return "no result"
     return chooses and not data.size
@@ -141,7 +141,7 @@ reduce_prod_1 = _accumulated("ReduceProd", "multiply", "The product of the eleme
 
 @_reduction("ReduceMean", tolerance=rounded(16))
 def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
-    """The arithmetic mean; of integers cut toward zero, as in OpenVINO's core; 0 without elements, likewise."""
+    """The arithmetic mean. As in OpenVINO's core, it is truncated for integers, and 0 for no elements."""
     count = max(1, _count(data, axes))
     if is_float(data.dtype):
         total = _reduce(np.add, data, axes, keep_dims, out, compute_dtype(data.dtype))
@@ -155,7 +155,7 @@ def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) 
 
 
 def _ordered(type: str) -> Callable[[Callable[..., Array]], Operator]:
-    """Return a decorator as `_reduction`, for operators that only compare elements, which 8-bit floats support."""
+    """Return a decorator like `_reduction`, for operators that only compare elements; these accept 8-bit floats."""
 
     def declare(function: Callable[..., Array]) -> Operator:
         def kernel(data: T_ORDERED, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_ORDERED:
@@ -168,7 +168,7 @@ def _ordered(type: str) -> Callable[[Callable[..., Array]], Operator]:
 
 @_ordered("ReduceMax")
 def reduce_max_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
-    """The greatest element; NaN if one is NaN (in OpenVINO it depends on the position of the NaN).
+    """The greatest element; NaN if an element is NaN (in OpenVINO it depends on the position of the NaN).
 
     For no elements, as in OpenVINO's core: the type's lowest finite number.
     """
@@ -179,7 +179,7 @@ def reduce_max_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -
 
 @_ordered("ReduceMin")
 def reduce_min_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
-    """The smallest element; NaN if one is NaN (in OpenVINO it depends on the position of the NaN).
+    """The smallest element; NaN if an element is NaN (in OpenVINO it depends on the position of the NaN).
 
     For no elements, as in OpenVINO's core: infinity, or the integer type's highest number.
     """
@@ -215,7 +215,7 @@ def reduce_l1_4(data: Array, axes: Array, keep_dims: bool, out: Array | None) ->
 
 @_reduction("ReduceL2", "opset4", tolerance=rounded(16))
 def reduce_l2_4(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
-    """The square root of the sum of squares; of integers rounded, halves away from zero, as Sqrt."""
+    """The square root of the sum of squares; for integers it is rounded, halves away from zero, like Sqrt."""
     wide = widen(data) if is_float(data.dtype) else data
     with np.errstate(all="ignore"):
         total = _reduce(np.add, np.square(wide), axes, keep_dims, None, wide.dtype)

@@ -101,12 +101,12 @@ def in_range(
 
 
 def last_of(extent: Dimension) -> int | None:
-    """In a rule: return the last index along an extent, if there is a limit."""
+    """In a rule: return the last index along an extent; None if the extent is unbounded."""
     return None if extent.max is None else extent.max - 1
 
 
 def unreported(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
-    """Report nothing: the Check for faults that another check has reported."""
+    """Return whether the condition holds without a report: the Check for faults that another check reports."""
     return condition is not False
 
 
@@ -132,14 +132,14 @@ def has_length(check: Check, constraint: str, tensor: TensorType, length: int | 
 
 
 def length_of(tensor: TensorType) -> int | None:
-    """In a rule: return the number of elements of a 1D input, if it is known."""
+    """In a rule: return the number of elements of a 1D input; None if it is unknown."""
     if tensor.rank == 1 and tensor.shape[0].is_static:
         return tensor.shape[0].value
     return None if tensor.known is None else len(tensor.known)
 
 
 def same_lengths(check: Check, constraint: str, lists: dict[str, TensorType]) -> tuple[bool, int | None]:
-    """In a rule: report 1D inputs of different known lengths; return whether there are none, and the first length."""
+    """In a rule: report 1D inputs of different known lengths; return whether lengths agree, and the first length."""
     lengths = {name: n for name, tensor in lists.items() if (n := length_of(tensor)) is not None}
     first, count = next(iter(lengths.items()), (None, None))
     fits = True
@@ -150,13 +150,13 @@ def same_lengths(check: Check, constraint: str, lists: dict[str, TensorType]) ->
 
 
 def distinct(check: Check, constraint: str, axes: Sequence[int], given: Sequence[int] | None = None) -> bool:
-    """Report axes, counted from the front, of which one occurs twice. `given`: the axes as the input has them."""
+    """Report an axis that occurs twice among axes counted from the front. `given`: the axes as given by the input."""
     message = f"axes {list(axes) if given is None else given} name an axis twice"
     return check(constraint, len(set(axes)) == len(axes), message, port="axes", hint="drop the repetition")
 
 
 def not_too_many(check: Check, constraint: str, axes: TensorType, rank: int | None) -> bool:
-    """In a rule: report more axes than there are different ones; their values need not be known."""
+    """In a rule: report an input with more axes than `rank`; the values of the axes need not be known."""
     count = length_of(axes)
     if count is None or rank is None:
         return True
@@ -165,13 +165,13 @@ def not_too_many(check: Check, constraint: str, axes: TensorType, rank: int | No
 
 
 def first_known(tensor: TensorType) -> int | Dimension | None:
-    """In a rule: return the value of a scalar or one-element input, as far as it is known."""
+    """In a rule: return the value of a scalar or one-element input, or its interval; None if it is unknown."""
     known = tensor.known
     return known[0] if known else None
 
 
 def sum_of(values: Sequence[Dimension]) -> Dimension:
-    """Return the extent of concatenated parts."""
+    """Return the sum of extents, which is the extent of concatenated parts."""
     most = [value.max for value in values]
     known = [extent for extent in most if extent is not None]
     return Dimension(sum(value.min for value in values), sum(known) if len(known) == len(most) else None)
@@ -185,19 +185,19 @@ def is_settled(node: NodeTypes) -> bool:
 
 
 def filled(types: dict[str, TensorType], port: str, values: Any) -> Array:
-    """For `draw`: the values as an array of the port's element type and shape."""
+    """For `draw`: return the values as an array of the port's element type and shape."""
     wanted = types[port]
     shape = wanted.shape.to_shape()
     return np.broadcast_to(np.asarray(values), shape).astype(wanted.element_type.dtype)
 
 
 def drawn_axes(rng: np.random.Generator, types: dict[str, TensorType], port: str, rank: int) -> Array:
-    """For `draw`: distinct axes of `rank` dimensions for the port, if there are enough."""
+    """For `draw`: return axes of `rank` dimensions for the port, distinct if it has at most `rank` elements."""
     shape = types[port].shape.to_shape()
     count = math.prod(shape)
     return filled(types, port, rng.permutation(max(rank, count))[:count].reshape(shape))
 
 
 def drawn_below(rng: np.random.Generator, types: dict[str, TensorType], port: str, limit: int) -> Array:
-    """For `draw`: uniform integers in [0, limit - 1] for the port."""
+    """For `draw`: return uniformly distributed integers in [0, limit - 1] for the port."""
     return filled(types, port, rng.integers(0, max(limit, 1), types[port].shape.to_shape()))

@@ -98,7 +98,7 @@ def same_shape(check: Check, constraint: str, a: PartialShape, b: PartialShape, 
 
 
 AnyRank = range(1 << 30)
-"""The ranks for `has_rank`, of which `AnyRank[2:]` are those of 2 or more."""
+"""All ranks, as the argument `ranks` of `has_rank`; `AnyRank[2:]` are the ranks of 2 or more."""
 
 
 def has_rank(check: Check, constraint: str, tensor: TensorType, ranks: int | Sequence[int], port: str) -> bool:
@@ -114,9 +114,9 @@ def has_rank(check: Check, constraint: str, tensor: TensorType, ranks: int | Seq
 def one_per_channel(
     check: Check, constraints: tuple[str, str], tensor: TensorType, port: str, channels: Dimension
 ) -> Dimension:
-    """Report an input that is not 1D, or has another length than there are channels; return the channels, as known.
+    """Report an input that is not 1D, or has not one element per channel; return the number of channels, if known.
 
-    `constraints`: those of the rank and of the length.
+    `constraints`: the constraint of the rank and that of the length.
     """
     if not has_rank(check, constraints[0], tensor, 1, port) or tensor.rank is None:
         return channels

@@ -8,12 +8,15 @@ from __future__ import annotations
 from irexec.types import Dimension, is_unknown
 from irexec.types.traced import is_traced, smaller
 
-# INT_MAX stands for the end of a dimension of unknown size; files contain it in both widths.
+# In files, the greatest i32 or i64 as a bound means the end of a dimension of unknown size.
 _FAR = 2**31 - 1
 
 
 def slice_of(extent: int, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> slice:
-    """Return `[start:stop:step]` for `extent` elements. `clamp`: backward from before the first element contains it."""
+    """Return `[start:stop:step]` for `extent` elements.
+
+    `clamp`: a backward slice that starts before the first element contains this element.
+    """
     if clamp and step < 0 and start is not None:
         start = max(start, -extent)
     first, last, step = slice(start, stop, step).indices(extent)
@@ -33,13 +36,13 @@ def sliced_length(extent: int, start: int | None, stop: int | None, step: int, *
 
 
 def _index(extent: int, bound: int | None, step: int, is_stop: bool) -> int:
-    """Return a bound as `slice.indices` does, for numbers on a tape."""
+    """Return a bound like `slice.indices`, also for traced numbers (see types/traced.py)."""
     low, high = (0, extent) if step > 0 else (-1, extent - 1)
     if bound is None:
         return high if is_stop == (step > 0) else low
     if bound < 0:
         return max(bound + extent, low)
-    # Beyond any extent, the end is meant.
+    # A bound beyond any extent means the end.
     return smaller(bound, high) if is_traced(bound) or bound < _FAR else min(bound, high)
 
 

@@ -1,8 +1,8 @@
 """Windows that slide over spatial axes: padding, dilation, rounding, and the number of windows.
 
 Shared by convolution and pooling. Sources: operation pages Convolution-1, MaxPool-14 and the shape calculation rules
-of the pooling operators. Their `H_out = H` for same_upper and same_lower holds for a stride of 1; models written by
-OpenVINO have ceil(H / stride), and one more window where rounding up leaves room for it; this module does the same.
+of the pooling operators. Their `H_out = H` for same_upper and same_lower is true for a stride of 1; like OpenVINO, this
+module computes ceil(H / stride), and one more window where rounding up leaves room for it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Rounding = Literal["floor", "ceil", "ceil_torch"]
 
 @group
 class Windowing:
-    """The placement of windows over the spatial axes; an empty list is ones (strides, dilations) or zeros (pads)."""
+    """The placement of windows over the spatial axes; an empty list means ones (strides, dilations) or zeros (pads)."""
 
     strides: PositiveInts
     pads_begin: NonNegativeInts
@@ -67,7 +67,7 @@ class Windows:
     begins: tuple[int, ...]
     ends: tuple[int, ...]
     counts: tuple[int, ...]
-    # Automatic padding (same_upper, same_lower), chosen so that every pixel is in a window.
+    # Whether the padding is automatic (same_upper, same_lower), so that every pixel is in a window.
     chosen: bool = False
 
     @staticmethod
@@ -142,7 +142,7 @@ def _count(extent: int, kernel: int, stride: int, dilation: int, begin: int, end
 
 
 def _same_dim(extent: Dimension, kernel: Dimension | int, how: Windowing, axis: int, rounding: str) -> Dimension:
-    """Return ceil(extent / stride), plus one where rounding up leaves room (with a stride beyond the kernel)."""
+    """Return ceil(extent / stride), plus one where rounding up leaves room (with a stride larger than the kernel)."""
     span = Dimension.of(kernel)
     stride, dilation = how.strides[axis : axis + 1], how.dilations[axis : axis + 1]
     if extent.is_static and span.is_static and span.min:
@@ -197,8 +197,8 @@ def output_dims(
             result.append(Dimension(0, None))
             continue
         holds(constraint)
-        # Kernels that do not fit are rejected at run time; without pixels and padding before them, ceil_torch has no
-        # windows.
+        # Kernels that do not fit are rejected at run time. With ceil_torch, there are no windows if there may be no
+        # pixels and no padding before them.
         least = 0 if rounding == "ceil_torch" and extent.min + b == 0 else 1
         smallest = least if high is None else max(least, _count(extent.min, 1, s, 1, b, e - high + 1, rounding))
         if extent.min == extent.max and low == high:

@@ -39,7 +39,7 @@ def _target(extents: tuple[int, ...], pattern: list[int], special_zero: bool) ->
     copied = [i for i, n in enumerate(pattern) if n == 0 and special_zero]
     _check_copied(require, copied, len(extents))
     target = [extents[i] if i in copied else n for i, n in enumerate(pattern)]
-    # Copied dimensions stand on both sides: what is left is computed without them, since they may be 0.
+    # Copied dimensions occur in both shapes: the extent for -1 is computed without them, since they may be 0.
     source = prod(n for i, n in enumerate(extents) if i not in copied)
     others = prod(n for i, n in enumerate(target) if i not in copied and n != -1)
     if -1 in target:
@@ -55,7 +55,7 @@ def _target(extents: tuple[int, ...], pattern: list[int], special_zero: bool) ->
 
 @reshape_1.specialize
 def _(node: NodeTypes, *, special_zero: bool) -> Callable[..., Any] | None:
-    """A constant pattern over a static shape is resolved once."""
+    """Resolve a constant pattern for a static shape once, before the run."""
     data, shape = node.inputs[0], node.constants[1]
     if data is None or shape is None or data.shape.is_dynamic:
         return None
@@ -99,7 +99,7 @@ def _rule(check: Check, data: TensorType, shape: TensorType, *, special_zero: bo
         return PartialShape.dynamic(len(known))
     for i in copied:
         dims[i] = data.shape[i]
-    # Copied dimensions stand on both sides: what is left is computed without them.
+    # Copied dimensions occur in both shapes: the extent for -1 is computed without them.
     source = Dimension.product([d for i, d in enumerate(data.shape) if i not in copied])
     rest = [i for i in range(len(dims)) if i not in copied]
     return PartialShape(_resolved(check, data, dims, rest, lefts, source))
@@ -108,8 +108,9 @@ def _rule(check: Check, data: TensorType, shape: TensorType, *, special_zero: bo
 def _resolved(
     check: Check, data: TensorType, dims: list[Dimension], rest: list[int], lefts: list[int], source: Dimension
 ) -> list[Dimension]:
-    """Return the unknown dimension beside the dimensions `rest`, from the number of elements `source`; report breaches
-    of C1.
+    """Return `dims` with an unknown dimension computed from the number of elements `source`; report breaches of C1.
+
+    `rest`: the axes that are not copied. `lefts`: the axis of -1.
     """
     open_ = lefts or [i for i in rest if dims[i].is_dynamic]
     others = Dimension.product([dims[i] for i in rest if i not in open_])
@@ -131,13 +132,13 @@ def _resolved(
         return dims
     count = others.value
     if not open_:
-        # Unknown extents stand for whole numbers: the known ones must divide the count.
+        # Unknown extents are whole numbers, so the product of the known extents must divide the count.
         divisor = prod(d.value for i, d in enumerate(data.shape) if d.is_static and (i in rest or i >= len(dims)))
         fits = source.contains(count) and (count % divisor == 0 if divisor else count == 0)
         check_count(fits, found=str(count), allowed=str(source))
         return dims
     if count == 0:
-        # Beside an extent of 0 any number would do for -1: it is 0.
+        # If another extent is 0, any number fits -1: it is set to 0.
         check_count(source.contains(0))
         return [Dimension(0) if i in lefts else d for i, d in enumerate(dims)]
     if source.is_static:

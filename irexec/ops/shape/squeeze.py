@@ -24,7 +24,8 @@ T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
 def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
     """`data` without the dimensions in `axes` that have one element; if axes is omitted, without all such dimensions.
 
-    Empty `axes` have the same effect as omitted ones. Since 2024.3 the page keeps a named dimension of more elements.
+    Empty `axes` have the same effect as omitted axes. Named dimensions of more elements are kept, as the page defines
+    since 2024.3.
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1]. Shape rule: C2 axes is a scalar or 1D. C3: in a
     model where the extent of a named dimension is not known before a run, it is 1, as the rank of the result implies.
     """
@@ -35,9 +36,9 @@ def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
 
 @operator("Squeeze", "opset15", view="data", reshapes=True, values="kernel")
 def squeeze_15(data: T, axes: T_INT | None = None, /, *, allow_axis_skip: bool = False) -> T:
-    """As Squeeze-1. `allow_axis_skip`: a named dimension that may or may not be 1 leaves the rank unknown.
+    """As Squeeze-1, with the same constraints.
 
-    The same constraints.
+    `allow_axis_skip`: if a named dimension may or may not be 1, the rank is unknown.
     """
     view: Array = squeeze_1.compute(data, axes)
     return view
@@ -77,7 +78,7 @@ squeeze_15.shapes(_squeezed)
 
 
 def _as_reshape(node: NodeTypes) -> Callable[..., Any] | None:
-    """With constant axes and a static shape the operation is one reshape, which copies nothing."""
+    """Return one reshape, which copies nothing, if the axes are constant and the shape is static; otherwise None."""
     if not is_settled(node) or not node.outputs[0].shape.is_static:
         return None
     shape = node.outputs[0].shape.to_shape()
@@ -85,8 +86,8 @@ def _as_reshape(node: NodeTypes) -> Callable[..., Any] | None:
 
 
 def _squeezing(node: NodeTypes) -> Callable[..., Any] | None:
-    """Return one reshape if the shape and the axes are known; otherwise a check that the dimensions at the axes are 1,
-    if the rank is known.
+    """Return one reshape if shape and axes are known. If only the rank is known, return a kernel that checks C3: the
+    dimensions at the axes are 1.
     """
     data, axes = node.inputs[0], node.constants[1] if len(node.constants) > 1 else None
     if (reshape := _as_reshape(node)) is not None:
@@ -113,7 +114,7 @@ squeeze_15.specialize(_squeezing)
 @squeeze_1.draw("axes")
 @squeeze_15.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Draw axes of extent 1, in turn."""
+    """Draw the axes of extent 1 in order, repeated as often as necessary."""
     ones = [i for i, n in enumerate(types["data"].shape.to_shape()) if n == 1] or [0]
     shape = types[port].shape.to_shape()
     return filled(types, port, np.resize(ones, shape))

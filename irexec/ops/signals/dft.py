@@ -40,7 +40,7 @@ def dft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
 
 @operator("IDFT", "opset7", tolerance=rounded(64))
 def idft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
-    """The inverse of DFT, divided by the number of transformed elements. C1 to C5 are the same."""
+    """The inverse of DFT, divided by the number of transformed elements. C1 to C5 as in DFT."""
     return _transform(np.fft.ifft, data, axes, signal_size)
 
 

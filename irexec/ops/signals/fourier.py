@@ -39,7 +39,7 @@ def to_pairs(data: Array, dtype: np.dtype[Any]) -> Array:
 def transformed_axes(axes: Array, rank: int) -> list[int]:
     """Return the axes counted from the front of `rank` dimensions, which do not include the complex axis.
 
-    Raises ConstraintError C1 for an axis outside the rank or named twice.
+    Raises ConstraintError C1 for an axis that is outside the rank or occurs twice.
     """
     found = axes_of("C1", axes, rank, "axes")
     distinct(require, "C1", found, integers(axes))
@@ -52,7 +52,7 @@ def _check_sizes(check: Check, sizes: list[int]) -> None:
 
 
 def sizes_of(signal_size: Array | None, own: Sequence[int]) -> list[int]:
-    """Return the extent along each axis: the signal size, or the axis' own for -1 or nothing.
+    """Return the extent along each axis: the signal size, or the axis' own extent for -1 or no signal size.
 
     Raises ConstraintError C4 for a size that is neither -1 nor positive.
     """
@@ -74,13 +74,13 @@ def resized(data: Array, axes: Sequence[int], sizes: Sequence[int]) -> Array:
 
 
 _AT_ONCE = 1 << 18
-"""The number of elements that are transformed at once: NumPy computes in f64, in several times the memory of f32."""
+"""The number of elements that are transformed at once: NumPy computes in f64 and needs several times their memory."""
 
 
 def transform(function: Callable[..., Array], data: Array, axes: Sequence[int], out: Array) -> None:
     """Apply a one-axis function of np.fft (fft, ifft, rfft, irfft) along each axis, the last axis first, into `out`.
 
-    The first pass goes from `data`, which may be `out`, the others go from `out`.
+    The first pass reads `data`, which may be `out`; the others read `out`.
     """
     for axis in reversed(axes):
         _pass(function, data, axis, out)
@@ -133,7 +133,7 @@ def check_pairs(check: Check, data: TensorType) -> int | None:
 
 
 def sizes_along(signal_size: TensorType | None, own: Sequence[Dimension]) -> list[Dimension]:
-    """Return the extent along each axis: the signal size that is known, or the axis' own for -1 or nothing."""
+    """Return the extent along each axis: the signal size, or the axis' own extent for -1 or no signal size."""
     if signal_size is None:
         return list(own)
     known = signal_size.ints
@@ -143,5 +143,5 @@ def sizes_along(signal_size: TensorType | None, own: Sequence[Dimension]) -> lis
 
 
 def draw_transformed(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """For `draw`: distinct axes of pairs [..., 2], except the last axis."""
+    """For `draw`: return distinct axes of pairs [..., 2], except the last axis."""
     return drawn_axes(rng, types, port, len(types["data"].shape) - 1)

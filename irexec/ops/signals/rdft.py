@@ -1,4 +1,4 @@
-"""RDFT and IRDFT: the Fourier transform of real numbers, of which half is kept, and its inverse.
+"""RDFT and IRDFT: the Fourier transform of real numbers, whose redundant half is omitted, and its inverse.
 
 Source: operation pages RDFT-9, IRDFT-9.
 """
@@ -105,7 +105,7 @@ irdft_9.draw("axes")(draw_transformed)
 @rdft_9.undefined_for
 @irdft_9.undefined_for
 def _(data: Array, axes: Array, signal_size: Array | None = None) -> Undefined:
-    """No axes, of which the pages halve or complete the last one, or no elements along it that give its size."""
+    """The result is undefined without axes, and for data without elements if `signal_size` does not give the sizes."""
     sized = signal_size is not None and not (signal_size < 0).any()
     return "no result" if not axes.size or (not sized and not data.size) else False
 

@@ -38,7 +38,7 @@ def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, tr
     shape = (*signal.shape[:-1], *(extents[::-1] if transpose_frames else extents))
     result = np.empty(shape, np.result_type(frames.dtype, np.complex64))
     spectra = result.swapaxes(-1, -2) if transpose_frames else result
-    # Frames overlap: a copy of all frames would be many times as large as the signal.
+    # Transform blocks of frames: since frames overlap, all frames can be many times as large as the signal.
     count = max(1, _BLOCK // max(1, math.prod(signal.shape[:-1]) * size))
     for begin in range(0, frames.shape[-2], count):
         part = (..., slice(begin, begin + count), slice(None))
@@ -89,7 +89,7 @@ def istft_16(
 ) -> T:
     """The signal [..., signal_length] whose frames are `data` [..., frame_size // 2 + 1, frames, 2].
 
-    Overlapping frames are added and divided by the sum of the squared windows. `center`: half a frame is cut at both
+    Overlapping frames are added and divided by the sum of the squared windows. `center`: remove half a frame at both
     ends. C1: data has rank 3 or 4, its last dimension is 2. C2: window has rank 1, and 1 to frame_size elements.
     C3: frame_size is a positive scalar and fits data. C4: frame_step is a positive scalar. C5: signal_length is one
     number, not negative.
@@ -158,7 +158,7 @@ def _(
 
 
 def _draw_frames(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Draw frames as long as the window, or as the bins require, each overlapping half of the next."""
+    """Draw frames as long as the window, or as the bins require; each one overlaps half of the next."""
     bins = types["data"].shape[-3].value if "data" in types else 0
     size = max(types["window"].shape[0].value, 2 * (bins - 1), 1)
     return filled(types, port, size if port == "frame_size" else -(-size // 2))

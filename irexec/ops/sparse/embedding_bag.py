@@ -194,7 +194,7 @@ def _bags(
     if mean:
         divisor = sizes[filled].reshape(-1, *[1] * (table.ndim - 1))
         if wide.dtype.kind in "iu":
-            # The page divides in floating point; for an integer table the result is truncated.
+            # The operation page divides in floating point; for an integer table the result is truncated.
             sums, divisor = result[filled], divisor.astype(wide.dtype)
             result[filled] = np.sign(sums) * (np.abs(sums) // divisor) if wide.dtype.kind == "i" else sums // divisor
         else:
@@ -256,5 +256,5 @@ for _op in (
 def _(
     emb_table: Array, indices: Array, ids: Array, count: Array, default: Array | None = None, *weights: Array | None
 ) -> Undefined:
-    """There is no result for a default index of -1, which only the pages of EmbeddingBag define."""
+    """The result is undefined for a default index of -1, which only the pages of EmbeddingBag define."""
     return "no result" if default is not None and integer(default) < 0 else False

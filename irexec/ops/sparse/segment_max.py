@@ -1,7 +1,7 @@
 """SegmentMax: the elementwise maximum of the rows of each segment.
 
-Source: operation page SegmentMax-16. The page spells the modes in capitals, OpenVINO in small letters: irexec takes
-both.
+Source: operation page SegmentMax-16. The page spells the modes in capitals, OpenVINO in small letters; irexec
+accepts both.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def segment_max_16(
     *,
     fill_mode: Literal["zero", "lowest", "ZERO", "LOWEST"],
 ) -> T:
-    """Row s is the elementwise maximum of the rows of `data` whose segment id is s; nan when one is nan.
+    """Row s is the elementwise maximum of the rows of `data` whose segment id is s; nan if an element is nan.
 
-    There are `num_segments` of them, by default the last id + 1; rows of further segments are left out. A segment
-    without rows is 0, or (`lowest`) the lowest finite number of the type.
+    The result has `num_segments` rows, by default the last id + 1; rows of `data` with higher ids are ignored. A
+    segment without rows is 0, or (`lowest`) the lowest finite number of the type.
 
     C1: data is not a scalar. C2: segment_ids has shape [data.shape[0]], ascends and has no negative id.
     C3: num_segments is a scalar, not negative.

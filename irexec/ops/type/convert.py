@@ -24,7 +24,7 @@ def convert_1(
     """Convert each element to `destination_type`, by the rules in casting.py.
 
     C1: strings convert to strings only. The types u1, u3, u6 and nf4 are stored as uint8 arrays, which this kernel
-    treats as u8; nodes that declare one of them are specialised, as are nodes that convert nothing.
+    treats as u8; nodes with one of these types are specialised, and so are nodes whose two types are equal.
     """
     if input.dtype == object:
         return input
@@ -43,7 +43,7 @@ def _(types: NodeTypes) -> Callable[..., Array] | PassThrough | None:
 
 @operator("ConvertLike", "opset1", view="data", values="elementwise")
 def convert_like_1(data: T, like: T2, /, *, out: Array | None = None) -> T2:
-    """Convert each element of `data` to the element type of `like`, of which nothing else is used. C1 as Convert-1."""
+    """Convert each element of `data` to the element type of `like`, whose values are not used. C1 as Convert-1."""
     if data.dtype == object:
         return data
     return into(cast(data, ElementType.of(data.dtype), ElementType.of(like.dtype)), out, data)
@@ -78,7 +78,7 @@ def _unchanged(data: Array, *_: Array) -> Array:
 
 
 def _converted(check: Check, data: TensorType, target: ElementType, attribute: str | None) -> PartialShape | TensorType:
-    """Return the shape of the result, with its value if the kernel could not determine the type of a known value."""
+    """Return the shape of the result; with its value if `data` is known and a type has no NumPy dtype of its own."""
     source = data.element_type
     if source.is_dynamic or target.is_dynamic:
         return data.shape

@@ -55,7 +55,7 @@ class Promotion(NamedTuple):
 def promote(
     a: ElementType, b: ElementType, target_of_u64: ElementType, scalars: tuple[bool, bool] = (False, False)
 ) -> Promotion:
-    """Return the common type of two types. `scalars`: which of them PyTorch's rule treats as a scalar with a tensor."""
+    """Return the common type of two types. `scalars`: whether each type is that of a scalar in PyTorch's rule."""
     if a is b:
         return Promotion(a)
     if BOOLEAN in (a, b):
@@ -110,7 +110,7 @@ def _common_integer(a: ElementType, b: ElementType, target_of_u64: ElementType) 
 def _agreed(
     a: ElementType, b: ElementType, ranks: tuple[int | None, int | None], unsafe: bool, pytorch: bool, u64: ElementType
 ) -> tuple[ElementType | None, tuple[str, str] | None]:
-    """Return the common type, and the broken constraint with the reason."""
+    """Return the common type or None, and the broken constraint with the reason or None."""
     scalars = (ranks[0] == 0, ranks[1] == 0) if pytorch and None not in ranks else (False, False)
     found = promote(a, b, u64, scalars)
     if found.type is None:
@@ -130,7 +130,7 @@ def convert_promote_types_14(
     pytorch_scalar_promotion: bool = False,
     u64_integer_promotion_target: ElementType = F32,
 ) -> tuple[T_OUT, T_OUT]:
-    """Both inputs, converted to their common type.
+    """Convert both inputs to their common type.
 
     Floats take precedence over integers, and integers over boolean; within one kind, the common type is the narrowest
     type that represents both. C1: there is a common type. C2: without `promote_unsafe` the common type is one of both

@@ -94,5 +94,5 @@ def _(check: Check, begins: TensorType, ends: TensorType, symbols: TensorType) -
 
 @string_tensor_pack_15.draw("begins", "ends")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    # Every string may be empty at the start: the one choice that fits any number of symbols.
+    # All strings are empty, since begins and ends of 0 are valid for any number of symbols.
     return filled(types, port, 0)
