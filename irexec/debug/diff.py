@@ -113,7 +113,7 @@ class _Diff:
         return Change(change, ours, theirs, text, self.outer, group=group)
 
     def _together(self, change: str, found: Iterable[tuple[Node, Node, str, str]]) -> Iterator[Change]:
-        """Yield changes of one kind: one line each, or one line for many similar ones. (layer, layer, group, text)"""
+        """Yield changes of one kind, combined into one line if many are similar. `found`: layers, group and text."""
         groups: dict[str, list[tuple[Node, Node, str]]] = defaultdict(list)
         for one, two, group, text in found:
             groups[group].append((one, two, text))
@@ -342,7 +342,7 @@ def _type(value: Value | None) -> tuple[str, str]:
 
 
 def _stored(value: Value) -> str:
-    """Return the element type of the largest constant that a value follows from."""
+    """Return the element type of the largest constant from which a value is computed."""
     largest: tuple[int, str] = (-1, "")
     stack = [value]
     while stack:
@@ -354,7 +354,7 @@ def _stored(value: Value) -> str:
 
 
 def _apart(a: Array, b: Array) -> tuple[float, float]:
-    """Return the largest error and the signal-to-noise ratio in decibels; infinite for strings or other sizes."""
+    """Return the largest error and the signal-to-noise ratio in decibels; both infinite for strings or other sizes."""
     if a.size != b.size or a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
         return math.inf, -math.inf
     one, two = a.reshape(-1).astype(np.float64), b.reshape(-1).astype(np.float64)

@@ -34,7 +34,7 @@ class Error:
 
     Units and relative errors refer to the element or to a typical element around it, whichever is larger. The error is
     infinite if one array has NaN, infinity, another shape or another string. `at` is the index of the largest error,
-    `reason` the reason for an infinite one.
+    `reason` the reason for an infinite error.
     """
 
     ulp: float
@@ -191,7 +191,7 @@ def judge(
 def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = None) -> tuple[Error, bool]:
     """Return the error of one output, and whether it is within tolerance.
 
-    `spread`: how much it changes with slightly changed inputs.
+    `spread`: how much each element changes if the inputs change slightly.
     """
     real = ElementType.of(reference.dtype).is_real
     limit = max(tolerance.ulp, FUSED)

@@ -31,7 +31,7 @@ MAX_STRUCTURE = 64
 
 @dataclass(slots=True)
 class Extract:
-    """A model with its inputs, and the results that they had in the model that it was cut from.
+    """A model with its inputs, and its results as computed in the model from which it was cut.
 
     `checked`: running it gives these results again, bit for bit; None for a model whose values were replaced.
     """
@@ -42,7 +42,7 @@ class Extract:
     checked: bool | None
 
     def save(self, path: str | os.PathLike[str], files: Together | None = None) -> list[Path]:
-        """Write the model, its weights and its inputs (.xml, .bin, .npz): together, and with `files`, or none.
+        """Write the model, its weights and its inputs (.xml, .bin, .npz); these and `files` are all written, or none.
 
         Raises IRError and OSError.
         """
@@ -76,8 +76,8 @@ def extract(
     """Return a model of these layers of `whole` (the reference's model or one of its bodies), with the inputs recorded
     in a run.
 
-    `call`: which of a body's iterations. Raises IRError when the model cannot be run, ValueError when these layers do
-    not run then.
+    `call`: the iteration of a body. Raises IRError if the model cannot be run, ValueError if these layers do not run
+    in this iteration.
     """
     part = cut(whole, [node for node in nodes if not node.has_state], ends)
     values = reference.record({*part.begins, *part.ends}, call)[0]
@@ -96,7 +96,7 @@ def extract(
 
 
 def _runs(reference: Reference, node: Node, call: int) -> str:
-    """Return the reason why a layer has no values in its `call`-th run."""
+    """Return the reason why a layer has no values in iteration `call` of its body."""
     readers = {user for value in node.outputs for user in value.users}
     counts = reference.count()
     times = max(counts.get(n, 0) for n in (node, *readers))

@@ -29,7 +29,7 @@ _SMALL = 1 / 64
 _LONGEST_WAY = 8
 # Units of the type that rounding at each layer explains, even if operators are exact.
 _LEAST_EXPLAINED = 16.0
-# Inputs that a layer kept in f32 reads without conversion.
+# Types of the layers whose values a layer kept in f32 reads without conversion.
 GIVEN = ("Parameter", "Const")
 
 
@@ -67,8 +67,8 @@ class Lowered:
 @dataclass(slots=True)
 class Forecast:
     """A simulation of a model in another precision. `way` lists the layers leading to the first layer that overflows,
-    which is the last one; `kept` are the layers that correct the results when kept in f32, and `fixed` is that run, or
-    None if there is none.
+    which is the last one; `kept` are the layers that correct the results when kept in f32, and `fixed` is the run
+    with these layers, or None if there are none.
     """
 
     kind: ElementType
@@ -281,7 +281,7 @@ class _Trial:
         return self._kind if kind is F32 else kind
 
     def fixing(self, losing: list[Magnitudes]) -> set[Node] | None:
-        """Return layers that correct the results when kept in f32, or None. `losing`: layers that lose most."""
+        """Return layers that correct the results when kept in f32, or None. `losing`: the least accurate."""
         kept = self._unbroken()
         count = 1
         while kept is not None and not self.run(kept).fine:
@@ -293,7 +293,7 @@ class _Trial:
         return kept
 
     def _unbroken(self, kept: Iterable[Node] = ()) -> set[Node] | None:
-        """Return these layers and more, so that no layer overflows; None if there are no such layers."""
+        """Return `kept` and further layers to keep in f32, so that none overflows; None if that is impossible."""
         kept = {*kept}
         while (run := self.run(kept)).broken is not None:
             broken = run.broken

@@ -79,7 +79,7 @@ class Counter:
 
 
 class Reference:
-    """irexec's own run of a model, compiled once and run each time that other values are wanted.
+    """irexec's own run of a model, compiled once and run again whenever other values are requested.
 
     `steps` are the inputs of inferences that follow one another on one request.
     """

@@ -110,7 +110,7 @@ class Sanitizer:
                     del known[value]
 
     def _is_odd(self, value: Value, array: Array) -> bool:
-        """Return whether a value contains NaN or infinity: recorded for results, computed for inputs and constants."""
+        """Return whether a value contains NaN or infinity. Answers for results of layers were recorded earlier."""
         if value not in self._odd or value.node.type == "Parameter":
             self._odd[value] = any(_not_finite(array))
         return self._odd[value]

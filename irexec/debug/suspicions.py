@@ -61,7 +61,7 @@ def _wrapped(name: str) -> Suspicion:
 
 
 def _gathered(node: Node, inputs: Inputs) -> str | None:
-    """Gather: negative indices, and, in opset 8, those outside of the data, which make zeros."""
+    """Return the message for Gather: negative indices, or in opset 8 indices outside the data, which give zeros."""
     data, indices, axis = inputs[:3]
     if data is None or indices is None or axis is None:
         return None
@@ -80,7 +80,7 @@ def _counted(indices: Array, chosen: Array, what: str) -> str | None:
 
 
 def _clamped(start: str, stop: str) -> Callable[[Node, Inputs], str | None]:
-    """Slice and SliceScatter: starts and stops outside of the data."""
+    """Return the check for Slice and SliceScatter: starts and stops outside the data."""
 
     def look(node: Node, inputs: Inputs) -> str | None:
         data, begins, ends = inputs[0], _input(node, inputs, start), _input(node, inputs, stop)
@@ -95,7 +95,7 @@ def _clamped(start: str, stop: str) -> Callable[[Node, Inputs], str | None]:
 
 
 def _strided(node: Node, inputs: Inputs) -> str | None:
-    """StridedSlice: begins and ends outside the data, unless a mask disables them."""
+    """Return the message for StridedSlice: begins and ends outside the data, unless a mask disables them."""
     data, begin, end = inputs[:3]
     if data is None or begin is None or end is None:
         return None
@@ -115,7 +115,7 @@ def _outside(bounds: Iterable[tuple[int, int]]) -> str | None:
 
 
 def _no_class(node: Node, inputs: Inputs) -> str | None:
-    """OneHot: indices that are not classes give a row of off_value only."""
+    """Return the message for OneHot: indices that are not classes, which give a row of off_value only."""
     indices, depth = inputs[:2]
     if indices is None or depth is None:
         return None

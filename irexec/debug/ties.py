@@ -14,7 +14,7 @@ Inputs = Sequence[Array | None]
 
 
 def scattered(node: Node, inputs: Inputs) -> str | None:
-    """Return the positions that several updates without a reduction write."""
+    """Return the message about positions that several updates without a reduction write."""
     operator = node.operator
     if operator is None or operator.opener is None:
         return None
@@ -26,7 +26,7 @@ def scattered(node: Node, inputs: Inputs) -> str | None:
 
 
 def of_top_k(node: Node, inputs: Inputs) -> str | None:
-    """TopK: equal values of which only some are chosen, or whose order among the chosen is not defined."""
+    """Return the message for TopK: equal values of which only some are chosen, or whose order is not defined."""
     data, k = inputs[0], inputs[1]
     if data is None or k is None or not data.size or node.attributes.get("stable"):
         return None
@@ -45,8 +45,8 @@ def of_top_k(node: Node, inputs: Inputs) -> str | None:
 
 
 def of_boxes(node: Node, inputs: Inputs) -> str | None:
-    """NonMaxSuppression and similar operators: boxes of equal scores whose order affects the result, which is tested by
-    reversing the order of the boxes.
+    """Return the message for NonMaxSuppression and similar operators: boxes of equal scores whose order affects the
+    result, which is tested by reversing the order of the boxes.
     """
     boxes, scores = inputs[:2]
     if node.operator is None or boxes is None or scores is None or boxes.ndim != 3 or scores.ndim != 3:

@@ -17,8 +17,8 @@ from irexec.types import Array, ElementType, PartialShape, TensorType
 _UNKNOWN_TERMS, _UNKNOWN_EXTENT = 1024.0, 256
 _F32_BITS = 32
 FUSED = 4.0
-"""Units in the last place that a layer of real numbers may be off although it is exact alone: a runtime that runs it
-together with its neighbours does not round the values between them."""
+"""The tolerance, in units in the last place, of a layer of real numbers that is exact alone: a runtime that fuses it
+with its neighbours does not round the values between them."""
 
 
 def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tolerance:

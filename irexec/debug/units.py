@@ -13,7 +13,7 @@ from irexec.types import Array, ElementType, is_numpys
 _BLOCK = 1 << 18
 # Elements that are larger by this factor than most others, such as the -3.4e38 of a mask, are not typical.
 _FAR = 256.0
-# The least number of elements of which there is a mean.
+# The least number of elements for which a mean is computed.
 _LEAST = 8
 
 
@@ -57,7 +57,7 @@ def apart(a: Array, b: Array) -> Any:
 
 
 def slabs(array: Array) -> Iterator[slice]:
-    """Yield slices along the first axis of a limited number of elements, to limit the memory for results in f64."""
+    """Yield slices along the first axis, each with a limited number of elements, to limit the memory for f64 values."""
     rows = max(1, _BLOCK * len(array) // max(1, array.size))
     for begin in range(0, len(array), rows):
         yield slice(begin, begin + rows)

@@ -1,4 +1,4 @@
-"""Findings: the vocabulary of codes, the values that carry them, and the ways to show them."""
+"""Findings: their codes, the classes that represent them, and the formats in which they are shown."""
 
 from irexec.diagnostics.diagnostic import Diagnostic, IRError, LayerRef, Place, Related, Report, Severity
 from irexec.diagnostics.fix import Edit, Fix, Safety

@@ -30,12 +30,12 @@ class Choice:
         return self._keeps(finding.code) and not finding.code.startswith(self._ignored_in(finding.file))
 
     def of(self, report: Report) -> Report:
-        """Return the findings of a report that count, and the number of those that it left out."""
+        """Return a report of the findings that count; `left_out` is filtered by code in the same way."""
         kept = Counter({kind: count for kind, count in report.left_out.items() if self._keeps(kind[1])})
         return Report([finding for finding in report if self.keeps(finding)], kept)
 
     def beyond_errors(self, report: Report) -> Report:
-        """Return the same as `of`, and all errors: they are the reasons why a file could not be used."""
+        """Return the same as `of`, with all errors added: they are the reasons why a file could not be used."""
         kept = Counter(
             {kind: n for kind, n in report.left_out.items() if kind[0] is Severity.ERROR or self._keeps(kind[1])}
         )

@@ -33,8 +33,8 @@ class Area(Enum):
     WRITER = "W"
 
 
-# An error in one of these areas keeps its layer from running. Declared shapes and precisions are only compared with the
-# inferred ones, so an error about them does not.
+# An error in one of these areas prevents its layer from running. An error about a declared shape or precision does not:
+# declarations are only compared with inferred types.
 _NEEDED_TO_RUN = {Area.BODY, Area.ATTRIBUTE, Area.EDGE, Area.LAYER, Area.OPERATOR, Area.VARIABLE}
 _PORT_COUNT = "P007"
 # There is nothing to run: no model or layer in the text, or a file or input that cannot be used.
@@ -42,7 +42,7 @@ _NOTHING_TO_RUN = {"N001", "O008", "Q029", "F001", "F002"}
 
 
 class Code(NamedTuple):
-    """One entry. `lenient`: OpenVINO accepts such a file and its result is well defined: "openvino" mode only warns."""
+    """One code. `lenient`: OpenVINO accepts such a file and its result is well defined; "openvino" mode only warns."""
 
     code: str
     severity: Severity

@@ -56,7 +56,7 @@ class LayerRef(NamedTuple):
 
 
 class Related(NamedTuple):
-    """A second place that a finding refers to, with a few words on why."""
+    """A second place that a finding refers to, with a short reason."""
 
     message: str
     place: Place
@@ -67,9 +67,9 @@ class Diagnostic:
     """One finding. `found` and `allowed` are short texts; `openvino` is OpenVINO's behaviour for the same input;
     `notes` are further texts, each with its label.
 
-    For programs: `at` is the place in the document; `candidates` are texts that may be meant in place of what is found,
-    the likeliest first; `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would
-    fix it; `fixes` are edits of the file that would correct it.
+    For programs: `at` is the place in the document; `candidates` are texts that may be meant instead of `found`, the
+    likeliest first; `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would fix
+    the error; `fixes` are edits of the file that would correct it.
     """
 
     code: str
@@ -141,7 +141,7 @@ class Diagnostic:
 
 
 JSON_VERSION = 1
-"""The version of `Report.to_json`."""
+"""The version of the format of `Report.to_json`."""
 MAX_PER_CODE = 1000
 """The maximum number of findings of one code and severity in a report of one file; the others are counted."""
 

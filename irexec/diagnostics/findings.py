@@ -1,4 +1,4 @@
-"""Collecting findings: a code and a place in, a finished Diagnostic out, with the mode's severity."""
+"""Collecting findings: from a code and a place to a complete Diagnostic, with the severity that the mode sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from irexec.records import replace
 __all__ = ["At", "Findings", "Mode"]
 
 Mode = Literal["strict", "openvino"]
-"""The mode of a check: "strict" asks whether the file is valid, "openvino" what it computes (see Code.lenient)."""
+"""The mode of a check: "strict" rejects every invalid file, "openvino" only files that OpenVINO does not read with a
+well-defined result (see Code.lenient)."""
 
 
 _CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})
@@ -20,8 +21,8 @@ _CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002",
 class Findings:
     """A report under construction. `locate` turns an `At` into a `Place`; it is called only when something is found.
 
-    Checks ask for every layer how many errors there are and whether something was reported. The answers are kept up to
-    date as findings are added, so that a check takes no longer in a file that is full of errors.
+    For every layer, checks request the number of errors and whether a finding exists. These are updated as findings are
+    added, so that checks are not slower in a file with many errors.
     """
 
     def __init__(
@@ -112,8 +113,8 @@ class Findings:
     ) -> Diagnostic:
         """Add a finding. `details` are the remaining fields of Diagnostic (port, attribute, hint, ...).
 
-        In "openvino" mode an error that leaves the result defined becomes a warning: those of a lenient code, unless
-        `defined` is false.
+        In "openvino" mode an error of a lenient code becomes a warning, unless `defined` is False: the result is then
+        not well defined.
         """
         from irexec.diagnostics.codes import CODES
 

@@ -21,7 +21,7 @@ class Safety(StrEnum):
 class Edit(NamedTuple):
     """A replacement of the bytes from `start` to `stop` of a file by a text in the file's encoding.
 
-    `begin` and `end` are the same place as line and column, from 1.
+    `begin` and `end` are `start` and `stop` as line and column, counted from 1.
     """
 
     start: int

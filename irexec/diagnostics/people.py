@@ -50,7 +50,7 @@ def grouped(report: Report) -> Report:
 
 
 def merged(reports: Iterable[tuple[str, Report]], what: str) -> Report:
-    """Return the findings about many items, each once: a note names the items that have it, the first of many.
+    """Return the findings about many items, each once, with a note that names the (first) items that it concerns.
 
     `what`: the plural noun for the items, such as "inputs".
     """
@@ -71,7 +71,7 @@ def _with_items(finding: Diagnostic, items: list[str], what: str) -> Diagnostic:
 
 
 def _cause(finding: Diagnostic) -> tuple[str, Severity, str | None, Hashable]:
-    """Return the parts in which findings of one cause agree: the values found and allowed, if known."""
+    """Return the key that findings of one cause share, with the values found and allowed, if known."""
     what = (finding.found, finding.allowed) if finding.found and finding.allowed else finding.message
     return finding.code, finding.severity, finding.file, what
 
@@ -96,10 +96,9 @@ _COLORS = {Severity.ERROR: "#c92a2a", Severity.WARNING: "#a15c00", Severity.NOTE
 
 
 def for_people(report: Report, most: int = MOST, *, verbose: bool = False, fold: bool = True) -> Report:
-    """Return the findings of one file to print: the first few with the same cause, and at most `most` (0: all) of each
-    code.
+    """Return the findings of one file to print: the first few of each cause, and at most `most` (0: all) of each code.
 
-    `verbose`: notes as well, and every finding of a cause.
+    `verbose`: include notes, and every finding of a cause.
     """
     report = report if verbose else without_notes(report)
     if fold and not verbose and most > 0:

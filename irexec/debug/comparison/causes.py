@@ -25,7 +25,7 @@ from irexec.types import Array
 _MOST = 6
 # The largest number of layers whose inputs are requested from the other side.
 _MOST_READERS = 64
-# A value with a smaller error is nearly the other value, and not, for example, a scaled one.
+# Values whose error is smaller are nearly equal; the error of a scaled value, for example, is larger.
 _NEARLY = 2.0**-6
 # A layer is the cause if it makes the error of the results smaller by this factor.
 _SMALLER = 8.0
@@ -59,7 +59,7 @@ def _with_values_of(reference: Reference, loaded: Loaded, node: Node, plain: Seq
             given = dict(zip(model.inputs, inputs, strict=True)) | {value: there[value] for value in taken}
             steps.append([given[value] for value in part.begins])
         return _largest(Reference(part.model, steps).results(), plain)
-    except (KeyError, ValueError, CannotRun, IRError):  # It is not shown, or has another shape.
+    except (KeyError, ValueError, CannotRun, IRError):  # The value is not exposed, or has another shape.
         return None
 
 
@@ -89,7 +89,7 @@ def nearly_read(reference: Reference, loaded: Loaded, rows: Sequence[Row]) -> Cu
             layers = [*row.behind, *layer_pairs.inserted(row.node)]
             try:
                 error = _nearly(_inputs(row, whole, there), inputs[row.node], limit := _most_rounding(layers))
-            except IRError:  # The values are not those that the layers read there.
+            except IRError:  # The layers cannot be computed from the other side's values.
                 continue
             if error is not None:
                 text = f"{limit:.4g} ulp of {row.node.outputs[0].element_type}"
@@ -99,9 +99,7 @@ def nearly_read(reference: Reference, loaded: Loaded, rows: Sequence[Row]) -> Cu
 
 
 def _most_rounding(layers: Sequence[Node]) -> float:
-    """Return the units in the last place by which two ways to compute a value may differ if only one of them contains
-    these layers. A layer is counted only if the values without it could be its input.
-    """
+    """Return the units in the last place by which rounding in these layers may change a value; 1 for a single layer."""
     if len(layers) == 1:
         return 1.0
     return sum(max(2 * FUSED, tolerance_of(node).ulp) for node in layers)

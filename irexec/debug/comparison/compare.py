@@ -35,8 +35,8 @@ def compare(
     window: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare irexec's run with another one. Raises IRError if irexec cannot run the model, CannotRun if the other
-    cannot.
+    """Compare irexec's run with another one. Raises IRError if irexec cannot run the model, CannotRun if the
+    other runtime cannot.
 
     The own error of a layer is the difference between the other side's result and the result of irexec for the other
     side's inputs of the layer. `window`: the number of layers whose values are held in memory at once.
@@ -53,7 +53,7 @@ def compare(
     try:
         plain = loaded.results(steps)
     except Failed as error:
-        # Its layers are compared up to the one that fails.
+        # The layers before the failing one are compared.
         failed, found.failure = error, str(error)
     errors = _errors(reference, plain)
     if plain:

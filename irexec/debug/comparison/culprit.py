@@ -297,7 +297,7 @@ def _candidates(fused: list[list[str]], computing: list[Node]) -> Iterator[list[
 
 
 def _together(reference: Reference, runtime: Runtime, nodes: list[Node], bounds: Bounds | None) -> Culprit | None:
-    """Return these layers as a culprit; None when they are right, or cannot be run alone."""
+    """Return these layers as a culprit; None if their results are correct, or if they cannot be run alone."""
     ends = leaving(reference.model, nodes)
     whole = Cutter(reference.model)
     part = whole.cut(nodes, ends)

@@ -23,7 +23,7 @@ from irexec.graph.model import Node, Value
 from irexec.types import BF16, F16, F32, Array
 
 _UNPAIRED = "which has no counterpart"
-# The types in which tools store weights to save space, and the words for constants that were stored so.
+# The types in which tools store weights to save space, and the text about constants stored in these types.
 _NARROW = (F16, BF16)
 _NARROWED = "rounded to"
 # Units in the last place of f32 by which constants differ if they were only computed in another order.
@@ -47,7 +47,7 @@ class LayerPairs:
         self._relations: dict[Node, Relation] = {}
 
     def relation(self, nodes: Sequence[Node]) -> Relation:
-        """Return the relation of the last layer, with the preceding ones that have no values on the other side."""
+        """Return the relation of the last layer; the layers before it have no values on the other side."""
         if len(nodes) > 1:
             return Relation.RESTRUCTURED
         (node,) = nodes

@@ -183,7 +183,7 @@ class Comparing:
                 continue
             if any(v not in their for v in given):
                 if self.layer_pairs is not None and total and self.layer_pairs.changes(node) and row.agrees:
-                    # It reads another value, and the expected value has no counterpart.
+                    # The layer reads another value, and the expected value has no counterpart.
                     row.own, row.agrees, row.step = total, False, step
                     self._suspect(row, [node], [], {}, total, False, step)
                 continue

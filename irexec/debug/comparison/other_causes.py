@@ -23,7 +23,6 @@ _APART = 16.0
 _FAR = 4.0
 # The largest number of axes whose orders are tried, and the relative error of values that are the same.
 _MOST_AXES, _SAME = 5, 1e-4
-"""The multiple of its tolerance by which a value is off where a difference appears."""
 
 
 def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node]) -> Culprit | None:
@@ -154,8 +153,8 @@ def _unequal_to_source(
 def _ends(
     reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], sources: Sequence[Value | None]
 ) -> list[list[tuple[Array, Array | None]]]:
-    """The other side's results and the values that they read, per step. || They come from one run, or from several runs
-    of a side that always computes the same; otherwise they are unknown.
+    """Return the other side's results and the values that they read, per step; an empty list if no single run exposes
+    both and the side does not compute the same values in every run.
     """
     if isinstance(loaded, ObservesWithResults):
         return loaded.observe_with_results(reference.steps, sources)

@@ -13,7 +13,7 @@ from irexec.graph.cut import Cutter, leaving
 from irexec.graph.model import Node, Value
 from irexec.types import Array
 
-# If the first layer cannot be run, it is named if one of so many others can.
+# If the first layer cannot be run, it is named only if at least one of this many layers after it can.
 _OTHERS = 3
 
 

@@ -40,7 +40,7 @@ def jumps(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _jump(row: Row, known: dict[Node, Row]) -> Error | None:
-    """Return the error of the input of a layer that is correct by itself and amplifies it to a jump."""
+    """Return the rounding error of an input that a layer, correct by itself, amplifies; None if it amplifies none."""
     total = row.total
     if not row.agrees or not total or not _is_step(row.node):
         return None

@@ -98,7 +98,7 @@ class Comparison:
     first layer that is wrong by itself, also if the results do not show it.
 
     `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
-    False if the results differ and no layer's own error explains it; `where` then says where the difference appears.
+    False if the results differ and no layer's own error explains it; `where` names the layers between which it appears.
     `precision`: the type in which the other runtime computes, if it reports one; `about`: its other properties. `file`:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
     could differ. `exact`: both sides are run by irexec. `notes`: sentences about amplified rounding, parts that the

@@ -28,8 +28,8 @@ _MOST_LAYERS, _MOST_VALUES = 64, 64
 
 
 def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise | None = None) -> Culprit:
-    """Return, of several layers that are wrong together, the one whose wrong connection explains their values; all of
-    them if no connection does, or if several do. `noise`: of the other side, if it computes with fewer bits.
+    """Return, of several layers that are wrong together, the layer whose wrong connection explains their values; all
+    layers if no connection does, or if several do. `noise`: of the other side, if it computes with fewer bits.
     """
     whole = Cutter(reference.model)
     slips = [*_left_out(whole, culprit, noise)] or [*_misread(reference, loaded, whole, culprit, noise)]
@@ -80,7 +80,7 @@ def _misread(
     shown = _candidates(reference, loaded, node, culprit.step)
     own = [value for value in node.inputs if value is not None and value.node not in whole.constant]
     for read in own:
-        # All others have to be known: computed by layers that are right.
+        # All other inputs must be known values, not computed by the wrong layers.
         given = {value: culprit.inputs[value] for value in own if value in culprit.inputs}
         if any(value.node in behind for value in own if value is not read):
             continue
@@ -112,7 +112,7 @@ def _is_right_reading(
         begins, part = alone(whole, [node], [*outputs], given)
         inputs = [given[value] for value in begins]
         return _agrees(part, inputs, [*outputs.values()], [node], noise)
-    except (IRError, KeyError, ValueError):  # Of another shape, for example.
+    except (IRError, KeyError, ValueError):  # The values have another shape, for example.
         return False
 
 

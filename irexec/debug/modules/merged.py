@@ -21,8 +21,8 @@ def merged(calls: Sequence[Call], paired: Collection[Made]) -> dict[int, int]:
             readers.setdefault(entry.key, []).append(number)
     there = {made.call for made in paired}
     found: dict[int, int] = {}
-    # From the last one, so that a chain of merged calls ends at one that is there. Modules return before those that
-    # contain them: the first reader is the innermost one.
+    # From the last call, so that a chain of merged calls ends at a call with a pair. Modules return before the modules
+    # that contain them: the first reader is the innermost one.
     for number in reversed(range(len(calls))):
         if number in there:
             continue

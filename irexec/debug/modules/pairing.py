@@ -1,8 +1,8 @@
-"""Pairing: which value of an exported model each result of a module is.
+"""Pairing: results of modules with the values of the exported model that they correspond to.
 
-Names alone are not enough: exporters fold layers and renumber them. Equal values are paired, up to the first fault.
-There a value of the model is replaced by the result of a module that may correspond to it; the pair is kept if values
-after it are then equal.
+Names alone are not enough: exporters fold layers and renumber them. Equal values are paired, up to the first fault:
+a wrong value of the model. It is replaced by the result of a module that may correspond to it; the pair is kept if
+later values are equal as a result.
 """
 
 from __future__ import annotations
@@ -158,14 +158,14 @@ class _Pairing:
                 found.append((value, made))
                 distance = samples[value].distance(theirs) or 0.0
                 nearest[value] = min(nearest.get(value, (distance, made)), (distance, made))
-        # A normalization that was folded into the layer before it may change little: its result is nearer.
-        # A container has the same result as its last module, which returns first.
+        # If a folded normalization changes values little, two results are close to a value: the nearer one is paired.
+        # A container has the same result as its last module, which returns first and is paired.
         first = {value: made for value, (_, made) in nearest.items()}
         found = [(v, made) for v, made in found if self._made[made].is_equal(self._made[first[v]])]
         return sorted(found, key=lambda entry: (entry[1] != first[entry[0]], entry[1]))
 
     def _reshaped(self, samples: Iterable[Sample]) -> set[Made]:
-        """Results whose elements are those of a value, in the same order, but in another shape or as a constant."""
+        """Return results with the elements of a value in the same order, but in another shape or as a constant."""
         of_size: dict[int, list[Made]] = {}
         for made, theirs in self._made.items():
             of_size.setdefault(theirs.size, []).append(made)
@@ -184,7 +184,7 @@ class _Pairing:
         return found - self._paired
 
     def _constants(self) -> Iterator[Sample]:
-        """Constants of the model: an exporter computes values that depend on no input."""
+        """Yield samples of the model's constants: exporters store values that depend on no input as constants."""
         for node in self.model.nodes:
             if node.type == "Const" and (made := sample(np.asarray(node.constant))) is not None:
                 yield made
@@ -193,7 +193,7 @@ class _Pairing:
         """Return the value whose name contains the module's name, of several equal values, otherwise the first one."""
         path = self.calls[made.call].path
         named = [value for value in values if self._path[value.node] == path]
-        # The last layer of a module has its result.
+        # The last layer of a module computes the module's result.
         return max(named, key=self._order.__getitem__) if named else min(values, key=self._order.__getitem__)
 
     def _take(self, pairs: Sequence[tuple[Value, Made]]) -> None:
@@ -267,7 +267,7 @@ class _Pairing:
         return best[0][0] > 0
 
     def _candidates(self, region: Sequence[Value], made: Made) -> list[Value]:
-        """Return the values that a result of a module may be; those that are named after it first."""
+        """Return the values that may equal a result of a module; those named after the module first."""
         shape = self._made[made].shape
         path = self.calls[made.call].path
         fitting = [v for v in region if v not in self.pairs and v.type.shape.accepts(shape)]

@@ -1,4 +1,4 @@
-"""PyTorch as a runtime: results of modules are shown as the values of the exported model that they are paired with."""
+"""PyTorch as a runtime: a module's result is exposed as the value of the exported model with which it is paired."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Network(Remote):
         return [number for number, call in enumerate(self._calls) if any(call.results) and number not in there]
 
     def _with_another_scale(self, step: Sequence[Array]) -> set[int]:
-        """The calls whose results are values of the model but for a scale."""
+        """Return the calls whose results are values of the model, except for a scale."""
         lost = [Made(call, 0) for call in self._lost() if self._calls[call].results[0] is not None][:_SCALED]
         results = dict(zip(lost, self._fetch([step], lost), strict=True))
         return {made.call for made in scaled(self._model, step, results, {*self.pairs})} if lost else set()

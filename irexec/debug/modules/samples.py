@@ -25,7 +25,7 @@ class Sample:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for samples of the same array."""
+        """A key that is equal for samples of the same array."""
         return self.dtype, self.shape, self.elements.tobytes()
 
     @property

@@ -53,7 +53,7 @@ def is_scaled(one: Array, other: Array) -> bool:
 
 
 def _is_scaled_along(one: Array, other: Array, axis: int) -> bool:
-    # The first channel alone tells of most arrays that they are unrelated.
+    # For most unrelated arrays, comparing the first channel is enough.
     for channels in (slice(1), slice(None)):
         x, y = (np.moveaxis(each, axis, 0)[channels].astype(np.float64) for each in (one, other))
         x, y = (each.reshape(len(each), -1) for each in (x, y))

@@ -106,7 +106,7 @@ class Server:
             def after(path: str, number: int, module: Any, result: Any, kept: dict[int, Array] = kept) -> None:
                 for index, tensor in enumerate(self._tensors(result)):
                     if (path, number, index) in wanted:
-                        # A later module may overwrite it.
+                        # A later module may overwrite the tensor.
                         kept[wanted[path, number, index]] = self._array(tensor).copy()
 
             results = self._ordered(self._hooked(step, lambda path, module, arguments: None, after))
@@ -132,7 +132,7 @@ class Server:
 
             try:
                 found = self._ordered(self._hooked(step, lambda path, module, arguments: None, after))
-            except (CannotRun, RuntimeError):  # Where NaN is refused, the result is used.
+            except (CannotRun, RuntimeError):  # A network that rejects NaN uses the results.
                 return False
             return all(
                 np.array_equal(a, b, equal_nan=b.dtype.kind == "f") for a, b in zip(found, expected, strict=True)

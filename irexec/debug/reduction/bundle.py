@@ -31,7 +31,7 @@ class NoReduction(ValueError):
 
 def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
     """Write an archive with a reduced model, its inputs, script and report, and ISSUE.md, the text for an issue of
-    OpenVINO. Returns the names in it.
+    OpenVINO. Return the names of the files in the archive.
 
     `anonymise`: layers, tensors and files get other names, and runtime information and the report are left out; values
     stay, because the failure depends on them. Raises NoReduction, OSError and IRError.
@@ -71,7 +71,7 @@ def _anonymised(model: Path, made: Path, text: str, message: str) -> None:
     case = _renamed(load_case(model))
     save_case(case, made)
     if _EXPECTED not in text:
-        # The words of a command, and what its output matches, may contain any names.
+        # A command, and the expression that its output matches, may contain any names.
         usage = f"usage: python {_NAME}.py COMMAND {{}}, where {{}} is the model"
         command = f"[word.replace('{{}}', {made.name!r}) for word in sys.argv[1:]]"
         given = f"{command}\nif not COMMAND:\n    print({usage!r})\n    sys.exit(2)"
@@ -100,7 +100,7 @@ def _renamed(case: Case) -> Case:
 
 
 def _with(text: str, values: Mapping[str, str]) -> str:
-    """Return a script in which these names have other values."""
+    """Return the script with these values assigned to its variables."""
     for name, value in values.items():
         begin, _, rest = re.split(rf"^({name} = .*)$", text, maxsplit=1, flags=re.MULTILINE)
         text = f"{begin}{name} = {value}{rest}"

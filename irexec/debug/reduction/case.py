@@ -46,7 +46,7 @@ class Case:
 
 
 def computing(model: Model) -> list[Node]:
-    """Return the layers that compute something, in order: no Parameters, Results and constants."""
+    """Return the layers that compute something, in order: all but Parameters, Results and constants."""
     return [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result")]
 
 

@@ -22,7 +22,7 @@ from irexec.types import Array
 def save_case(case: Case, path: str | os.PathLike[str], files: Together | None = None) -> list[Path]:
     """Write the model and its inputs: model.xml and .bin, or model.onnx; model.npz, further steps model.1.npz, ...
 
-    All of them appear together, and with `files`, or none. Raises IRError and OSError.
+    These files and `files` are all written, or none. Raises IRError and OSError.
     """
     if files is None:
         with together() as alone:

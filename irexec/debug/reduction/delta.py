@@ -7,8 +7,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 Earliest = Callable[[Callable[[list[T]], bool], Iterable[list[T]]], tuple[int, int]]
-"""A way to try subsets, perhaps several at a time: the position of the first one that fails, or -1, and how many of the
-first ones are known."""
+"""A function that tries subsets, perhaps several at a time. Returns the position of the first subset that fails, or -1,
+and the number of subsets, from the first on, whose outcome is known."""
 
 
 def one_by_one(fails: Callable[[list[T]], bool], subsets: Iterable[list[T]]) -> tuple[int, int]:

@@ -53,7 +53,7 @@ def _save(proto: Any, path: Path, files: Together | None = None) -> bytes:
 def onnx_case(proto: Any, steps: Steps) -> OnnxCase:
     """Return an ONNX model as a case. Raises IRError when it is not valid, or cannot be run with these inputs."""
     folder = tempfile.TemporaryDirectory(prefix="irexec-")
-    path = Path(folder.name) / "model.onnx"  # Other runtimes read it.
+    path = Path(folder.name) / "model.onnx"  # Other runtimes read this file.
     model = accepted(read(_save(proto, path), file=path))
     return OnnxCase(model, steps, Reference(model, steps).results(), proto, folder)
 

@@ -1,4 +1,4 @@
-"""Making recurrent layers smaller: their hidden size, and one direction of two."""
+"""Making recurrent layers smaller: a smaller hidden size, and one direction instead of two."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from irexec.graph.model import Model, Node
 from irexec.opsets.nodes import constant_node
 from irexec.types import Array, PartialShape
 
-# The number of states of each type of cell; the lengths of a sequence, W, R and B follow.
+# The number of states of each type of cell; the inputs after them are the sequence lengths (if any), W, R and B.
 _STATES = {"LSTM": 2, "GRU": 1, "RNN": 1, "AUGRU": 1}
 Crop = Callable[[Array], Array]
 

@@ -26,8 +26,8 @@ from irexec.graph.cut import Cutter, needed_by
 class Reduction:
     """The smallest case so far and its failure, which is the same as the initial `fault`.
 
-    `stage` is the one in progress, `tried` counts candidates, `changed` is whether something became smaller
-    since the first stage began the last time.
+    `stage` is the stage in progress, `tried` counts candidates, `changed` is whether the case became smaller since the
+    first stage last began.
     """
 
     case: Case
@@ -62,8 +62,8 @@ def begin(judge: Judge, cases: Iterable[Case]) -> Reduction | None:
 
 
 def guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None) -> Iterator[Case]:
-    """Yield candidates for a failing part, the smallest first: layers that a comparison names, the model up to them,
-    all.
+    """Yield parts of the model that may fail, the smallest first: the layers that a comparison names, the model up to
+    these layers, the whole model.
     """
     try:
         compared = compare(reference, runtime, bounds=bounds)
@@ -137,7 +137,7 @@ class _Work:
         return self._taken(*self._judged(self._judges[0], kept))
 
     def _earliest(self, fails: Callable[[list[Any]], bool], subsets: Iterable[list[Any]]) -> tuple[int, int]:
-        """Return the first candidate that fails; as many candidates are judged at a time as there are judges."""
+        """Return the position of the first failing candidate, or -1, and the number of candidates judged."""
         known = 0
         for some in _batched(subsets, len(self._judges)):
             found = list(self._pool.map(self._judged, self._judges, some))
@@ -155,7 +155,7 @@ class _Work:
         return candidate, judge.fault(candidate, self.reduction.fault)
 
     def _taken(self, candidate: Case | None, found: Fault | None) -> bool:
-        """Return whether a candidate fails in the same way; it is the smallest case then."""
+        """Return whether a candidate fails in the same way; if so, it becomes the smallest case."""
         if candidate is None:
             return False
         reduction = self.reduction

@@ -39,7 +39,7 @@ from irexec.types import Array
 from irexec.version import __version__
 
 _INTERVAL = 5.0
-"""The seconds between two writings of the smallest case, while smaller ones are found."""
+"""The minimum time in seconds between two writes of the smallest case."""
 _FEW, _BRIEF = 100, 40
 
 
@@ -71,7 +71,7 @@ class Repro:
             return None
 
     def tried(self, reduction: Reduction, stage: Stage, smaller: bool) -> None:
-        """Write a smaller case, at most once in some seconds."""
+        """Write a smaller case, at most once every _INTERVAL seconds."""
         if smaller and time.monotonic() - self._written > _INTERVAL:
             self.write(reduction)
 
@@ -89,7 +89,7 @@ class Repro:
     def write_openvino_script(
         self, reduction: Reduction, device: str, config: dict[str, str], runtime: Runtime | None, limit: float
     ) -> list[Path]:
-        """Write NAME.py, which tests whether OpenVINO still fails, and NAME.expected.npz, with which it compares.
+        """Write NAME.py, which tests whether OpenVINO still fails, and NAME.expected.npz, the expected results.
         `limit`: in seconds."""
         return self._write_judging(reduction, partial(openvino_script, device, config), runtime, limit)
 

@@ -1,4 +1,4 @@
-"""Scripts that reproduce a failure of a runtime: complete in themselves, with NumPy and the runtime alone."""
+"""Scripts that reproduce a failure of a runtime; they need only NumPy and the runtime."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from irexec.types import Array
 
 
 def _template(name: str) -> str:
-    """Return a part of a script. Every value that is filled in becomes a literal, so that no name is code."""
+    """Return a part of a script. Values are filled in as literals, so that a name cannot be executed as code."""
     return files("irexec.debug.reduction").joinpath(f"repro_{name}.txt").read_text("utf-8")
 
 

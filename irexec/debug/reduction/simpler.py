@@ -1,4 +1,4 @@
-"""Making layers simpler, not fewer: smaller extents, plain constants and attributes, less in bodies."""
+"""Simplifying layers without removing them: smaller extents, plain constants and attributes, fewer layers in bodies."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def inner_layers(case: Case) -> list[Node]:
 
 
 def keep_inner_layers(case: Case, kept: list[Node]) -> Case:
-    """Remove the other layers: their readers get the layers' inputs or, failing that, recorded values."""
+    """Return the case without the other layers of bodies: their readers read the layers' inputs or recorded values."""
     left_out = [node for node in inner_layers(case) if node not in kept]
     known = Reference(case.model, case.steps[:1]).record({v for node in left_out for v in node.outputs})[0]
 
@@ -175,7 +175,7 @@ def _bodies(model: Model) -> list[Model]:
 
 
 def passed(node: Node) -> Value | None:
-    """Return the input of a layer that has the type of its single output, which it can replace."""
+    """Return the input of a layer that can replace its single output, because both have the same type."""
     if len(node.outputs) != 1:
         return None
     kind, shape = node.outputs[0].element_type, node.outputs[0].type.shape

@@ -26,7 +26,7 @@ from irexec.graph.model import Model, Node
 from irexec.processes.starting import outcome
 from irexec.types import Array
 
-# The multiple of the tolerance above which a fault must not be reduced to a possible rounding error.
+# A difference above the first multiple of its tolerance is clear; it must stay above the second in smaller cases.
 _CLEAR, _STILL_CLEAR = 16.0, 4.0
 
 
@@ -35,8 +35,8 @@ class Fault:
     """The failure of a case. Two faults are the same if `kind` and `detail` are equal; `message` is the description for
     people.
 
-    `kind`: "difference", "refusal", "crash", "hang" or "exit code". `excess`: how many times the tolerance, as far as
-    it matters. `types`: of the layers that a comparison names for a difference, if it names some.
+    `kind`: "difference", "refusal", "crash", "hang" or "exit code". `excess`: the difference as a multiple of
+    its tolerance, up to a limit. `types`: of the layers that a comparison names for a difference, if any.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Fault:
 
 
 class Judge(Protocol):
-    """Determines how a case fails. `name` is for display; `hint`: why a case that seems to fail does not."""
+    """Determines how a case fails. `name` is for display; `hint`: a possible reason why a case does not fail."""
 
     name: str
     hint: str | None
@@ -69,7 +69,7 @@ class Sameness:
 
     @property
     def is_given(self) -> bool:
-        """Whether there is an expression, which then decides alone."""
+        """Whether there is an expression; if so, it alone decides."""
         return self._same is not None
 
     def accepts(self, text: str) -> bool:
@@ -195,11 +195,11 @@ def words_of(message: str) -> str:
 class ByCommand:
     """A case fails if a command that is given its file has the same exit code as for the whole model.
 
-    `same` is matched with the output of the command, and then decides alone. `suffix`: of the file.
+    `same`, if given, is matched with the output of the command and alone decides. `suffix`: of the file.
     """
 
     def __init__(self, command: str, limit: float, same: Sameness | None = None, suffix: str = ".xml") -> None:
-        """`command` contains {} for the file. Raises ValueError if it does not, or is not a command."""
+        """`command` contains {} for the file. Raises ValueError if {} is missing, or if it is not a command."""
         self.words, self.limit, self.name = shlex.split(command), limit, command
         self.hint: str | None = None
         self._same, self._suffix = same or Sameness(), suffix

@@ -101,7 +101,7 @@ class _Step:
             raise CannotRun(f"{path} cannot be read: {error!r}") from None
 
     def precision_of(self, model: Model) -> str:
-        """Return the type in which the runtime computed, or in which another tool wrote the values of f32."""
+        """Return the type in which the runtime computed, or in which another tool wrote f32 values."""
         if self.runtime or self.precision or any(v.element_type is F16 for n in model.nodes for v in n.outputs):
             return self.precision
         return "f16" if _is_narrow(self._files.values()) else ""
@@ -191,7 +191,7 @@ def _is_narrow(files: Iterable[Path]) -> bool:
     kinds = set()
     for file in files:
         with suppress(OSError, BadArrayFile):
-            found = load(file)  # The values stay in the file.
+            found = load(file)  # The values are not read into memory.
             kinds |= {found.dtype} if isinstance(found, np.ndarray) else set()
     return {kind for kind in kinds if kind.kind == "f"} == {np.dtype(np.float16)}
 

@@ -24,7 +24,7 @@ _SETS = re.compile(r"sse\d*|avx\w*?(?=_|\b)|amx|neon|sve|asimd|acl|ref")
 
 class OpenVINO(Apart):
     """One device of OpenVINO. `config` is passed unchanged. `original` is the model that it reads from its own
-    file; every other one is written for it. Raises CannotRun."""
+    file; every other model is written to a file for it. Raises CannotRun."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Server:
             raise CannotRun(f"OpenVINO cannot read the model: {_brief(error)}") from None
         try:
             return str(self._plain().get_property(_PRECISION).get_type_name())
-        except (RuntimeError, AttributeError):  # A device that has no such property.
+        except (RuntimeError, AttributeError):  # The device has no such property.
             return ""
 
     def results(self, steps: Steps) -> list[list[Array]]:

@@ -15,7 +15,7 @@ LIMIT = 600.0
 class Process:
     """Calls the methods of an object in another process, which is started when needed and restarted after it died.
 
-    `server` names its class (`module:Class`) and `arguments` are passed to it; arguments and results of its methods
+    `server` names the object's class (`module:Class`), called with `arguments`; arguments and results of its methods
     must be picklable. `limit`: seconds for one response.
     """
 
@@ -25,7 +25,7 @@ class Process:
         self._child: Child | None = None
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """Return the result of the method. Raises CannotRun if the object does, Died if its process dies or hangs."""
+        """Return the result of the method. Raises CannotRun if the method does, Died if the process dies or hangs."""
         if self._child is None:
             self.life += 1
             self._child = Child(quiet=True)

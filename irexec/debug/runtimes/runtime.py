@@ -21,11 +21,11 @@ class CannotRun(RuntimeError):
 
 
 class CannotWrite(CannotRun):
-    """A model that IR cannot express, so that no other runtime can be given it."""
+    """A model that IR cannot express, so that it cannot be written for another runtime."""
 
 
 class Failed(CannotRun):
-    """A runtime that began to run the model and ended with an error in a layer; values up to there can be observed."""
+    """A runtime that began to run the model and ended with an error in a layer; earlier values can be observed."""
 
     def __init__(self, layer: str, message: str) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class Loaded(Protocol):
         """Return the model's results, per step, without exposing any layer. Raises CannotRun."""
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
-        """Return the runtime's results for these values of the model, per step; values that it does not have are
+        """Return the runtime's results for these values of the model, per step; values that it does not expose are
         omitted.
 
         A mapping may fetch its arrays when they are read.
@@ -89,8 +89,8 @@ class Described(Protocol):
 
 @runtime_checkable
 class Repeats(Protocol):
-    """A loaded model that computes the same values if layers are observed, provided that `repeats` is True, as for
-    irexec.
+    """A loaded model that may compute the same values in every run, whichever layers are observed: irexec's does.
+    `repeats`: whether it does.
     """
 
     repeats: bool
@@ -105,7 +105,7 @@ class ObservesWithResults(Protocol):
     def observe_with_results(
         self, steps: Steps, values: Sequence[Value | None]
     ) -> list[list[tuple[Array, Array | None]]]:
-        """For each step, the model's results and these values, from one run; None for unknown values.
+        """Return, for each step, the model's results and these values, from one run; None for unknown values.
         Raises CannotRun."""
 
 
@@ -177,7 +177,7 @@ def _read(path: str) -> Model:
 
 
 class Aligned:
-    """A model that irexec runs in place of another; inputs and results are in the order of that one."""
+    """A model that irexec runs in place of another; inputs and results are in the order of the other model."""
 
     precision = ""
     repeats = True
@@ -234,8 +234,8 @@ class Aligned:
         ]
 
     def _is_comparable(self, ours: Value, theirs: Value) -> bool:
-        """Return whether values correspond. || A layer that was only paired by its position, such as a layer inside a
-        translation, may have another shape; a value that only such layers read may have another layout.
+        """Return whether values correspond. They do not if a layer was only paired by its position and has another
+        shape, or if the readers of a changed layer have no counterparts: its value may have another layout.
         """
         if self.layer_pairs.leads_elsewhere(ours.node):
             return False
@@ -248,7 +248,7 @@ class Aligned:
 
     def reference(self, steps: Steps) -> Reference:
         """Return the other model with these inputs, in its own order."""
-        # The other model's input at each position is the one that the first model's is aligned with.
+        # The other model's inputs at these positions, by the positions of the first model's inputs aligned with them.
         places = {theirs: ours for ours, theirs in self._inputs.items()}
         return Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])
 

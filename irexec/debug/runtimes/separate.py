@@ -18,7 +18,7 @@ from irexec.types import Array
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A value of a model as the other process finds it: output `index` of the layer, or a tensor of these names."""
+    """A value as the other process identifies it: output `index` of the layer, or a tensor with one of these names."""
 
     layer: str
     index: int
@@ -29,7 +29,7 @@ class Server(Protocol):
     """The object in the other process. It holds one model at a time; methods raise CannotRun."""
 
     def load(self, file: str) -> str:
-        """Read and compile a model; returns the precision in which it will run, or an empty text if it is unknown."""
+        """Read and compile a model. Return the precision in which it will run, or an empty text if it is unknown."""
 
     def results(self, steps: Steps) -> list[list[Array]]: ...
 
@@ -52,7 +52,7 @@ class Apart:
     """A runtime whose Server runs in a separate process.
 
     `original` is the model that it reads from its own file; every other model is written to a file for it. `title` is
-    its name until the runtime reports a more specific one.
+    the runtime's name until it reports a more specific name.
     """
 
     @property
@@ -74,7 +74,7 @@ class Apart:
         self.process = Process(server, arguments, limit)
         # The model in the other process, and the number of the process start after which it was loaded.
         self.holds: tuple[int, Path] | None = None
-        # The model whose observed values it keeps.
+        # The model whose observed values the other process keeps.
         self.looking: object = None
         self.name = title
         self.name = self.ask("describe")
@@ -122,7 +122,7 @@ class _Observed(Mapping[Value, Array]):
 
 
 class Remote:
-    """A model loaded from a file in the other process; it is loaded again after a crash or another model."""
+    """A model loaded from a file in the other process; loaded again after a crash, or if another model was loaded."""
 
     def __init__(self, runtime: Apart, file: Path, names: dict[Node, str], folder: Any = None) -> None:
         self._runtime, self._file, self._names, self._folder = runtime, file, names, folder
@@ -152,7 +152,7 @@ class Remote:
         return [_Observed(take, step, {known[i][0]: i for i in there}) for step, there in enumerate(look())]
 
     def shown(self, value: Value) -> Shown | None:
-        """Return how the other process finds a value; None if it has none."""
+        """Return the identification of a value for the other process; None if it cannot expose the value."""
         name = self._names.get(value.node, value.node.friendly_name)
         return Shown(name, value.index, tuple(sorted(value.names)))
 

@@ -18,11 +18,11 @@ _served: Any = None
 _kept: Sequence[dict[int, Any]] = []
 
 Reply = tuple[bool, Any]
-"""True and what was returned, or False and why the object cannot run it."""
+"""True and the returned value, or False and the reason why the object cannot run the model."""
 
 
 def make(name: str, arguments: tuple[Any, ...]) -> Reply:
-    """Make the object, of the class `module:Class`."""
+    """Create the object of the class `name`, given as `module:Class`."""
     module, _, attribute = name.partition(":")
 
     def made() -> None:

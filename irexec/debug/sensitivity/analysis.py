@@ -116,7 +116,7 @@ def sensitivity(
     `other` is `f16`, `bf16`, `int8-weights` or `int4-weights`, which layers need more precision.
 
     `inputs`: for each inference an array, arrays by position, or by the name of the input (a mapping alone is one
-    inference); without them one inference with random values, of which `shapes` sets the shapes of dynamic inputs by
+    inference); by default one inference with random values. `shapes` sets the shapes of dynamic inputs by
     name. `metric`: `snr`, `top1`, `cosine` or `FILE.py:function`. `target`: a share of the loss to recover, or a value
     of the metric. `progress` is called with the numbers of completed and of all groups of layers. Raises IRError
     and ValueError.
@@ -140,7 +140,7 @@ def sensitivity(
 
 
 def parts(trials: Trials, least: int = 1) -> int:
-    """Return the number of blocks into which the units are divided: those of a block are measured together."""
+    """Return the number of blocks into which the units are divided; the units of a block are measured together."""
     together = max(1, trials.lanes_at_once // (2 * len(trials.inputs)))
     return max(1, -(-len(trials.board.units) // together), min(least, len(trials.board.units)))
 
@@ -152,7 +152,7 @@ def part(trials: Trials, number: int, count: int) -> list[Unit]:
 
 
 def _chosen(model: Model, shapes: Mapping[str, Sequence[int]] | None, seed: int) -> list[Array]:
-    """Random inputs. Raises IRError for a shape that does not fit the model."""
+    """Return random inputs. Raises IRError for a shape that does not fit the model."""
     extents = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     given = Given(shapes=extents, seed=seed, typical=True, python=True)
     findings = Findings(file=model.file)
@@ -171,7 +171,7 @@ def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:
 
 
 def _rescaling(trials: Trials, precision: str) -> Rescaling | None:
-    """Return a remedy for an overflow, if there is one; otherwise add a note with the reason."""
+    """Return the rescaling that removes an overflow; None if nothing overflows or, with a note, if it is impossible."""
     overflows = math.isinf(trials.coarse.noise) or any(found.clipped for found in trials.statistics.values())
     if not overflows or not isinstance(trials.board, RoundingBoard):
         return None

@@ -81,7 +81,7 @@ def compute_rows(node: Node, inputs: Sequence[Array | None], is_many: Sequence[b
 
 
 def _elementwise(many: Many) -> Batch | None:
-    """Return the call for broadcasting, or equal shapes: axes are inserted after the rows to align the others."""
+    """Return the call for inputs that broadcast, or have equal shapes: axes after the axis of rows align the ranks."""
     if many.get("auto_broadcast") not in (None, "numpy", "none"):
         return None
     return Batch(_aligned(many))
@@ -265,4 +265,4 @@ _RULES: dict[str, Rule] = {
     "Broadcast": _broadcast,
     "Tile": _tiled,
 }
-"""The rule of each type; the others are run row by row."""
+"""The rule of each operator type; operators of other types are run row by row."""

@@ -12,7 +12,7 @@ from irexec.debug.sensitivity.statistics import Range
 from irexec.graph.model import Model, Node, Value
 
 QUANTISERS = ("FakeQuantize", "QuantizeLinear")
-# The layers between whole numbers and the real numbers that a quantiser gives, if it is stored as whole numbers.
+# The layers that compute the real numbers that a quantiser returns from the whole numbers that it stores.
 _DEQUANTISING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
 # The layers of ONNX's QuantizeLinear between a Divide by the scale and a Convert to whole numbers.
 _ROUNDING = ("Clamp", "Add", "Round")
@@ -21,7 +21,7 @@ _MOST_BITS = 16
 
 @dataclass(slots=True)
 class Chain:
-    """A quantiser. `node` names it, `read` is the value that it quantises, `given` the real numbers that it returns,
+    """A quantiser. `node` gives it a name, `read` is the value that it quantises, `given` the real numbers it returns,
     and `inside` are its layers.
     """
 
@@ -31,7 +31,7 @@ class Chain:
     inside: list[Node] = field(default_factory=list)
 
     def range(self, array_of: Constants, constant: Collection[Node]) -> Range | None:
-        """Return how the quantiser divides its range; None if that is unknown."""
+        """Return the range of the quantiser and its levels; None if they are unknown."""
         if self.node.type == "FakeQuantize":
             return range_of(self.node, array_of, constant)
         parts = {node.type: node for node in self.inside}
@@ -48,7 +48,7 @@ class Chain:
 
 
 def range_of(node: Node, array_of: Constants, constant: Collection[Node]) -> Range | None:
-    """Return the range of a FakeQuantize, None if it is not constant."""
+    """Return the range of a FakeQuantize; None if its limits are not constants."""
     ends = [node.inputs[port] for port in (1, 2)]
     low, high = (array_of(v) if v is not None and v.node in constant else None for v in ends)
     return None if low is None or high is None else Range(int(node.attributes["levels"]), low, high)
@@ -79,8 +79,8 @@ def _is_whole(node: Node) -> bool:
 
 
 def _rounding(node: Node) -> list[Node]:
-    """Return the layers from a Convert to whole numbers back to the Divide by the scale; an empty list if they are no
-    quantiser.
+    """Return the layers from a Convert to whole numbers back to the Divide by the scale; an empty list if these layers
+    do not form a quantiser.
     """
     found: list[Node] = []
     while node.inputs and (value := node.inputs[0]) is not None and len(value.users) == 1:

@@ -1,4 +1,4 @@
-"""Calls of single layers, and the values of constants: computed when asked for, and never copied if they are stored."""
+"""Calls of single layers, and the values of constants: computed on request; stored values are never copied."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from irexec.ops.declare.contents import load
 from irexec.threads.parallel import computing
 from irexec.types import Array, TensorType
 
-# Computed values up to this size are held.
+# Computed values up to this size are kept in memory.
 _HELD_BYTES = 1 << 20
 
 
 def call_of(node: Node) -> Callable[..., Any]:
-    """Return the kernel of a layer with its attributes; for a layer that the engine runs itself, such as a loop, a
-    model.
+    """Return the kernel of a layer with its attributes; for a layer that the engine runs itself, such as a loop, return
+    a model of this layer.
     """
     operator = node.operator
     assert operator is not None
@@ -67,7 +67,7 @@ class Constants:
 
 
 def copied(value: Value) -> Value:
-    """Return a value computed by copies of the layers of a constant, which share the bytes that are stored."""
+    """Return the value of a copied constant: the layers that compute it are copied, and share the stored bytes."""
     copies: dict[Node, Node] = {}
 
     def copy(node: Node) -> Node:

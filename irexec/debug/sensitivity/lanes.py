@@ -54,7 +54,7 @@ class Pass:
         watched_values: Collection[Value] = (),
         watch: Watch | None = None,
     ) -> None:
-        """`watch` gets the values that are watched; they are computed in all lanes."""
+        """`watch` is called with the `watched_values`, which are computed in all lanes."""
         self.board, self.lanes = board, list(lanes)
         self._all = (1 << len(self.lanes)) - 1
         self._fine = self._fine_lanes()
@@ -81,7 +81,7 @@ class Pass:
         return [[end.of(lane) for end in ends if end is not None] for lane in range(len(self.lanes))]
 
     def _fine_lanes(self) -> dict[Site, int]:
-        """Return the lanes in which each site is fine."""
+        """Return the lanes in which each site reads the fine value."""
         base = sum(1 << number for number, lane in enumerate(self.lanes) if lane.from_fine)
         found = dict.fromkeys(self.board.sites.values(), base)
         for number, lane in enumerate(self.lanes):
@@ -101,7 +101,7 @@ class Pass:
         return ((site.fine, lanes),) if fine == lanes else ((value, lanes & ~fine), (site.fine, fine))
 
     def _needed(self) -> _Needs:
-        """Return the lanes that need each layer. Constants that are known need nothing."""
+        """Return the lanes that need each layer. Layers of known constants are not needed."""
         found = _Needs()
         nodes, uses, constant = found.nodes, found.uses, self.board.constant
         for value in self._watched:
@@ -148,7 +148,7 @@ class Pass:
             self._store(value, rows)
 
     def _constant(self, value: Value) -> Rows | None:
-        """Return a constant that is known."""
+        """Return the array of a known constant; None for other values."""
         if value not in self._constants:
             array = self.board.constant(value)
             if array is None:
@@ -185,7 +185,7 @@ class Pass:
         return [self._chosen([part[index] for part in parts], which, lanes) for index in range(len(parts[0]))]
 
     def _many(self, node: Node, inputs: list[Rows | None], where: Array) -> list[Rows]:
-        """Return the results of a layer whose inputs have the same number of rows, or one."""
+        """Return the results of a layer whose inputs have either one row or the same number of rows."""
         count = max(rows.count for rows in inputs if rows is not None)
         self.layers_run += count
         if node.type == "ShapeOf" and inputs[0] is not None and inputs[0].stacked is not None:
@@ -236,7 +236,7 @@ class Pass:
         return self._chosen(rows, self._are(sources[1][1]).astype(np.int64), lanes, copies=not is_constant)
 
     def _taken(self, value: Value) -> Rows:
-        """Return a value that is read; it is freed when nothing reads it any more."""
+        """Return a value to read; it is freed after its last reader."""
         if (rows := self._values.get(value)) is not None:
             self._free(value)
             return rows
@@ -259,7 +259,7 @@ class Pass:
 
     def _combined(self, inputs: list[Rows | None], lanes: int) -> tuple[list[Rows | None], Array | None]:
         """Return the inputs with a row for each different combination, and the row of each lane; None if all lanes have
-        the same.
+        the same inputs.
         """
         maps = {id(rows.lanes): rows for rows in inputs if rows is not None and rows.lanes is not None}
         if not maps:
@@ -290,7 +290,7 @@ class Pass:
         return self._interned(where), [*reversed(picks)]
 
     def _are(self, lanes: int) -> Array:
-        """Return a flag for each lane."""
+        """Return a flag for each lane: whether its bit in `lanes` is set."""
         if lanes not in self._flags:
             count = len(self.lanes)
             held = np.frombuffer(lanes.to_bytes((count + 7) // 8, "little"), np.uint8)
@@ -298,7 +298,7 @@ class Pass:
         return self._flags[lanes]
 
     def _interned(self, where: Array) -> Array:
-        """Return one array for all equal maps, so that equal maps are found by identity."""
+        """Return one array for all equal arrays of rows, so that equal arrays are recognized by identity."""
         return self._maps.setdefault(where.tobytes(), where)
 
 
@@ -311,7 +311,7 @@ def _bits(flags: Array) -> int:
 
 
 def _initial(node: Node) -> Array:
-    """Return the first value of a variable that has no initial value."""
+    """Return the array that a variable without an initial value contains first."""
     type = node.outputs[0].type
     shape = [extent.value if extent.is_static else 0 for extent in type.shape]
     return np.zeros(shape, type.element_type.dtype)

@@ -26,7 +26,7 @@ _ALIVE = 4
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of one unit. `without`: all others are coarse; `alone`: all others are fine."""
+    """The effect of one unit. `without`: the score if all other units are coarse; `alone`: if all others are fine."""
 
     without: Score
     alone: Score
@@ -79,7 +79,7 @@ class Trials:
     ) -> None:
         """`statistics` of the units are filled from runs in which every unit is fine.
 
-        `reference`: the model with the expected results, which takes the same inputs; by default the board's own
+        `reference`: the model with the expected results, which takes the same inputs; by default the board's model
         with every unit fine. `memory`: bytes for the values of a pass. Raises IRError and BadMetric.
         """
         self.board, self.inputs, self.metric = board, [list(step) for step in inputs], metric
@@ -112,7 +112,7 @@ class Trials:
         return [Effect(*pair) for pair in zip(scores[: len(units)], scores[len(units) :], strict=True)]
 
     def scores(self, choices: Sequence[Choice]) -> list[Score]:
-        """Return the score of each choice; values that choices have in common are computed once. Raises IRError and
+        """Return the score of each choice; common values of choices are computed once. Raises IRError and
         BadMetric.
 
         Sketches of the errors of choices `from_fine` are kept.
@@ -125,11 +125,11 @@ class Trials:
         return found
 
     def proven(self, choice: Choice) -> Score:
-        """Return the score of a choice, run alone as its model would. Raises IRError and BadMetric."""
+        """Return the score of a choice, measured by running its model alone. Raises IRError and BadMetric."""
         return self._score(self._alone(choice))
 
     def recovered(self, score: Score) -> float:
-        """Return the share of the loss of the coarse model that a model with this score does not have."""
+        """Return the share of the coarse model's loss that a model with this score avoids."""
         if self.metric.is_noise:
             if self.coarse.noise == 0:
                 return 1.0
@@ -145,7 +145,7 @@ class Trials:
         return max(1, min(MOST_LANES, self._memory // (_ALIVE * self._largest)))
 
     def _observed(self, step: int) -> list[Array]:
-        """Return the results with every unit fine, and the statistics; constants are the same for every input."""
+        """Return the results with every unit fine, and update the statistics; those of constants only for input 0."""
         given = self.board.is_given
         seen = _Seen(self.statistics, [u for u in self.statistics if not step or not given(u.sites[0].fine.node)])
         return self._pass([Lane(step, (), True)], seen.units, seen)[0]

@@ -19,7 +19,7 @@ Function = Callable[[Results, Results], float]
 
 
 ROUNDING = 120.0
-"""A signal-to-noise ratio in dB beyond which noise is rounding of f32: sums are added up in another order."""
+"""A signal-to-noise ratio in dB beyond which noise is rounding of f32: sums are computed in another order."""
 
 
 class BadMetric(ValueError):
@@ -110,7 +110,7 @@ def shown_decibels(value: float) -> str:
 
 
 def powers(expected: Array, found: Array) -> tuple[float, float]:
-    """Return the sums of the squares of an array and of the difference; infinity if only `other` is not finite."""
+    """Return the sums of the squares of `expected` and of the difference; infinite where only `found` is not finite."""
     if expected.dtype.kind in "TUO" or expected.shape != found.shape:
         return 1.0, 0.0 if expected.shape == found.shape and np.array_equal(expected, found) else math.inf
     if expected.dtype == found.dtype == np.float32:
@@ -147,7 +147,7 @@ def ratio(signal: float, noise: float) -> float:
 
 
 def noise_of(expected: Results, found: Results) -> float:
-    """Return the mean over the results of the noise relative to the signal, each over all inputs."""
+    """Return the noise relative to the signal, each summed over all inputs, as the mean over the results."""
     parts = []
     for name in expected[0]:
         pairs = [powers(ours[name], theirs[name]) for ours, theirs in zip(expected, found, strict=True)]
@@ -169,8 +169,8 @@ def _cosine(expected: Results, found: Results) -> float:
 
 
 def _top1(expected: Results, found: Results) -> float:
-    """Return the share of positions of the first result whose largest class is the expected one: classes are the last
-    axis, or axis 1 of a result of rank 4.
+    """Return the share of positions of the first result whose largest class is the expected class; classes are on the
+    last axis, or on axis 1 of a result of rank 4.
     """
     right = total = 0
     for ours, theirs in zip(expected, found, strict=True):

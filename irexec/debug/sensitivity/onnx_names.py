@@ -9,7 +9,7 @@ from typing import Any
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Model
 
-# Layers that compute with quantised values, beside those that begin with QLinear.
+# Types of layers that compute with quantised values, in addition to the types that begin with QLinear.
 _WHOLE = ("ConvInteger", "MatMulInteger", "QGemm", "QAttention", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
 
 

@@ -35,7 +35,7 @@ class NoPair(ValueError):
 def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[Unit, Range]]:
     """Return the quantised model with its quantisers as units. Raises NoPair.
 
-    Fine is the value that a quantiser reads, or for weights the constant of the float model.
+    The fine value of a unit is the value that a quantiser reads, or for weights the constant of the float model.
     """
     if len(float_model.inputs) != len(quantised.inputs) or len(float_model.outputs) != len(quantised.outputs):
         raise NoPair("the models have different numbers of inputs or results")
@@ -60,7 +60,7 @@ def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[U
 
 
 class _Pairing:
-    """The quantised model, the float one, and which layers of both are the same."""
+    """The quantised model, the float model, and the pairs of corresponding layers."""
 
     def __init__(self, float_model: Model, quantised: Model) -> None:
         self.float, self.model = float_model, quantised
@@ -171,7 +171,7 @@ class _Pairing:
         return self._other.get(node, node).friendly_name
 
     def range_of(self, unit: Unit) -> Range | None:
-        """Return how a quantiser divides its range, None if that is not known."""
+        """Return the range of a quantiser and its levels; None if they are unknown."""
         node = unit.node
         if unit.kind == "weights":
             return self._range_of_weights(unit.sites[0].coarse)

@@ -26,8 +26,8 @@ class NoRemedy(ValueError):
 
 @dataclass(slots=True)
 class Rescaling:
-    """A model with smaller values. `powers`: the power of two by which the result of each layer is divided. `score`: in
-    the other precision. `difference`: the largest error of the results in f32, in units in the last place."""
+    """A model with smaller values. `powers`: the power of two by which each layer's result is divided. `score`: the
+    score in the other precision. `difference`: the largest error of the results in f32, in units in the last place."""
 
     model: Model
     powers: dict[str, int]

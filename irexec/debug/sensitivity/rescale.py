@@ -2,7 +2,7 @@
 
 A value that overflows is computed from an input that is divided by a power of two. The layers that read it take the
 factor into account: products absorb it in their constants, sums divide their other inputs as well, and other layers
-read the value after a multiplication, where it is small enough for that.
+read the value after a multiplication that restores it, if it does not overflow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SAME |= {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "PReLU", "Slice",
 _SAME |= {"Broadcast"}
 _SUMS = frozenset({"Add", "Subtract", "Maximum", "Minimum", "Concat"})
 _PRODUCTS = frozenset({"MatMul", "Multiply", "Convolution", "GroupConvolution"})
-# Powers of two beyond those that the overflow needs, for sums that are added up in another order.
+# Additional powers of two, because sums that are computed in another order may be larger.
 _MARGIN = 1
 
 
@@ -48,7 +48,7 @@ def rescaled(model: Model, largest: Mapping[Node, float], limit: float) -> tuple
 
 
 class _Rescaling:
-    """The powers of two by which values are divided so far: 0 for those that are not in `powers`."""
+    """The powers of two by which values are divided so far; values that are not in `powers` are not divided."""
 
     def __init__(self, model: Model, largest: Mapping[Node, float], limit: float) -> None:
         self.powers: dict[Value, int] = {}
@@ -59,7 +59,7 @@ class _Rescaling:
         self._made: dict[tuple[Value, int], Value] = {}
 
     def visit(self, node: Node) -> None:
-        """Give a node inputs, so that its result is small enough."""
+        """Divide the inputs of a node so that its result does not overflow."""
         if node in self._constant or not node.inputs:
             return
         wanted = self._needed(node)
@@ -102,7 +102,7 @@ class _Rescaling:
         return 0 if value is None else self.powers.get(value, 0)
 
     def _plain(self, node: Node, wanted: int) -> None:
-        """Restore the inputs of a layer through which no factor can be moved."""
+        """Undo the division of the inputs of a layer through which no factor can be moved."""
         if wanted and node.type not in ("Result", "Parameter"):
             raise CannotRescale(f"{node.friendly_name} ({node.type}) overflows itself, and is not linear")
         for port, value in enumerate(node.inputs):
@@ -114,7 +114,7 @@ class _Rescaling:
             self._divide(node, port, -power)
 
     def _product(self, node: Node, wanted: int, power: int, sign: int) -> int:
-        """Apply the remaining divisions; a surplus is absorbed by a constant, if there is one."""
+        """Divide an input so that the result is divided by `wanted`; return the power of two that is reached."""
         if power == wanted:
             return power
         constant = next((p for p in (1, 0) if (v := node.inputs[p]) is not None and v.node in self._constant), None)
@@ -135,7 +135,7 @@ class _Rescaling:
         return int(exponent) if exponent > 0 and exponent == int(exponent) else 0
 
     def _divide(self, node: Node, port: int, power: int) -> None:
-        """Let an input read its value divided by this power of two."""
+        """Divide the value that an input reads by this power of two."""
         value = node.inputs[port]
         if power and value is not None and value.element_type is F32:
             node.replace_input_with(port, self._divided(value, power))

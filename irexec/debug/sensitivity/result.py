@@ -15,14 +15,14 @@ from irexec.display import html_of
 from irexec.graph.model import Model
 from irexec.graph.write import write_model
 
-# The SNR in dB below which a quantiser is listed (values of 8 bits have 20 to 50 dB), and the number that are listed.
+# The SNR in dB below which a quantiser is listed (8-bit values have 20 to 50 dB), and the number of listed quantisers.
 _ODD = 12.0
 _FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One quantiser, or one layer. `without`: the score when it alone is left out; `alone`: when all others are.
+    """One quantiser, or one layer. `without`: the score if it is left out; `alone`: if all others are left out.
 
     `snr`: signal-to-noise ratio of its own values, in dB. `clipped`, `unused`: shares of values outside its range and
     of levels without a value. `worst_channel`: the channel with the smallest ratio, and that ratio. `layers`: the
@@ -75,11 +75,10 @@ class Step:
 class Sensitivity:
     """The quantisers, or layers, that lose accuracy. `rows` are in order of effect, most harmful first.
 
-    `coarse`: the score of the model with all of them; `fine`: with none. `single`: the scores without single layers;
+    `coarse`: the score of the model with all quantisers; `fine`: with none. `single`: the scores without single layers;
     `curve`: the scores without more and more of them. `layers`: few layers whose exclusion meets the target, and
     `score` the measured score then. `chosen`: the rows that are left out with these layers; None if no set of layers
-    meets the target. `scope`: the names of these layers in the file, if it is one of ONNX, whose nodes become several
-    layers.
+    meets the target. `scope`: the names of the nodes from which these layers were made, if the file is an ONNX model.
     """
 
     file: str
@@ -106,7 +105,7 @@ class Sensitivity:
 
     @property
     def conspicuous(self) -> list[Row]:
-        """The quantisers after the first whose own values have an unusually low SNR, regardless of their effect."""
+        """The quantisers after the first row whose own values have an unusually low SNR, whatever their effect."""
         odd = [row for row in self.rows[1:] if self.is_quantised and row.snr < _ODD]
         return sorted(odd, key=lambda row: row.snr)
 
@@ -268,7 +267,7 @@ def _share(value: float) -> str:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Return the columns in which a row has a value; all but the last, the names, are aligned to the right."""
+    """Return the lines of a table without its empty columns; all columns but the last are aligned to the right."""
     used = [place for place in range(len(table[0])) if any(row[place] for row in table[1:])]
     table = [[row[place] for place in used] for row in table]
     widths = [max(len(row[place]) for row in table) for place in range(len(table[0]) - 1)]

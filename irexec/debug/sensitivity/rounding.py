@@ -24,7 +24,7 @@ class RoundingBoard(Board):
 
     @property
     def groups(self) -> list[frozenset[str]]:
-        """For each unit, its layer and those that read its result."""
+        """For each unit, its layer and the layers that read its result."""
         return [*dict.fromkeys(frozenset(unit.layers) for unit in self.units)]
 
     def excluding(self, layers: Collection[str]) -> frozenset[Site]:
@@ -84,7 +84,7 @@ def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
 
 
 def _stays_f32(node: Node, value: Value) -> bool:
-    """Return whether marks of the model keep the layer that reads a value in f32, and the one that computes it."""
+    """Return whether marks of the model keep both the layer that reads a value and its own layer in f32."""
     if node.type == "Result":
         return _is_marked(value.node)
     source = value.node

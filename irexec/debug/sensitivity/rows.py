@@ -14,7 +14,7 @@ from irexec.types import Array
 @dataclass(slots=True)
 class Rows:
     """`first`: the first row. `stacked`: all rows along a new first axis, if they have one shape; otherwise they are in
-    `several`. `lanes`: the row of each lane; None: there is one row."""
+    `several`. `lanes`: the number of each lane's row; None: there is one row."""
 
     first: Array
     stacked: Array | None = None
@@ -30,7 +30,7 @@ class Rows:
 
     @property
     def place(self) -> Any:
-        """The row of each lane, to be broadcast."""
+        """The number of each lane's row, in a form that can be broadcast to the lanes."""
         return 0 if self.lanes is None else self.lanes
 
     def row(self, number: int) -> Array:
@@ -46,7 +46,7 @@ class Rows:
 
 
 def joined(arrays: Sequence[Array] | Array, lanes: Array, *, copies: bool = True) -> Rows:
-    """Return rows of these arrays, stacked if they have one shape. `copies`: whether stacking is worth its memory."""
+    """Return rows of these arrays, stacked if they have one shape and `copies` allows copying them."""
     if isinstance(arrays, np.ndarray):
         return Rows(arrays[0], arrays, lanes)
     if copies and len({(array.shape, array.dtype) for array in arrays}) == 1:
@@ -56,7 +56,7 @@ def joined(arrays: Sequence[Array] | Array, lanes: Array, *, copies: bool = True
 
 
 def gathered(parts: Sequence[Rows], picks: Sequence[Array], *, copies: bool) -> Sequence[Array] | Array:
-    """Return some rows of several values, one after the other; stacked if they have one shape."""
+    """Return the rows `picks` of each value, one value after the other; stacked if they have one shape."""
     if copies and len({(rows.first.shape, rows.first.dtype) for rows in parts}) == 1:
         wide = [rows.first[None] if rows.lanes is None else rows.stacked for rows in parts]
         if all(array is not None for array in wide):
@@ -65,7 +65,7 @@ def gathered(parts: Sequence[Rows], picks: Sequence[Array], *, copies: bool) -> 
 
 
 def picked(rows: Rows, pick: Array | None, lanes: Array | None) -> Rows:
-    """Return some of the rows, in this order; `pick` None: all."""
+    """Return the rows with the numbers `pick`, in this order; all rows if it is None."""
     if lanes is None:
         return Rows(rows.row(0 if pick is None else int(pick[0])))
     if pick is None:

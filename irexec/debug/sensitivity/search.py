@@ -1,4 +1,4 @@
-"""The search: units by their effect, and few layers whose exclusion meets a target, with the sets tried."""
+"""The search: units ordered by their effect, and a small set of layers whose exclusion meets a target."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irexec.debug.sensitivity.switches import Unit
 from irexec.types import Array
 
 Progress = Callable[[int, int], None]
-# The largest set of layers that is made minimal by trying to leave out each layer.
+# The size up to which a set of layers is made minimal by trying to remove each layer.
 _TRIED = 64
 # The number of first points of the curve that are measured.
 _EACH = 8
@@ -92,7 +92,7 @@ def _less(more: float, less: float) -> float:
 
 
 def search(trials: Trials, effects: Mapping[Unit, Effect], target: Target, progress: Progress) -> Found:
-    """Find few layers whose exclusion meets the target, and measure the sets tried. Raises IRError and BadMetric.
+    """Find a small set of layers whose exclusion meets the target. Raises IRError and BadMetric.
 
     Layers are added one by one, each time the layer with the largest gain in addition to those before: with the metric
     `snr`, gains follow from the sum of the errors of single layers; otherwise each layer's gain alone counts. These
@@ -110,7 +110,7 @@ class _Search:
         self.groups = trials.board.groups
         self.scores: dict[frozenset[str], Score] = {frozenset(): trials.coarse}
         self.alone = {frozenset(unit.sites): effect.alone.noise for unit, effect in effects.items()}
-        # Excluding layers that leaves out one unit and nothing else was measured already.
+        # The effect of excluding layers is known already if it leaves out one unit and nothing else.
         known = {frozenset(unit.sites): effect.without for unit, effect in effects.items()}
         for group in self.groups:
             if (score := known.get(trials.board.excluding(group))) is not None:
@@ -165,8 +165,8 @@ class _Search:
         return sum(noise for unit, noise in self.alone.items() if unit <= sites)
 
     def _reached(self, sets: list[frozenset[str]], expected: int | None) -> int | None:
-        """Return the smallest number of first groups of the order that meets the target. || Many numbers are measured
-        in one pass, together with the sets of the expected number of groups without one of their layers.
+        """Return the smallest number of groups, from the first in the order on, that meets the target. Many numbers are
+        measured in one pass, together with the expected set without each one of its layers.
         """
         low, high = 0, len(sets) - 1
         tried = {0, *_further(0, high)}
@@ -185,8 +185,8 @@ class _Search:
             tried, smaller = {*np.linspace(low, high, _TOGETHER + 2).astype(int).tolist()}, []
 
     def _fewest(self, layers: frozenset[str]) -> frozenset[str]:
-        """Remove layers, one by one, without which the target is still met, each time the layer whose removal costs
-        least.
+        """Return the set after removing layers one by one, each time the layer whose removal costs least, as long as
+        the target is met.
         """
         while 1 < len(layers) <= _TRIED:
             fewer = _fewer(layers)

@@ -15,8 +15,8 @@ _MOST_LEVELS = 1 << 16
 
 @dataclass(slots=True)
 class Range:
-    """The range of a quantiser, broadcast to its input: from `low` to `high` in `levels` levels; or, of weights,
-    the `codes` that are stored with their `step`, which is broadcast to them. `axis`: the channels of weights."""
+    """The range of a quantiser, broadcast to its input: from `low` to `high` in `levels` levels; or, for weights,
+    the stored `codes` and their `step`, which is broadcast to them. `axis`: the axis of the weights' channels."""
 
     levels: int
     low: Array | None = None
@@ -28,7 +28,7 @@ class Range:
 
 @dataclass(slots=True)
 class Statistics:
-    """The effect of a quantiser in all runs so far. `axis`: that of the channels; None: there are none."""
+    """The effect of a quantiser in all runs so far. `axis`: the axis of the channels; None without channels."""
 
     range: Range | None = None
     axis: int | None = None
@@ -40,7 +40,7 @@ class Statistics:
     channels: list[Any] = field(default_factory=list)
 
     def add(self, fine: Array, coarse: Array) -> None:
-        """Take the values of one run into account."""
+        """Add the values of one run."""
         signal, noise = powers(fine, coarse)
         self.signal, self.noise, self.count = self.signal + signal, self.noise + noise, self.count + fine.size
         if self.axis is not None and fine.ndim > self.axis and fine.shape == coarse.shape:
@@ -72,7 +72,7 @@ class Statistics:
                 self.used.update(np.flatnonzero(np.bincount(places.reshape(-1))).tolist())
 
     def _add_codes(self, fine: Array, coarse: Array, codes: Array, step: Array | None) -> None:
-        """Count codes. Weights with the first or last code are clipped if more than half a step further out."""
+        """Record the codes used. Weights that exceed the first or last code by over half a step count as clipped."""
         if codes.size != fine.size:
             return
         wide = codes.astype(np.int16)
@@ -85,17 +85,17 @@ class Statistics:
 
     @property
     def snr(self) -> float:
-        """The ratio in dB."""
+        """The signal-to-noise ratio in dB."""
         return decibels(ratio(self.signal, self.noise))
 
     @property
     def clipped_share(self) -> float:
-        """The share of values outside the range, or that overflow."""
+        """The share of values that are outside the range or overflow."""
         return self.clipped / max(1, self.count)
 
     @property
     def unused_share(self) -> float | None:
-        """The share of the levels that no value has; None if there are no levels to count."""
+        """The share of the levels that no value uses; None if there are no levels to count."""
         if self.range is None or self.range.levels > _MOST_LEVELS or not self.used:
             return None
         return max(0.0, 1 - len(self.used) / self.range.levels)

@@ -1,7 +1,7 @@
-"""Superposition: the errors of a result are roughly the sum of those that its causes have alone.
+"""Superposition: the error of a result is roughly the sum of the errors that each of its causes has alone.
 
-It predicts the noise of sets of choices from that of single ones, without a run. Predictions only decide which sets are
-measured, and in which order.
+It predicts the noise of sets of choices from the noise of single choices, without a run. Predictions only decide which
+sets are measured, and in which order.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from irexec.debug.sensitivity.metrics import Results, powers
 from irexec.debug.units import widened
 from irexec.types import Array
 
-# The numbers that a sketch of the errors has in all, and has at least for one result of one input.
+# The total length of a sketch of the errors, and the least length of the part for one result of one input.
 _LENGTH = 1024
 _LEAST = 8
-# The number of groups that are ordered by their gain together with those before.
+# The number of groups that are ordered by their gain together with the groups before them.
 _TOGETHER = 256
 
 
@@ -58,7 +58,7 @@ class Sketches:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """An order of groups, and the noise that is left after each number of them."""
+    """An order of groups, and the noise that remains when the first 0, 1, 2, ... groups are left out."""
 
     order: list[frozenset[str]]
     left: list[float]
@@ -66,7 +66,7 @@ class Predicted:
 
 def predicted(error: Array, parts: Mapping[frozenset[str], Array]) -> Predicted | None:
     """Return the groups in an order in which each gains most together with those before it; None if errors are not
-    finite. `error`: the sketch of all errors; `parts`: those that are left out with each group.
+    finite. `error`: the sketch of all errors; `parts`: the part of it that leaving out each group removes.
     """
     groups = [*parts]
     gains = np.array([*parts.values()]).reshape(len(groups), error.size)

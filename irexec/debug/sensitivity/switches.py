@@ -11,7 +11,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.types import Array
 
-# Constants that are computed from others are held for further runs up to this size.
+# Computed constants are kept for further runs up to this total size in bytes.
 KEPT_BYTES = 256 << 20
 
 
@@ -73,12 +73,12 @@ class Board:
 
     @property
     def groups(self) -> list[frozenset[str]]:
-        """The sets of layers whose exclusion has an effect of its own: for an input, or for a whole unit."""
+        """The sets of layers to exclude for a single input or a whole unit to be fine."""
         inputs = (site.layers for unit in self.units for site in unit.sites)
         return [group for group in dict.fromkeys([*inputs, *(frozenset(unit.layers) for unit in self.units)]) if group]
 
     def excluding(self, layers: Collection[str]) -> frozenset[Site]:
-        """Return the sites that are fine in the model that a tool makes when it excludes these layers."""
+        """Return the sites that are fine in the model that a tool creates if it excludes these layers."""
         names = frozenset(layers)
         return frozenset(site for site in self.sites.values() if site.layers and site.layers <= names)
 
@@ -87,7 +87,7 @@ class Board:
         return self.wired(self.excluding(layers))
 
     def wired(self, sites: Collection[Site]) -> Model:
-        """Return a copy of the model with this choice."""
+        """Return a copy of the model in which these sites read the fine values."""
         model, copies = copy_with_map(self.model)
         for site in sites:
             fine = site.fine
@@ -122,7 +122,7 @@ class Board:
         return [value for value in node.inputs if value is not None] + fine
 
     def _ordered(self) -> list[Node]:
-        """Return all nodes, each after those of both of its choices."""
+        """Return all nodes in an order in which both the coarse and the fine inputs of a node precede it."""
         order: list[Node] = []
         seen: set[Node] = set()
         for root in (*self.model.parameters, *self.model.nodes):
@@ -141,8 +141,8 @@ class Board:
 
 
 def _copied(value: Value, copies: dict[Node, Node]) -> Value:
-    """Return a value of the copied model; nodes that only a choice reads are copied when it is made. They come from the
-    float model; names that already occur in the copied model are omitted.
+    """Return a value of the copied model. Nodes that only a choice reads come from the float model and are copied on
+    request; names that already occur in the copied model are omitted.
     """
     node = value.node
     if node not in copies:

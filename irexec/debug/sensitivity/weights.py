@@ -16,7 +16,7 @@ from irexec.opsets.nodes import constant_node
 from irexec.types import I4, I8, Array, PartialShape, TensorType
 
 GROUP = 128
-"""The number of weights that share a scale in int4, where it divides the axis."""
+"""The number of weights that share a scale in int4, if this number divides the axis."""
 _READERS = {"MatMul": 1, "Convolution": 1, "GroupConvolution": 1, "ConvolutionBackpropData": 1, "Gather": 0}
 _LEAST = 64
 
@@ -71,8 +71,8 @@ def _reduced_axes(node: Node, place: int, rank: int) -> tuple[int, ...]:
 
 
 def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) -> tuple[Value, Array, Array]:
-    """Return a Const of whole numbers, a Convert and a Multiply with the scale; and a Reshape if there are groups.
-    Also return the numbers, and the step of each weight.
+    """Return the result of a Const of whole numbers, a Convert and a Multiply with the scale, and a Reshape if there
+    are groups. Also return the whole numbers, and the step of each weight.
     """
     shape = array.shape
     wide = array.astype(np.float32)

@@ -33,7 +33,7 @@ def write(
 ) -> None:
     """Write the report to `file`, finding by finding.
 
-    `color` None means: as `wants_color` decides. Without `summary`, a text contains only the findings; on a terminal
+    With `color` None, `wants_color` decides. Without `summary`, a text contains only the findings; on a terminal
     source lines are cut to its width. `whole`: the findings that the summary counts, if `report` contains only those to
     show. Raises ValueError for an unknown format.
     """
@@ -50,8 +50,8 @@ def _width() -> int:
 
 
 def wants_color(file: IO[str]) -> bool:
-    """Return whether output to `file` should be coloured: a terminal's is, unless NO_COLOR (https://no-color.org) is
-    set.
+    """Return whether output to `file` should be coloured: True for a terminal, unless NO_COLOR (https://no-color.org)
+    is set.
 
     FORCE_COLOR (https://force-color.org) also colours files.
     """

@@ -1,4 +1,4 @@
-"""The appearance of characters on a terminal: their visible form, and the cells that it takes."""
+"""The appearance of characters on a terminal: their visible form, and the number of cells that it takes."""
 
 from __future__ import annotations
 

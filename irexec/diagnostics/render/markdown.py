@@ -12,7 +12,7 @@ _MARKUP = re.compile(r"[\\`*<|~]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|\](?=[(\[:])")
 
 
 def prose(text: str) -> str:
-    """Return a text on one line, after the beginning of that line or in the cell of a table."""
+    """Return a text as Markdown on one line, to be placed in a table cell or after the start of a line."""
     return _MARKUP.sub(r"\\\g<0>", _on_one_line(text))
 
 

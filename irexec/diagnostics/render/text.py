@@ -12,10 +12,10 @@ from irexec.diagnostics.render.characters import cells, visible_text, width
 from irexec.diagnostics.render.notes import notes
 
 SOURCE_CELLS = 100
-"""The cells of a source line that are shown without a terminal, so that a report always looks the same."""
+"""The number of cells of a source line that are shown without a terminal, so that reports always look the same."""
 _LEAST_CELLS = 40
 NOTE_CHARACTERS = 1000
-"""The cells of a message, or of a line of a note, that are shown: a file may contain names of any length."""
+"""The number of cells of a message, or of a line of a note, that are shown: a file may contain names of any length."""
 
 _STYLES = {
     Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold green", "frame": "bold blue",
@@ -82,8 +82,8 @@ def _snippet(place: Place, gutter: int, room: int, arrow: str, mark: str, style:
 
 
 def excerpt(line: str, start: int, length: int, room: int = SOURCE_CELLS) -> tuple[str, int, int]:
-    """Return the part of `line` to show around a span, and the cells at which the underline starts and how many it
-    takes.
+    """Return the part of `line` to show around a span, the cell at which its underline starts, and the number of cells
+    underlined.
 
     `start` counts characters from 0. A line of more than `room` cells is cut on both sides of the span, with `...` in
     place of the omitted text.
@@ -99,7 +99,7 @@ def excerpt(line: str, start: int, length: int, room: int = SOURCE_CELLS) -> tup
 
 
 def _window(line: str, start: int, cells: int) -> tuple[int, int]:
-    """Return the characters to show: up to half the room before `start`, unless what follows leaves more of it."""
+    """Return the range of characters to show: up to half of the cells before `start`, more if the rest is short."""
     left, room = _backward(line, start, cells // 2)
     right, room = _forward(line, start, cells // 2 + room)
     left, room = _backward(line, left, room)
@@ -119,12 +119,12 @@ def _forward(line: str, index: int, room: int) -> tuple[int, int]:
 
 
 def _cost(char: str) -> int:
-    """Return the room that a character takes, at least a little, so that a line of combining marks ends."""
+    """Return the width of a character, above 0 even for combining marks, so that a line of them is cut as well."""
     return max(cells(char), 1)
 
 
 def _summary(report: Report, shown: Report) -> Iterator[_Line]:
-    """Yield `2 errors, 1 warning`, the number of findings that are not shown, and where to read more."""
+    """Yield `2 errors, 1 warning`, the number of findings that are not shown, and a hint to `irexec explain`."""
     kinds = Counter((diagnostic.severity, diagnostic.code) for diagnostic in report) + report.left_out
     counts: Counter[Severity] = Counter()
     for (severity, _), count in kinds.items():
