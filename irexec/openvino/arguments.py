@@ -25,7 +25,7 @@ Data: TypeAlias = "ArrayLike | Tensor"
 Inputs: TypeAlias = (
     "Mapping[str, Data] | Mapping[int, Data] | Mapping[Value, Data] | Mapping[PortKey, Data] | Sequence[Data] | Data"
 )
-"""The values of inputs: by name, position or port, in order, or those of the only one."""
+"""The values of inputs: by name, position or port, in order, or the values of the only input."""
 ShapeLike: TypeAlias = "PartialShape | shapes.PartialShape | Sequence[int | str | Dimension | tuple[int, int]] | str"
 """A shape whose dims may be open: `[-1, 3, (1, 8)]`, "?,3,1..8", or a PartialShape."""
 Shapes: TypeAlias = "Mapping[str, ShapeLike] | Mapping[int, ShapeLike] | Mapping[Value, ShapeLike]"

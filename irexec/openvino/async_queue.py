@@ -38,7 +38,7 @@ class AsyncInferQueue(OfOneProcess):
         self.userdata: list[Any] = [None] * count
 
     def start_async(self, inputs: Inputs | None = None, userdata: Any = None, share_inputs: bool = False) -> None:
-        """Run on the next idle request; waits for one. Arrays are copied unless shared.
+        """Wait for an idle request, and run it in the background. Arrays are copied unless shared.
 
         Raises the exception of an earlier inference.
         """
@@ -64,14 +64,14 @@ class AsyncInferQueue(OfOneProcess):
             return bool(self._idle)
 
     def get_idle_request_id(self) -> int:
-        """Return the number of an idle request; waits for one."""
+        """Wait for an idle request, and return its number."""
         with self._changed:
             self._changed.wait_for(lambda: bool(self._idle))
             self._raise()
             return self._idle[0]
 
     def set_callback(self, callback: Callable[[InferRequest, Any], Any]) -> None:
-        """Call `callback(request, userdata)` whenever an inference is done."""
+        """Call `callback(request, userdata)` after every inference."""
         if not callable(callback):
             raise TypeError(f"a callback is a function of a request and its userdata, not {callback!r}")
         self._callback = callback

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from irexec.openvino.variable_state import VariableState
 
 
-# By the execution mode that the program has set.
+# The engine's mode for each value of EXECUTION_MODE_HINT; None: the program has not set it.
 _MODES = {None: Mode.OFTEN_USED, "PERFORMANCE": Mode.AT_ONCE, "ACCURACY": Mode.KERNELS}
 
 # Properties that a compiled model of OpenVINO returns as texts.
@@ -172,6 +172,6 @@ def _text(value: Any) -> str:
 
 
 def _ours(request: engine.InferRequest | InferRequest) -> InferRequest:
-    """Return a request that `create_infer_request` created."""
+    """Return the request, which is one that `create_infer_request` has created."""
     assert isinstance(request, InferRequest)
     return request

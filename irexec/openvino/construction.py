@@ -17,8 +17,8 @@ from irexec.openvino.ports import DescriptorTensor
 def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, str, Any]:
     """Return results, parameters, name and sinks of a new model.
 
-    The positional arguments may be: parameters; sinks and parameters; and then the variables, which the sinks name
-    anyway. A name may follow any of them.
+    The positional arguments are the parameters, or the sinks and the parameters; variables (ignored, because the sinks
+    name them) and a name may follow.
     """
     if unknown := named.keys() - {"parameters", "sinks", "variables", "name"}:
         raise TypeError(f"a Model has no {', '.join(sorted(unknown))}")
@@ -41,7 +41,7 @@ def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
     elif isinstance(results, Value):
         results = [results]
     else:
-        # One of several nodes stands for its first output, a single node for all of its outputs.
+        # A node in a list stands for its first output, a single node for all of its outputs.
         results = [r.outputs[0] if isinstance(r, graph.Node) and len(r.outputs) > 1 else r for r in results]
         results = [_as_node(r) for r in results]
     for given in results:
@@ -52,7 +52,7 @@ def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
 
 
 def _as_node(given: Any) -> Any:
-    """Return a constant for an array, as functions of arrays alone return it; any other object unchanged."""
+    """Return a constant for an array, the result of opset functions on arrays alone; any other object unchanged."""
     if not isinstance(given, np.ndarray) or isinstance(given, graph.Node):
         return given
     from irexec.opsets.nodes import constant_node
@@ -70,8 +70,8 @@ def check_parameters(model: graph.Model) -> None:
 
 
 def name_ports(nodes: Iterable[graph.Node]) -> None:
-    """Give the ports of Parameters and Results that have no tensor name the name of the node, as OpenVINO does when it
-    creates a model or adds outputs."""
+    """Use the node's name as tensor name of Parameters and Results that have none, as OpenVINO does when it creates a
+    model or adds outputs."""
     for node in nodes:
         tensor = DescriptorTensor(node.outputs[0])
         if not tensor.names:

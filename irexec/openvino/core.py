@@ -35,7 +35,7 @@ Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BytesIO | Str
 Properties = Mapping[str, Any]
 """Properties of a device or a compiled model, by name."""
 _DEVICES = ("CPU",)
-# Devices that choose among others: here there is only one.
+# Virtual devices, which select another device: here always the CPU.
 _CHOOSING = ("AUTO", "BATCH", "HETERO", "MULTI")
 
 
@@ -85,7 +85,7 @@ class Core:
         """Compile a model, or the model in a file. Raises IRError, and RuntimeError for an unknown property.
 
         Arrays of bf16, 8-bit floats and packed types have the form of OpenVINO's tensors; `irexec.compile_model` takes
-        and returns those of ml_dtypes.
+        and returns arrays with the dtypes of ml_dtypes.
         """
         if isinstance(device_name, Mapping):
             device_name, config = None, device_name

@@ -20,16 +20,16 @@ from irexec.types import TensorType
 _changes = 0
 _changed: WeakKeyDictionary[Node | graph.Model, int] = WeakKeyDictionary()
 _seen: WeakKeyDictionary[graph.Model, int] = WeakKeyDictionary()
-# Of each Result that takes another value since its model was validated: the names of the tensor that it still shares.
+# By Result that was connected with another value since the last validation: the names of the old tensor, still shared.
 _shared: WeakKeyDictionary[Node, set[str]] = WeakKeyDictionary()
 
 
 class DroppedModel(graph.Model):
-    """A model whose nodes take no more outputs once nobody holds it: nodes and values refer to each other, so that
-    Python frees them later."""
+    """A model that records when it is dropped. Python frees its nodes later, because nodes and values refer to each
+    other; until `free` collects them, they still count as users of values."""
 
-    # The dropped object, if any: a model, or the last user of a node. When the interpreter exits, the names of modules
-    # are cleared before it.
+    # The kinds of objects dropped since the last collection: a model, or the last user of a value. A class attribute,
+    # because names of modules are cleared before a model is dropped at exit.
     dropped: ClassVar[set[str]] = set()
 
     def __del__(self) -> None:
@@ -38,7 +38,7 @@ class DroppedModel(graph.Model):
 
     @staticmethod
     def free(value: Value) -> None:
-        """Free the nodes that nobody holds, if some of those that take the value may be among them."""
+        """Collect dropped nodes, if some of the users of the value may be among them."""
         dropped = DroppedModel.dropped
         if "a model" in dropped or ("a user" in dropped and any(map(_leads_nowhere, value.users))):
             dropped.clear()
@@ -100,22 +100,22 @@ def redirect(old: Value, new: Value) -> None:
 
 
 def takes_names(result: Node) -> bool:
-    """Return whether a Result has no names of its own, but those of the tensor that it shares."""
+    """Return whether a Result has no names of its own: it then has those of the tensor that it shares."""
     taken = result.inputs[0] if result.inputs else None
     shared = _shared.get(result, None if taken is None else taken.names)
     return result.outputs[0].names is shared
 
 
 def _keep_tensors(nodes: list[Node]) -> None:
-    """Let Results share the tensors of the values that they take now until their model is validated."""
+    """Let Results keep sharing the tensors of their present inputs until their model is validated."""
     for node in nodes:
         if node.type == "Result" and node not in _shared and (taken := node.inputs[0]) is not None:
             _shared[node] = taken.names
 
 
 def settle_names(model: graph.Model) -> None:
-    """Let Results share the tensors of the values that they take: names of their own move to these values, and Results
-    without any have their names."""
+    """Let reconnected Results share the tensors of their new inputs. A Result's own names move to the new tensor; a
+    Result without own names gets those of the new tensor."""
     for result in list(model.walk()):
         before = _shared.pop(result, None)
         taken = None if before is None else result.inputs[0]

@@ -41,7 +41,7 @@ def evaluate_as_partial_shape(output: Value, shape: Any) -> bool:
 def evaluate_both_bounds(output: Value) -> tuple[Tensor, Tensor]:
     """Return the least and the largest value of every element of an output; an extent without bound is 2 ** 63 - 1.
 
-    Raises RuntimeError if nothing is known of the values.
+    Raises RuntimeError if nothing is known about the values.
     """
     kind, known = output.element_type, output.type.known
     if output.type.value is not None:

@@ -84,8 +84,8 @@ def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
 
 
 def only(ports: Sequence[Value], index: int | None) -> int:
-    """Return the position, or by default that of the only port. Raises RuntimeError if there are several, TypeError for
-    an object that is not a position."""
+    """Return the given position, or by default that of the only port. Raises RuntimeError if there are several,
+    TypeError for an object that is not a position."""
     if index is not None:
         expected(index, (int, np.integer), "a tensor by its position")
         return graph_ports.position(ports, not_negative(index))
@@ -95,8 +95,8 @@ def only(ports: Sequence[Value], index: int | None) -> int:
 
 
 def position(ports: Sequence[Value], key: Any) -> int:
-    """Return the same as `graph.ports.find`; a position is returned unchanged. Raises RuntimeError if there is no such
-    port, TypeError for an object that is not a key."""
+    """Return the position of the port that a key refers to: a position, a tensor name or a port. Raises RuntimeError if
+    there is no such port, TypeError for an object that is not a key."""
     if isinstance(_key(key), (int, np.integer)):
         return graph_ports.position(ports, not_negative(int(key)))
     found = graph_ports.find(ports, key)
@@ -132,7 +132,7 @@ def shows_bits(kind: ElementType) -> bool:
 
 
 def as_tensor_for(given: Any, port: Value) -> Tensor:
-    """Return an input's argument as a tensor of the port's element type, unless the engine has to reject it."""
+    """Return an input's argument as a tensor of the port's element type. Raises RuntimeError if it does not fit."""
     kind = port.element_type
     if isinstance(given, Tensor):
         check_type(given, kind)

@@ -115,7 +115,7 @@ class InferRequest(OfOneProcess):
         return self._delivered(self._shared() if share_outputs else self._last(), decode_strings)
 
     def _delivered(self, results: Results, decode_strings: bool = True) -> Results:
-        """Return results in the form of the compiled model's callers."""
+        """Return results in the form that callers of the compiled model expect."""
         if self._compiled.as_openvino:
             results = as_openvino(results, self.model_outputs)
         return results if decode_strings else results.encoded()
@@ -154,7 +154,8 @@ class InferRequest(OfOneProcess):
             self._check_cancelled()
 
     def wait_for(self, timeout: int) -> bool:
-        """Wait a number of milliseconds; return True if an inference is done, False if none is or was."""
+        """Wait up to `timeout` milliseconds for the started inference; return whether it has ended. If none was
+        started, return whether there are results."""
         if self._future is None:
             return self._tensors.results is not None
         try:
@@ -170,7 +171,7 @@ class InferRequest(OfOneProcess):
             self._cancelled = True
 
     def set_callback(self, callback: Callable[[Any], Any], userdata: Any = None) -> None:
-        """Call `callback(userdata)` whenever a started inference is done, in its thread."""
+        """Call `callback(userdata)` after every inference in the background, in the thread that ran it."""
         self._check_idle()
         if not callable(callback):
             raise TypeError(f"a callback is a function of userdata, not {callback!r}")
@@ -291,7 +292,7 @@ class InferRequest(OfOneProcess):
     def set_tensor(
         self, name: str | Value | None = None, tensor: Tensor | None = None, *, port: Value | None = None
     ) -> None:
-        """Set the tensor of the input, or fill that of the output, with this name or port."""
+        """Set the tensor with this name or port: that of an input, or that of an output, which each inference fills."""
         self._check_idle()
         is_input, index = self._tensors.find(name if port is None else port)
         expected(tensor, Tensor, "set_tensor()")

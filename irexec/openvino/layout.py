@@ -90,7 +90,7 @@ def as_layout(given: Any) -> Layout:
 
 
 def layout_of(node: Node) -> Layout:
-    """Return the layout of a Parameter or Result, as far as it was set."""
+    """Return the layout of a Parameter or Result, an empty one if none was set."""
     kept = node.rt_info.get(_KEY)
     return Layout(kept.payload["layout"]) if isinstance(kept, RuntimeAttribute) else Layout()
 

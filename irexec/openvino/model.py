@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from irexec.openvino.kinds.descriptions import Variable
 
 
-# Source of the numbers of models.
+# Generates the numbers in the unique names of models.
 _numbers = itertools.count(1)
 
 
@@ -36,7 +36,7 @@ class Model(DroppedModel):
     """A graph with inputs, outputs and variables: irexec's Model with OpenVINO's methods."""
 
     node_class = Node
-    # Variables that no node names, and the ids of those that were removed.
+    # Variables that the caller has added, and the ids of those that the caller has removed.
     _added: Sequence[Variable] = ()
     _removed: Set[str] = frozenset()
     _number: int | None = None
@@ -174,7 +174,7 @@ class Model(DroppedModel):
 
     @property
     def friendly_name(self) -> str:
-        """The model's name, by default its unique one. (`name` is then empty.)"""
+        """The model's name, or its unique name if `name` is empty."""
         return self.name or self.get_name()
 
     @friendly_name.setter
@@ -260,8 +260,8 @@ class Model(DroppedModel):
             raise
 
     def add_outputs(self, outputs: OutputName | Collection[OutputName]) -> list[Value]:
-        """Add outputs, given by tensor names, (operator name, port) pairs, or ports, one or many; existing outputs are
-        kept."""
+        """Add one or several outputs, given by tensor names, (operator name, port) pairs, or ports; existing outputs
+        are kept."""
         from irexec.openvino.opsets import opset
 
         many = isinstance(outputs, (list, set))
@@ -300,19 +300,19 @@ class Model(DroppedModel):
         self._removed -= {variable.info.variable_id for variable in self._added}
 
     def remove_result(self, result: graph.Node) -> None:
-        """Remove a Result; a Result of another model is ignored, as by the other methods."""
+        """Remove a Result; a Result that the model does not contain is ignored."""
         node_of_type(result, "Result", "remove_result()")
         self.results = [node for node in self.results if node is not result]
         _edited(self)
 
     def remove_parameter(self, parameter: graph.Node) -> None:
-        """Remove a Parameter from the inputs. Raises RuntimeError if the model does not contain it."""
+        """Remove a Parameter from the inputs; a Parameter that the model does not contain is ignored."""
         node_of_type(parameter, "Parameter", "remove_parameter()")
         self.parameters = [node for node in self.parameters if node is not parameter]
         _edited(self)
 
     def remove_sink(self, sink: graph.Node) -> None:
-        """Remove a sink. Raises RuntimeError if the model does not contain it."""
+        """Remove a sink; a sink that the model does not contain is ignored."""
         removed = sink_of(sink)
         self.sinks = [node for node in self.sinks if node is not removed]
         _edited(self)

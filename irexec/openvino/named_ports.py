@@ -44,8 +44,7 @@ def shapes_of(model: graph.Model, shapes: Any) -> dict[Value, Any]:
 
 
 def variables_of(model: graph.Model, shapes: Mapping[str, Any]) -> list[tuple[graph.Node, Any]]:
-    """Return the nodes that read variables, with the requested shapes of these. Raises TypeError for other keys than
-    texts."""
+    """Return nodes that read variables, with the requested shapes. Raises TypeError for a key that is not a text."""
     wanted = {}
     for key, shape in shapes.items():
         if not isinstance(key, str):

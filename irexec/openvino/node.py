@@ -88,7 +88,7 @@ class Node(Described, graph.Node):
         set_type(self.outputs[index], TensorType(element_type_of(element_type), partial_shape(shape)))
 
     def set_output_size(self, size: int) -> None:
-        """Set the number of outputs; further ones have an unknown type."""
+        """Set the number of outputs; added outputs have an unknown type."""
         del self.outputs[size:]
         self.set_outputs([*(value.type for value in self.outputs), *[TensorType()] * (size - len(self.outputs))])
 
@@ -147,7 +147,7 @@ class Node(Described, graph.Node):
     # Names and kind
 
     def get_name(self) -> str:
-        """Return the name that the node has had since it was made."""
+        """Return the unique name that the node got when it was created."""
         return self.name
 
     def get_friendly_name(self) -> str:

@@ -82,7 +82,7 @@ def unboxed(value: Any) -> Any:
 
 
 def wrapped(values: dict[str, Any]) -> dict[str, Any]:
-    """Return a dictionary of values as OVAny; those in it are dictionaries of the same kind."""
+    """Return a dictionary of values as OVAny; nested dictionaries are converted in the same way."""
     return {key: wrapped(value) if isinstance(value, dict) else OVAny(value) for key, value in values.items()}
 
 

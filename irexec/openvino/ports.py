@@ -22,7 +22,8 @@ class Described:
     __slots__ = ()
 
     def _described(self) -> graph.Value:
-        """Return the value whose type this is. Raises RuntimeError if there is none, or if there are several."""
+        """Return the value that this object describes. Raises RuntimeError if there is none, or if there are several.
+        """
         raise NotImplementedError
 
     @property
@@ -177,7 +178,7 @@ class Input(Described, graph.Input):
         return self.node
 
     def get_index(self) -> int:
-        """Return the number of this input."""
+        """Return the position among the inputs of the node."""
         return self.index
 
     def get_tensor(self) -> DescriptorTensor:

@@ -19,7 +19,7 @@ class Status(Members):
     EXECUTED = member(2)
 
 
-# In the class below, `Status` is its attribute.
+# Inside ProfilingInfo, the name `Status` refers to its attribute.
 _NOT_RUN, _OPTIMIZED_OUT, _EXECUTED = Status.NOT_RUN, Status.OPTIMIZED_OUT, Status.EXECUTED
 
 

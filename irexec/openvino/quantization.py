@@ -19,9 +19,9 @@ from irexec.opsets.nodes import constant_node
 from irexec.types import BF16, F16, F32, I4, I8, U4, U8, Array, ElementType
 
 _FLOATS = (F32, F16, BF16)
-# The codes that OpenVINO stores with their zero point subtracted; for i4 it stores none that is negative.
+# The range in which OpenVINO stores codes minus their zero point; it stores no negative codes as i4.
 _BOUNDS = {I8: (-128, 127), U8: (0, 255), I4: (0, 7), U4: (0, 15)}
-# Constants that another transformation must not fold back into numbers of full size carry this entry.
+# Marks nodes that constant folding must not turn back into constants of full size.
 _KEPT = RuntimeAttribute("DisableConstantFolding", "0", {})
 
 

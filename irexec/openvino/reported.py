@@ -36,7 +36,7 @@ def reported_attributes(node: Node, operator: Operator) -> Attributes:
     if node.type in _LOWER:
         found[_LOWER[node.type]] = found[_LOWER[node.type]].lower()
     if found.get("clip") == math.inf:
-        found["clip"] = 0.0  # Both mean that nothing is clipped.
+        found["clip"] = 0.0  # Both values disable clipping.
     if node.type in _COMPUTED:
         _COMPUTED[node.type](node, found)
     return found
@@ -68,7 +68,7 @@ def _pooled(node: Node, found: Attributes) -> None:
 
 
 def _place(node: Node, found: Attributes, taps: Sequence[Dimension] | None) -> None:
-    """Complete strides, dilations and pads. `taps`: dimensions of which the last ones are those of the kernel."""
+    """Complete strides, dilations and pads. `taps`: dimensions that end with those of the kernel."""
     data = _dims(node, 0)
     if data is None:
         return
@@ -143,7 +143,7 @@ def _reorg_yolo(node: Node, found: Attributes) -> None:
     found["stride"] = [found["stride"]]
 
 
-# What OpenVINO computes for the attributes of an operator.
+# The functions that set attributes to the values that OpenVINO computes, by operator.
 _COMPUTED: dict[str, Callable[[Node, Attributes], None]] = {
     "AvgPool": _pooled,
     "BinaryConvolution": _filtered,

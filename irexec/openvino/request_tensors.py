@@ -1,4 +1,4 @@
-"""The tensors of an inference request: of each input, the one it reads; of each output, the one it fills."""
+"""The tensors of an inference request: those that it reads for its inputs, and those that it fills for its outputs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class RequestTensors:
         return self._given[index]
 
     def arrays(self) -> list[Any]:
-        """Return the array that an inference reads, of each input."""
+        """Return, for each input, the array that an inference reads."""
         found = []
         for index in range(len(self.inputs)):
             tensors, axis = self._batches.get(index, ([], 0))
@@ -118,7 +118,7 @@ class RequestTensors:
     def output(self, index: int) -> Tensor:
         if index not in self._wanted:
             port = self.outputs[index]
-            # The tensor remains that of the output: later inferences fill it.
+            # Later inferences fill the same tensor.
             self._wanted[index] = blank(port) if self.results is None else sharing(self.results[index], port)
         return self._wanted[index]
 

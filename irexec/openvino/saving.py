@@ -14,7 +14,7 @@ from irexec.openvino.editing import checked_model, current, order
 from irexec.openvino.opsets import opset
 from irexec.types import F16, F32
 
-# The range of f16: a constant with values beyond it, or with values that f16 would lose, is not compressed.
+# The range of f16, and the share of elements outside it from which a constant is not compressed.
 _LARGEST = np.float32(np.finfo(np.float16).max)
 _SMALLEST = np.float32(np.finfo(np.float16).smallest_subnormal)
 _LOST = 0.75
@@ -38,7 +38,7 @@ def serialize(model: Model, xml_path: PathLike, bin_path: PathLike = "", version
     """Write a model, optionally with a separate path for the weights. Raises IRError, OSError.
 
     `version`: IR_V11, the default, or IR_V10, which has no runtime information and no names of results. Raises
-    RuntimeError for another one.
+    RuntimeError for any other version.
     """
     number = ir_version(version)
     written = _complete(model)
@@ -55,7 +55,7 @@ def _complete(model: Model) -> Model:
 
 
 def ir_version(name: str) -> int:
-    """Return the number of an IR version by its name. Raises RuntimeError if no model is written in it."""
+    """Return the number of an IR version by its name. Raises RuntimeError for a version that irexec cannot write."""
     if name not in _VERSIONS:
         raise RuntimeError(
             f"Invoked with wrong version argument: {name!r}! The supported versions are: "
@@ -80,7 +80,7 @@ def _compressed(model: Model) -> Model:
 
 
 def compress(model: Model) -> None:
-    """Convert f32 constants to f16; they are converted back when the model runs. Constants that would lose much are
+    """Convert f32 constants to f16; they are converted back when the model runs. Constants that would lose too much are
     kept."""
     for part in (model, *(body.model for node in model.walk() for body in node.bodies)):
         for node in list(part.nodes):
@@ -91,7 +91,8 @@ def compress(model: Model) -> None:
 
 
 def _is_compressible(constant: Node, taker: Node) -> bool:
-    """Return whether a constant can be compressed: few of its elements are beyond the range of f16."""
+    """Return whether a constant can be compressed: less than three quarters of its elements are outside the range of
+    f16."""
     array = constant.constant
     if array is None or array.dtype != F32.dtype or array.size == 0 or taker.type in ("Convert", "FakeQuantize"):
         return False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from irexec.openvino.properties.known import Known
 
 _TRUE = {"YES": True, "TRUE": True, "NO": False, "FALSE": False}
-# Names of log levels in texts that are not those of the members.
+# Log levels that a text names differently: the name of the member for each text.
 _LEVELS = {"NONE": "NO", "ERROR": "ERR"}
 
 

@@ -236,7 +236,7 @@ class PartialShape(types.PartialShape):
         return len(mine) == len(theirs) and all(a.refines(b) for a, b in zip(mine, theirs, strict=True))
 
     def relaxes(self, shape: types.PartialShape) -> bool:
-        """Return True if this allows every shape that `shape` allows."""
+        """Return True if this shape allows every shape that `shape` allows."""
         return PartialShape(shape).refines(self)
 
     def same_scheme(self, shape: types.PartialShape) -> bool:

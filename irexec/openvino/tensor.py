@@ -238,7 +238,7 @@ class Tensor:
         return self.strides
 
     def set_shape(self, shape: Any) -> None:
-        """Set the shape: in the memory that the tensor was made with, if it suffices.
+        """Set the shape, in the original memory of the tensor if that suffices.
 
         Raises RuntimeError if shared memory is too small, or a part of another tensor.
         """

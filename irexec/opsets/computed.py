@@ -36,8 +36,8 @@ class _Source:
 
 
 def _arithmetic(name: str) -> Callable[[Computed, Any], Any]:
-    """Return a method of NumPy's arithmetic whose result also stands for the node that Node's method creates, if both
-    have the same type.
+    """Return NumPy's arithmetic method; a result of the same dtype is also a proxy for the node that Node's method
+    creates.
     """
 
     def method(self: Computed, other: Any) -> Any:

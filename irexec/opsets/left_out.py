@@ -67,7 +67,7 @@ _ATTRIBUTES: dict[str, dict[str, Made]] = {
     "Range": {"output_type": lambda inputs, _: _kind(inputs[0])},
 }
 
-# By the names of ports. A key may name one version.
+# The default inputs by operator and port name. A key may name one version of the operator.
 _INPUTS: dict[str, dict[str, Made]] = {
     "NonMaxSuppression": _LIMITS,
     "NonMaxSuppression-9": _LIMITS | {"soft_nms_sigma": lambda *_: np.float32(0)},

@@ -24,8 +24,8 @@ from irexec.opsets.special import SPECIAL, NodeClass
 _CALLED = {"abs": "absolute", "ceil": "ceiling", "cumsum": "cum_sum"}
 
 
-# Findings about the arguments of a call and not about their values: unknown and missing names, a wrong number, objects
-# of a wrong kind.
+# Codes of findings about a call that does not fit the function: unknown and missing names, a wrong number of arguments,
+# objects of a wrong kind.
 _OF_CALLS = frozenset({"D001", "D002", "P007", "O008"})
 
 
@@ -94,7 +94,7 @@ def _older(operator: Operator, opset: str) -> tuple[Operator | None, Callable[..
     it does so.
     """
     if operator.versioned_name == "Interpolate-4":
-        # The attributes are given one by one; a dict of them is that of Interpolate-1.
+        # Interpolate-4 takes its attributes one by one, Interpolate-1 takes a dict of them.
         return contents.load("Interpolate", 1), lambda *given, **named: any(
             isinstance(each, dict) for each in (*given, *named.values())
         )
@@ -127,7 +127,7 @@ def _bound(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
     try:
         return bind(operator, positional, keywords)
     except (TypeError, ValueError, OverflowError) as error:
-        # Any object at all may be given: unsuitable objects are not a call.
+        # Callers may pass any object; the conversion of an unsuitable object raises such an error.
         raise WrongCall(Findings().add("O008", f"{operator} cannot be called with these arguments: {error}")) from error
 
 

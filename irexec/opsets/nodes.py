@@ -1,4 +1,4 @@
-"""Creating nodes of a class that the caller names: an operator on the outputs of others; constants; parameters."""
+"""Creating nodes of a class that the caller names: operators on the outputs of other nodes, constants, parameters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N = TypeVar("N", bound=Node)
 def make_node(
     node_class: type[N], operator: Operator, inputs: Sequence[Any], attributes: dict[str, Any], name: str = ""
 ) -> N:
-    """Return a new node on the outputs of others; arrays among the inputs become constants. Raises IRError."""
+    """Return a new node on the outputs of other nodes; arrays among the inputs become constants. Raises IRError."""
     values = _as_values(node_class, operator, inputs)
     check_count(operator, values)
     parsed, faults = operator.parse_attributes(attributes)
@@ -37,7 +37,7 @@ def make_node(
     try:
         infer_outputs(node)
     except IRError:
-        node.inputs = ()  # Nobody takes the outputs of the others then.
+        node.inputs = ()  # Remove the rejected node from the users of its inputs.
         raise
     if operator.type == "Result" and values[0] is not None:
         node.outputs[0].names = values[0].names  # A Result has no tensor of its own.

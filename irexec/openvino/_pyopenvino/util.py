@@ -10,6 +10,6 @@ __all__ = ["deprecation_warning", "numpy_to_c", "replace_node", "replace_output_
 
 
 def deprecation_warning(function_name: str, version: str = "", message: str = "", stacklevel: int = 2) -> None:
-    """Issue a DeprecationWarning: a function is deprecated, and will be removed in a version if one is given."""
+    """Issue a DeprecationWarning for a function. `version`: the version that will no longer contain it, if known."""
     until = f" and will be removed in version {version}" if version else ""
     warnings.warn(f"{function_name} is deprecated{until}. {message}".rstrip(), DeprecationWarning, stacklevel)

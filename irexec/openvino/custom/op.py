@@ -86,8 +86,8 @@ class Op(Node):
         return visitor.found
 
     def set_attribute(self, name: str, value: Any) -> None:
-        """Set the value of an attribute; an attribute that is not visited remains unchanged. Raises TypeError for
-        another type."""
+        """Set the value of an attribute; an attribute that is not visited remains unchanged. Raises TypeError for a
+        value of another type."""
         self.visit_attributes(AttributeVisitor({name: value}))
 
     # Methods that irexec calls.
@@ -159,7 +159,7 @@ def _stand_in(type: TensorType | None) -> Value:
 
 
 def _is_of(value: Value | None, type: TensorType | None) -> bool:
-    """Return whether a value has this element type, and at least the known extents and elements of this type."""
+    """Return whether a value has the element type, the shape, and the elements (if known) of this type."""
     if value is None or type is None:
         return value is None and type is None
     known = value.type

@@ -54,13 +54,13 @@ class PythonOperator(Operator):
         )
 
     def bind(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Return no attributes: the node has its attributes itself."""
+        """Return an empty dict: the node itself stores its attributes."""
         return {}
 
     def infer(
         self, inputs: Sequence[TensorType | None], attributes: dict[str, Any], breaches: list[Breach] | None = None
     ) -> list[TensorType]:
-        """Return the types that the node infers; an exception is a breach."""
+        """Return the types that the node infers. An exception is added to `breaches`, or raised without them."""
         try:
             return self._node.inferred(inputs)
         except Exception as error:

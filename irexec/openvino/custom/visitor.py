@@ -29,7 +29,7 @@ class AttributeVisitor:
         """Collect the attributes, and insert new values. Raises TypeError for a value that a file cannot represent."""
         for name, value in list(attributes.items()):
             if isinstance(value, (Dimension, graph.Model)):
-                del attributes[name]  # OpenVINO accepts them, and leaves them out of a file.
+                del attributes[name]  # OpenVINO accepts such values, but does not write them to files.
                 continue
             if isinstance(value, np.ndarray):
                 attributes[name] = _listed(value, name)

@@ -18,7 +18,7 @@ _TYPES = ("u1", "u2", "u3", "u4", "u6", "i4", "nf4", "f4e2m1")
 def pack_data(array: Array, type: ElementType) -> Array:
     """Return bytes (uint8) with the elements of an array packed; the last byte is filled with zeros.
 
-    Raises AssertionError for a type that is not packed, RuntimeError for values that are not whole.
+    Raises AssertionError for a type that is not packed, RuntimeError for values that are not integers.
     """
     _check(type)
     whole = np.asarray(array).astype(np.int8 if type is I4 else np.uint8)

@@ -38,7 +38,7 @@ class ConstantFolding(ModelPass):
                 if node not in constant or node.type == "Const":
                     continue
                 for value in node.outputs:
-                    # Nodes that only other folded nodes read are removed with them.
+                    # A node that only folded nodes read is removed with them.
                     if any(user not in constant for user in value.users):
                         name = node.friendly_name if len(node.outputs) == 1 else f"{node.friendly_name}.{value.index}"
                         made = constant_node(Node, folding.array(value), name=name, element_type=value.element_type)
@@ -70,7 +70,7 @@ class ConvertFP32ToFP16(ModelPass):
 
 
 def _halve(constant: graph.Node) -> None:
-    """Return the constant in f16; values beyond its range become the largest finite one."""
+    """Convert a constant to f16 in place; values beyond the range become the largest finite number."""
     largest = np.finfo(np.float16).max
     assert constant.constant is not None
     constant.constant = np.clip(constant.constant, -largest, largest).astype(F16.dtype)

@@ -20,7 +20,7 @@ def remove_identities(model: Model) -> None:
             continue
         if any(user.type == "Result" for user in node.outputs[0].users):
             if value.node.type == "Parameter" or len(value.node.outputs) > 1:
-                continue  # A Result of the model has the name of the layer before it.
+                continue  # Such a node cannot take the name of this layer, which names the Result.
             value.node.given_name = node.friendly_name
         replace(node.outputs[0], value)
         removed = True

@@ -1,4 +1,4 @@
-"""Matcher: whether a pattern matches a part of a graph, and the value that each of its nodes matches."""
+"""Matcher: finds out whether a pattern matches a part of a graph, and which value each node of the pattern matches."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Matcher:
 
 
 def _matches(pattern: Value, value: Value, match: _Match) -> bool:
-    """Return whether a pattern matches a value, and add the result to `match`, which is unchanged otherwise."""
+    """Return whether a pattern matches a value. If so, add the matched nodes and symbols to `match`."""
     node = pattern.node
     if isinstance(node, AnyInput) and node in match.found:
         return match.found[node] is value

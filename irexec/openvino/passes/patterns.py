@@ -1,4 +1,4 @@
-"""Patterns: nodes that match nodes of a model. As inputs of operators they turn these into patterns as well."""
+"""Patterns: nodes that match nodes of a model. An operator with a pattern as an input is also a pattern."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Predicates: conditions of a pattern on a value beyond the type of its node, and the symbols that a match binds.
 
-A symbol is a name in the text of `shape_matches`: if it occurs twice, both must be the same extent.
+A symbol is a name in the text of `shape_matches`: if it occurs twice, both extents must be equal.
 """
 
 from __future__ import annotations

@@ -45,7 +45,8 @@ class Flow:
         return self.values[0]
 
     def become(self, made: Any) -> None:
-        """Continue with another value."""
+        """Make the result of a step the current value. Raises RuntimeError for an object that is not a node or output.
+        """
         found = value_of(made)
         if found is None:
             raise RuntimeError(f"a step needs a node or an output, not {made!r}")
@@ -114,7 +115,7 @@ def is_order(order: list[int]) -> bool:
 
 
 def transposed(layout: Layout, order: list[int]) -> Layout:
-    """Return the layout after a transposition; an empty one if it does not name all axes."""
+    """Return the layout after a transposition; an empty one if `layout` does not name all axes."""
     names = layout.names or ()
     if "..." in names or len(names) != len(order):
         return Layout()
@@ -122,7 +123,7 @@ def transposed(layout: Layout, order: list[int]) -> Layout:
 
 
 def left_out(layout: Layout, full: Layout) -> list[str]:
-    """Return the names of a layout that another one lacks whose names are all among them, if both name every axis."""
+    """Return the axis names of `full` that `layout` lacks, if `layout` has no other names and both name every axis."""
     names, wanted = layout.names or (), full.names or ()
     if {"...", "?"} & {*names, *wanted} or not set(names) < set(wanted):
         return []
@@ -140,7 +141,7 @@ def axes_between(source: Layout, target: Layout, value: Value | None = None) -> 
 
 
 def expanded(layout: Layout, rank: int | None) -> list[str]:
-    """Return a name for every axis: those for which `...` stands are numbered."""
+    """Return a name for every axis; axes that `...` or `?` stands for get numbered names."""
     names = list(layout.names or ())
     if "..." in names:
         at = names.index("...")

@@ -21,7 +21,7 @@ class ColorFormat(Members):
 
     @property
     def description(self) -> str:
-        """The name for a reader, with the number of planes: `NV12 (multi-plane)`."""
+        """The name to display, with the number of planes: `NV12 (multi-plane)`."""
         name, _, planes = self.name.partition("_")
         return f"{name} ({'single plane' if planes.startswith('SINGLE') else 'multi-plane'})" if planes else name
 

@@ -170,7 +170,7 @@ class InputInfo:
         )
 
     def implicit(self, flow: Flow) -> list[Step]:
-        """Apply the conversions that are needed in addition to the caller's steps."""
+        """Return the conversions that are needed in addition to the caller's steps."""
         steps = []
         if flow.value.element_type is not flow.wanted_type:
             steps.append(Step(f"convert type ({flow.wanted_type})", lambda flow: convert_type(flow, None)))
@@ -195,7 +195,7 @@ class InputInfo:
         return layout
 
     def _layout_before_steps(self, layout: Layout) -> Layout:
-        """Return the layout that the steps which change the order of axes turn into the given layout."""
+        """Return the layout that the steps turn into the given layout."""
         for order in reversed(self._orders):
             layout = transposed(layout, [order.index(axis) for axis in range(len(order))])
         return layout
@@ -206,7 +206,7 @@ class InputInfo:
         return [target for target in targets if isinstance(target, list) and is_order(target)]
 
     def _shape(self, layout: Layout, model_layout: Layout) -> PartialShape:
-        """Return the model's shape in the tensor's layout, with the size and channels of the caller's picture."""
+        """Return the model's shape in the tensor's layout, with the image size that the caller has set."""
         value = self.parameter.outputs[0]
         shape = PartialShape(value.type.shape)
         if value.type.rank is None:
@@ -222,7 +222,7 @@ class InputInfo:
         return shape
 
     def _axes(self, source: Layout, target: Layout) -> list[int]:
-        """Return the axis of the model's layout for each axis of the tensor's layout, which may lack axes."""
+        """Return the axis in `source` for each axis of `target`, which may lack axes."""
         if left_out(target, source):
             return [source.get_index_by_name(name) for name in target.names or ()]
         return axes_between(source, target, self.parameter.outputs[0])

@@ -66,7 +66,7 @@ class OutputInfo:
         return Flow([value], layout, wanted_type=self._tensor.element_type, wanted_layout=self._tensor.layout)
 
     def implicit(self, flow: Flow) -> list[Step]:
-        """Apply the conversions that are needed in addition to the caller's steps."""
+        """Return the conversions that are needed in addition to the caller's steps."""
         steps = []
         if flow.wanted_type not in (None, flow.value.element_type):
             steps.append(Step(f"convert type ({flow.wanted_type})", lambda flow: convert_type(flow, None)))

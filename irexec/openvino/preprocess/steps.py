@@ -33,7 +33,7 @@ class _Steps:
         return self
 
     def convert_element_type(self, type: ElementType | None = None) -> Self:
-        """Convert to an element type, by default that of the other side."""
+        """Convert to an element type, by default that of the model's input or of the caller's output tensor."""
         kind = None if type is None or type is DYNAMIC else type
         return self._add(f"convert type ({kind or DYNAMIC})", lambda flow: convert_type(flow, kind))
 
@@ -53,7 +53,7 @@ class _Steps:
         return self._add(f"convert layout {layout}", lambda flow: convert_layout(flow, layout), layout)
 
     def custom(self, operation: Callable[[Value], Any]) -> Self:
-        """Continue with the result of a function of the output. Raises TypeError for another object."""
+        """Replace the value by the result of a function of it. Raises TypeError for an object that is not callable."""
         if not callable(operation):
             raise TypeError(f"custom(): incompatible function arguments: {operation!r} is not a function")
         return self._add("custom", lambda flow: flow.become(operation(flow.value)))
@@ -93,7 +93,7 @@ class PreProcessSteps(_Steps):
         )
 
     def pad(self, pads_begin: Sequence[int], pads_end: Sequence[int], value: Any, mode: PaddingMode) -> PreProcessSteps:
-        """Add this number of elements around the image."""
+        """Add elements around the image: `pads_begin` and `pads_end` contain a number for each axis."""
         fill = float(value[0]) if isinstance(value, (list, tuple)) else float(value)
         name = expected(mode, PaddingMode, "pad()").name.lower()
 
@@ -163,7 +163,7 @@ def _resize(flow: Flow, algorithm: ResizeAlgorithm, size: tuple[int, int] | None
     axes = [layout.get_index_by_name("H"), layout.get_index_by_name("W")]
     sizes = [int(extent) for extent in wanted]
     pads = [0] * (flow.value.type.rank or 1)
-    # The coefficient of Pillow, with which OpenVINO's device resizes in this mode, whatever the attribute says.
+    # In this mode OpenVINO's device uses Pillow's coefficient, whatever the value of the attribute is.
     coefficient = {"cube_coeff": -0.5} if algorithm is ResizeAlgorithm.RESIZE_BICUBIC_PILLOW else {}
     flow.become(
         ops().interpolate(

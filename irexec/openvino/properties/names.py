@@ -9,8 +9,8 @@ from irexec.openvino.ov_any import OVAny
 
 
 class Property(str):
-    """The name of a property. It can be used as the name, called or not. `kinds`: the classes of its values, if not
-    any."""
+    """The name of a property. It can be used as the name, called or not. `kinds`: the classes of its values, by default
+    any class."""
 
     kinds: tuple[type, ...]
 

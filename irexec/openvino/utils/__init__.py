@@ -37,11 +37,11 @@ def replace_node(target: Node, replacement: Any, outputs_order: list[int] | None
 
 
 def replace_output_update_name(output: Value, target_output: Value) -> bool:
-    """Connect all users of an output with another one; if a Result is among them, its node gets the name of the first
-    one's node.
+    """Connect all users of `output` with `target_output`, whose node gets the name of the old node if a Result is among
+    them.
 
-    Returns False, and changes nothing, if a Result's name would be lost: if either node has several outputs, or the
-    other one is a Parameter or has a Result as well.
+    Returns False, and changes nothing, if the name of a Result would be lost: one of the nodes has several outputs, or
+    `target_output` belongs to a Parameter or already has a Result.
     """
     if _is_result(output):
         if len(output.node.outputs) != 1 or len(target_output.node.outputs) != 1:

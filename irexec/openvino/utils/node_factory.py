@@ -33,7 +33,7 @@ class NodeFactory:
     def create(
         self, op_type_name: str, arguments: Sequence[Any] | None = None, attributes: dict[str, Any] | None = None
     ) -> Node:
-        """Create a node on these outputs with these attributes; without arguments, one that gets them later.
+        """Create a node with these inputs and attributes; without arguments, a node that is completed later.
 
         Raises UserInputError for attributes without arguments, IRError for errors that the operator reports.
         """
@@ -62,7 +62,7 @@ class NodeFactory:
 
     @staticmethod
     def _arguments_as_outputs(arguments: Sequence[Any]) -> list[Value]:
-        """Return the outputs of nodes, all of them if a node has several."""
+        """Return all outputs of the given nodes."""
         found: list[Value] = []
         for argument in arguments:
             found += argument.outputs if isinstance(argument, Node) else filter(None, [value_of(argument)])

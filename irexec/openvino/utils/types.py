@@ -48,7 +48,7 @@ def get_element_type(data_type: Any, bitwidth: int | None = None) -> ElementType
 
 
 def get_element_type_str(data_type: Any, bitwidth: int | None = None) -> str:
-    """Return the name of that element type. Raises OVTypeError."""
+    """Return the name of the element type that `get_element_type` returns. Raises OVTypeError."""
     return get_element_type(data_type, bitwidth).name
 
 

@@ -38,7 +38,7 @@ def get_request_tensor(request: InferRequest, key: Any = None) -> Tensor:
 
 
 def to_c_style(value: Any, is_shared: bool = False) -> Array:
-    """Return an array in C order; of other objects the array that they offer."""
+    """Return an array in C order; for another object, the array that it provides."""
     array = value if isinstance(value, np.ndarray) else np.asarray(value)
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
