@@ -22,8 +22,7 @@ class Described:
     __slots__ = ()
 
     def _described(self) -> graph.Value:
-        """Return the value that this object describes. Raises RuntimeError if there is none, or if there are several.
-        """
+        """Return the value that this object describes. Raises RuntimeError if there is none or more than one."""
         raise NotImplementedError
 
     @property

@@ -316,8 +316,7 @@ def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
 
 
 def _decorated(operator: Operator) -> tuple[str, ...]:
-    """Return the names of the inputs: for one or two inputs, the names that the decorators of OpenVINO's functions use.
-    """
+    """Return the names of the inputs; for one or two inputs, those that the decorators of OpenVINO's functions use."""
     count = len(operator.inputs)
     return {1: ("input_value",), 2: ("left", "right")}.get(count, tuple(port.name for port in operator.inputs))
 

@@ -45,8 +45,7 @@ class Flow:
         return self.values[0]
 
     def become(self, made: Any) -> None:
-        """Make the result of a step the current value. Raises RuntimeError for an object that is not a node or output.
-        """
+        """Make the result of a step the current value. Raises RuntimeError if it is not a node or an output."""
         found = value_of(made)
         if found is None:
             raise RuntimeError(f"a step needs a node or an output, not {made!r}")
