@@ -19,12 +19,12 @@ from irexec.lowering.work import Work
 from irexec.threads.parallel import parts_along, split
 from irexec.types import Array
 
-# Vectors in a panel of keys, and in one of values.
+# The number of vectors in a panel of keys, and in a panel of values.
 VECTORS = 2
-# The cost of a score besides its products, in multiply-adds.
+# The cost of a score in multiply-adds, without its products.
 SCORE_WORK = 32
-# Laying out keys and values takes as long as about 9 queries; with more than two tasks per head, each has at least this
-# many.
+# Laying out keys and values takes as long as about 9 queries; with more than two tasks per head, each task has at least
+# this many queries.
 LEAST_QUERIES = 256
 F32_BYTES = 4
 
@@ -94,9 +94,7 @@ def _arrange(
 
 
 def _tasks(heads: int, length: int, height: int, wanted: int) -> Records:
-    """Return at most this number of tasks; the heads are divided first, because each task rearranges all keys of its
-    heads.
-    """
+    """Return at most `wanted` tasks. Heads are divided first, because each task rearranges all keys of its heads."""
     head_parts = split(heads, wanted)
     parts = parts_along(length, max(1, wanted // (TASKS * len(head_parts))), LEAST_QUERIES)
     rows = [part for part in split(length, parts, height) if part[1] - part[0] >= height]

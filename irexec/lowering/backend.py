@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # about as long as this work.
 MANY_CALLS = 3
 MUCH_WORK = 1 << 28
-# The work of a layer besides its elements: the time in which Python calls a kernel.
+# The fixed work of a layer: the time that Python takes to call a kernel.
 LAYER_WORK = 1 << 14
 
 # Held while a call is counted.
@@ -69,7 +69,7 @@ class Backend:
             with _COUNTING:
                 self._calls += 1
                 self._calls_of[plan] = self._calls_of.get(plan, 0) + 1
-                # The first calls, which a user may wait for, do not add up the work.
+                # The work is not added up in the first calls, whose results a user may be waiting for.
                 if self._calls >= MANY_CALLS and self._work() >= MUCH_WORK:
                     self._is_lowered = True
         return self._is_lowered
@@ -83,7 +83,7 @@ class Backend:
         return program(plan, calls, outs, self.groups(plan))
 
     def groups(self, plan: Plan) -> Mapping[int, Group]:
-        """Return the lowered forms of layers and of groups of layers, by the first step of each."""
+        """Return the lowered groups of one or more layers, by their step `first`."""
         return self._lowered(plan).groups
 
     def _lowered(self, plan: Plan) -> LoweredPlan:
@@ -95,7 +95,7 @@ class Backend:
             return found
 
     def _work(self) -> int:
-        """Return the work of all calls so far, of plans that are still in use."""
+        """Return the work of all calls so far, except for plans that are no longer in use."""
         total = 0
         for plan, calls in self._calls_of.items():
             if plan not in self._works:

@@ -1,7 +1,8 @@
 """MatMul of rows and a constant matrix in bytes, where the machine has instructions for them; sums are exact.
 
-The rows are on the grid of a FakeQuantize, and the matrix is whole numbers times a step for each column: each sum is
-multiplied by the product of both steps in f32. Or both are whole numbers in f64, as in ONNX's MatMulInteger.
+Either the rows are on the grid of a FakeQuantize, and the matrix consists of whole numbers times a step for each
+column: each sum is then multiplied by the product of both steps in f32. Or both are whole numbers in f64, as in ONNX's
+MatMulInteger.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from irexec.types import I8, Array, TensorType
 
 
 def byte_product(site: Site, transposed: bool) -> InBytes | None:
-    """Return the product of the first input and the constant second one in bytes; None if one is not quantized."""
+    """Return the product of the first and the constant second input in bytes; None if either is not quantized."""
     grid, constant = site.grids[0], site.types.constants[1]
     if grid is None or constant is None or constant.ndim != 2 or not compiler().has_bytes:
         return None
@@ -46,7 +47,7 @@ def byte_product(site: Site, transposed: bool) -> InBytes | None:
 
 
 def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
-    """Return the product of f64 that are whole numbers on a grid and a constant matrix of signed bytes in f64."""
+    """Return the product of whole numbers in f64, which are on a grid, and a constant matrix of signed bytes in f64."""
     constant, attributes = site.types.constants[1], site.types.attributes
     if constant is None or constant.ndim != 2 or constant.dtype != np.float64 or not compiler().has_bytes:
         return None
@@ -62,7 +63,7 @@ def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
 
 
 def _rows(site: Site, constant: Array | PackedMatrix, transposed: bool) -> Rows | None:
-    """Return the columns of the matrix as rows of whole numbers."""
+    """Return the columns of the matrix as rows of whole numbers with their steps; None if they have no such form."""
     if isinstance(constant, PackedMatrix):
         codes, scale = constant.codes, constant.scale
         is_plain = codes.type is I8 and codes.arithmetic is F32_TYPE and constant.final is F32_TYPE
@@ -95,9 +96,9 @@ class InBytes(Lowered):
         self._is_whole, self._source, self._bias = is_whole, source, bias
         self._grid, self._numbers, self._prepared = grid, numbers, site.prepared
         self._grid_numbers = numbers_of_grid(grid)
-        # By whether there are few rows, which need another layout.
+        # The key: whether there are few rows, which need another layout.
         self._compiled: dict[bool, CompiledProduct] = {}
-        # Of products with a zero point that is computed: the sums of weights, and the numbers for a zero point of 0.
+        # For a computed zero point: the sums of weights, and the numbers with which sums start if it is 0.
         self._begin: dict[CompiledProduct, tuple[Array, Array]] = {}
 
     def shape(self, a: Array, b: Any) -> tuple[int, ...] | None:
@@ -136,7 +137,7 @@ class InBytes(Lowered):
 
 
 class ByteProduct(InBytes):
-    """A product whose sums are multiplied by a number for each column: the step of the grid times that in `steps`."""
+    """A product whose sums are multiplied by the step of the grid and by the step of each column."""
 
     along = "column"
 
@@ -177,16 +178,16 @@ class WholeProduct(InBytes):
         return None
 
     def can_add(self, bias: Array) -> bool:
-        """Return whether the sums have 32 bits with whole numbers added to each column."""
+        """Return whether `bias` consists of whole numbers, and the sums fit into 32 bits after adding it."""
         return fits_32_bits(self._numbers, bias)
 
     def of_bytes(self, source: Source, bias: Array | None, *, is_whole: bool) -> OfBytes:
-        """Return the product of bytes, with sums that are stored as whole numbers or multiplied further in f32."""
+        """Return the product for bytes as input; its sums are stored as integers (`is_whole`) or scaled in f32."""
         return OfBytes(self._site, self._grid, self._numbers, is_whole=is_whole, source=source, bias=bias)
 
 
 class OfBytes(InBytes):
-    """A product of contiguous bytes, less a zero point of one f64 if there is a third input."""
+    """A product of contiguous bytes, minus a zero point (one f64) if there is a third input."""
 
     def tasks(
         self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0

@@ -94,7 +94,7 @@ class Chain:
         return links, slots
 
     def is_number(self, slot: int) -> bool:
-        """Return whether another step computes a slot with one f32."""
+        """Return whether a slot holds a single f32 that another step computes."""
         maker = self.finder.made.get(slot)
         if maker is None or maker in self.taken:
             return False
@@ -102,7 +102,8 @@ class Chain:
         return step.dtype == F32 and step.shape in ((), (1,))
 
     def is_stored(self, links: Sequence[Link]) -> bool:
-        """Take the step that converts limited numbers to bytes, if the last link limits them to those of bytes."""
+        """Take the next step if it converts to bytes numbers that the last link clamps to their range; return True if
+        so."""
         if not links or links[-1].follow.kind != "clamp":
             return False
         low, high = (float(number) for number in links[-1].follow.numbers)
@@ -128,7 +129,7 @@ class Chain:
             maker = before
         own = memory.buffer_of.get(maker)
         if own is None:
-            # Its own memory, unless it is a view.
+            # The value has memory of its own, unless it is a view.
             return steps[maker].takes_out
         start, stop = memory.starts[own], memory.starts[own] + memory.sizes[own]
         others = {memory.buffer_of[number] for number in between if number in memory.buffer_of}

@@ -17,9 +17,9 @@ from irexec.types import Array
 
 # The relative error allowed for an element, and for elements that are small relative to the largest one.
 RELATIVE, OF_LARGEST = 1e-3, 1e-5
-# The same for f16 and bf16, whose results are rounded after each layer.
+# The allowed errors for f16 and bf16, whose results are rounded after each layer.
 NARROW_RELATIVE, NARROW_OF_LARGEST = 2.0**-6, 2.0**-7
-# Behind FakeQuantize, an error of rounding may change the level: the share of elements that may differ.
+# The share of elements that may differ after a FakeQuantize, where a rounding error may change the level.
 OTHER_LEVEL = 0.01
 
 
@@ -43,7 +43,7 @@ class CheckedBackend(Backend):
             call, *rest = calls[number]
             frees = rest[-1]
             for absorbed in group.absorbed:
-                # The group reads its inputs later than these steps, which compute nothing.
+                # The absorbed steps compute nothing; the inputs are freed after the group, which reads them later.
                 step, (_, *own, dead) = plan.steps[absorbed], entries[absorbed]
                 nothing = outs[absorbed] if absorbed in outs else np.empty(step.shape or (), step.dtype)
                 entries[absorbed], frees = (partial(_given, nothing), *own, ()), (*frees, *dead)
@@ -81,7 +81,7 @@ def _compare(found: Array, expected: Array, types: list[str]) -> None:
     """Raise WrongResult for results that differ by more than rounding."""
     relative, of_largest = RELATIVE, OF_LARGEST
     if "DynamicQuantizeLSTM" in types:
-        # Its states are rounded to levels of 8 bits in each step.
+        # The states of this operator are rounded to 8-bit levels in each step.
         relative, of_largest = NARROW_RELATIVE, NARROW_OF_LARGEST
     if is_narrow(expected.dtype):
         relative, of_largest = NARROW_RELATIVE, NARROW_OF_LARGEST

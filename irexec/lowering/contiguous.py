@@ -18,7 +18,7 @@ from irexec.threads.parallel import split
 
 # The cost of an element, in multiply-adds.
 WORK = 16
-# More matrices than this are left to NumPy: the table of their offsets would be as large as the matrices.
+# With more matrices than this, the table of their offsets would be as large as the matrices: NumPy copies them.
 MOST_MATRICES = 1 << 14
 
 

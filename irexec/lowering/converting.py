@@ -1,4 +1,4 @@
-"""Convert lowered: elements of f32 and of whole numbers to any of these types and to f64."""
+"""Convert lowered: elements of f32 and of integer types to any of these types and to f64."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _(site: Site) -> Lowered | None:
 
 
 def _converts(source: ElementType, target: ElementType) -> bool:
-    """Return whether compiled code converts elements as the kernel does, which converts all types."""
+    """Return whether compiled code supports a conversion; the kernel supports all types."""
     if not all(map(_is_known, (source, target))) or source is target or target is BOOLEAN:
         return False
     if source is F64:

@@ -121,11 +121,11 @@ class WholeConvolution(Convolution):
         return None
 
     def can_add(self, bias: Array) -> bool:
-        """Return whether the sums have 32 bits with whole numbers added to each channel."""
+        """Return whether `bias` consists of whole numbers, and the sums fit into 32 bits after adding it."""
         return self._whole.can_add(bias)
 
     def of_bytes(self, source: Source, bias: Array | None, *, is_whole: bool) -> Convolution:
-        """Return the convolution of bytes, with sums that are stored as whole numbers or multiplied further in f32."""
+        """Return the convolution for bytes as data; its sums are stored as integers (`is_whole`) or scaled in f32."""
         make = self._whole.of_bytes(source, bias, is_whole)
         return Convolution(self._site, self._constant, self._windows, self._whole.numbers, make)
 

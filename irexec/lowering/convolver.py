@@ -36,7 +36,7 @@ F32 = np.dtype(np.float32)
 
 
 class Bytes(NamedTuple):
-    """A convolution of bytes: the number with which the sum of each output channel starts, and the byte of padding."""
+    """Parameters of a convolution of bytes: the start value of each output channel's sums, and the padding byte."""
 
     starts: Array
     padding: int
@@ -75,9 +75,9 @@ class CompiledConvolver:
         height = self.tile.height
         rows = weights.reshape(*weights.shape[:2], -1)
         self.weights = prepared.of((weights,), ("convolution", height), lambda: _packed(rows, height))
-        # An element of the padded input and of the sums costs about as much as 16 multiply-adds.
+        # An element of the padded input or of the sums costs about as much as 16 multiply-adds.
         self.wanted = tasks_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
-        # Sums of bytes start at zero in each part.
+        # Partial sums of bytes start at zero.
         self.depth_step = DEPTH_STEP if bytes is None else self.weights.shape[2]
         tasks = list(self._divided())
         self.tile = self.tile._replace(narrow=self._narrow({task["pixels"] for task in tasks}))
@@ -159,7 +159,7 @@ class CompiledConvolver:
 
     @property
     def _most_runs(self) -> int:
-        """The maximum number of runs of pixels; with fewer pixels, output channels are divided."""
+        """The maximum number of runs of pixels; if there are only a few pixels, the output channels are divided."""
         return max(self.pixels // FEW_PIXELS, 1)
 
     def _runs(self, parts: int, pixels: int | None = None) -> list[Range]:
@@ -176,12 +176,12 @@ class CompiledConvolver:
         most = max(height // -(-self.step // width), 1)
 
         def vectors(parts: int) -> int:
-            """Return the vectors of all tiles."""
+            """Return the total number of vectors in all tiles."""
             pixels = [(stop - start) * width for start, stop in split(height, parts)]
             last = self._narrow({*pixels}) or self.tile.width
             return sum(n // self.step * self.tile.width + (n % self.step > 0) * last for n in pixels)
 
-        # A few parts more or less may fill their tiles better; few parts are divided evenly among the threads.
+        # A slightly different number of parts may fill tiles better; a small number is a multiple of the threads.
         candidates = range(min(max(parts * 3 // 4, 1), most), min(parts * 3 // 2, most) + 1)
         threads = num_threads()
         even = [number for number in candidates if number % threads == 0 or number > 4 * threads]

@@ -13,9 +13,7 @@ from irexec.lowering.table import has_lowering
 
 
 class Explanation(NamedTuple):
-    """The way in which one layer runs in a lowered model. `detail`: the layer that computes it, or the reason why it
-    keeps its kernel.
-    """
+    """How one layer runs in a lowered model. `detail`: the layer that computes it, or why it keeps its kernel."""
 
     layer: str
     type: str
@@ -37,7 +35,7 @@ def explain(model: Model, shapes: Sequence[tuple[int, ...]]) -> list[Explanation
     if not is_available():
         raise ImportError("compiled code is not available: llvmlite is not installed, or IREXEC_FAST is 0")
     backend, plans = Backend(Mode.AT_ONCE), Plans(model)
-    # Shapes that occur a second time have a plan of their own.
+    # A plan for these static shapes is made only when the shapes occur for the second time.
     plans.of(tuple(shapes))
     return list(_explained(plans.of(tuple(shapes)), backend))
 

@@ -20,10 +20,10 @@ from irexec.types import Array, TensorType
 
 
 class Follow(NamedTuple):
-    """The effect of a layer on each element of one input: with another input, or with known numbers.
+    """The effect of a layer on each element of one input, in combination with another input or with known numbers.
 
-    `constant`: the other input in the shape in which it broadcasts as NumPy's operands do, if its own shape differs; or
-    several numbers for each of its elements, see `records_of`.
+    `constant`: the other input reshaped so that it broadcasts as in NumPy, if its own shape does not; or several
+    numbers for each of its elements, see `records_of`.
     """
 
     kind: Kind
@@ -46,7 +46,7 @@ _described: dict[Operator, Describe] = {}
 
 
 def follows(*operators: Operator) -> Callable[[Describe], Describe]:
-    """Declare the effect with which operators follow another layer."""
+    """Declare the effect that operators have on the result of the layer that they follow."""
 
     def declare(describe: Describe) -> Describe:
         _described.update(dict.fromkeys(operators, describe))
@@ -75,8 +75,8 @@ def after_sums(
     """Return how many leading links compiled code can compute on an f32 result of this shape, and the steps that
     compute them, with their operands.
 
-    `takes`: whether a constant has a number for each channel (axis 1) or each column (the last axis). With `rounding`
-    the sums and the result of each link are rounded.
+    `takes`: "channel" if constants vary along axis 1, "column" if they vary along the last axis. With `rounding`, the
+    sums and the result of each link are rounded.
     """
     steps = Steps(rounding)
     steps.round()
@@ -100,7 +100,8 @@ def after_sums(
 
 
 class Steps:
-    """Steps with their operands, and divisor, cycle and step of each operand, each with its rounding if any."""
+    """Steps with their operands, and each operand's divisor, cycle and step. If `rounding` is given, results are
+    rounded after steps."""
 
     def __init__(self, rounding: Rounding | None) -> None:
         self._rounding = rounding
@@ -138,7 +139,7 @@ def _is_limited(limits: Array | None, quantize: Array | None) -> bool:
 
 
 def _selects(step: After, operand: Array | None, to: Rounding | None) -> bool:
-    """Return whether each result of a step is a number of the narrow type if its operands are."""
+    """Return whether results of a step are numbers of the narrow type whenever its operands are."""
     if step.kind == "clamp" and operand is not None:
         low, high = operand[:2]
         return all(_is_narrow(limit, to) for limit in (low, high))
@@ -153,16 +154,16 @@ def _is_narrow(number: np.float32, to: Rounding | None) -> bool:
 
 
 def numbers_of(follow: Follow) -> Array:
-    """Return the link's numbers, as many as compiled code reads."""
+    """Return the numbers of an effect, padded with 0 to the NUMBERS that compiled code reads."""
     return np.array([*map(float, follow.numbers), *[0] * (NUMBERS - len(follow.numbers))], np.float32)
 
 
-# The numbers of one element of an operand that has several.
+# An element that consists of several numbers.
 _RECORD = np.dtype([("numbers", np.float32, NUMBERS)])
 
 
 def records_of(numbers: Sequence[Array | np.float32]) -> Array:
-    """Return an operand with these numbers in each element, as many as compiled code reads."""
+    """Return an operand whose elements consist of these numbers, padded with 0 to NUMBERS."""
     shape = np.broadcast_shapes(*(np.shape(number) for number in numbers))
     records = np.zeros(shape, _RECORD)
     for place, number in enumerate(numbers):
@@ -171,7 +172,7 @@ def records_of(numbers: Sequence[Array | np.float32]) -> Array:
 
 
 def has_records(operand: Array) -> bool:
-    """Return whether each element of an operand has several numbers."""
+    """Return whether each element of an operand consists of several numbers."""
     return bool(operand.dtype == _RECORD)
 
 
@@ -187,14 +188,14 @@ class Operands:
         self._complete = None if any(array is None for array in known) else self._records(known)
 
     def records(self, coming: Sequence[Array]) -> Records:
-        """Return the records of all operands, including the contiguous arrays computed at run time."""
+        """Return the records of all operands; `coming` are the contiguous arrays computed at run time."""
         if self._complete is not None:
             return self._complete
         came = iter(coming)
         return self._records([next(came) if array is None else array for array in self._known])
 
     def behind(self, first: Array) -> Operands:
-        """Return these operands, preceded by a known one."""
+        """Return these operands, preceded by a known operand."""
         return Operands([first, *self._known], [(1, 1, 1), *self._ways])
 
     def _records(self, arrays: Sequence[Any]) -> Records:
@@ -212,8 +213,8 @@ def along_axis(constant: Array, shape: tuple[int, ...], axis: int) -> Array | No
 
 
 class Layout(NamedTuple):
-    """The way in which compiled code traverses a result: the width of its rows, how many links it computes, the steps
-    that compute them, and each operand's part per row.
+    """How compiled code traverses a result: the width of its rows, the number of links that it computes, the steps that
+    compute them, and for each operand the part that a row reads (divisor, cycle and step).
     """
 
     width: int

@@ -30,12 +30,12 @@ from irexec.ops.quantization.fake_quantize import fake_quantize_1
 
 
 def _follows_as(operator: Operator, kind: Kind) -> None:
-    """Declare that an operator of one input has the same effect whatever layer it follows."""
+    """Declare that an operator with one input has an effect of this kind on it."""
     follows(operator)(lambda port, types: Follow(kind))
 
 
 def _follows_with(operator: Operator, first: Kind, second: Kind) -> None:
-    """Declare the effect on `a` as the first kind and the effect on `b` as the second kind."""
+    """Declare that an operator has an effect of the first kind on `a`, and of the second kind on `b`."""
 
     @follows(operator)
     def _(port: int, types: NodeTypes) -> Follow | None:

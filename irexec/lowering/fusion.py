@@ -25,15 +25,15 @@ from irexec.ops.compute.precision import widen
 from irexec.records import record
 from irexec.types import PartialShape, TensorType
 
-# The time in which LLVM compiles a function grows with more than its length.
+# The maximum number of links: LLVM's compile time grows faster than the length of a function.
 MOST_LINKS = 16
 
 
 class Group(NamedTuple):
-    """The lowered form of a step and of the following steps that it computes as well, by number.
+    """The lowered form of a step and of the steps `following` it, by number.
 
-    `operands` are the slots that it reads besides the inputs of the first step. Or it computes the steps before it,
-    which are `absorbed`, and has the result of the step `first`: then `sources` are the slots that it reads.
+    `operands` are the slots that the form reads besides the inputs of the step `first`. A form that computes earlier,
+    `absorbed` steps has the result of the step `first`, and reads the slots `sources`.
     """
 
     first: int
@@ -61,10 +61,10 @@ def find_groups(
 ) -> list[Group]:
     """Return the groups of a plan: of one step or more. `forms` are the lowered forms of steps by number.
 
-    `special` returns the group of another kind that begins with a step, if there is one.
+    `special` returns a group of another kind that begins with a step, or None.
     """
     steps = plan.steps
-    # Slots that outlive the run.
+    # Slots whose values outlive the run.
     kept = {*plan.results, *(slot for step in steps if step.operator.type == "Assign" for slot in step.inputs)}
     readers: dict[int, list[int]] = {}
     made = {}

@@ -17,13 +17,14 @@ from irexec.graph.model import Node, Value
 from irexec.records import record
 from irexec.types import I8, U8, Array
 
-# The most levels of a byte.
+# The number of levels of a byte.
 LEVELS = 256
-# The most products of values with zeros of up to LEVELS and signed bytes whose sum is certain to have 31 bits.
+# The maximum number of products (level + zero) * signed byte, with zeros of up to LEVELS, whose sum certainly has at
+# most 31 bits.
 MOST_PRODUCTS = (1 << 31) // (2 * LEVELS * 128) - 1
-# How far a number may be away from its grid: about the error of f32 for 128 steps.
+# The maximum distance of a number from its grid: about the error of f32 for 128 steps.
 NEAR = 2.0**-14
-# Layers whose result has only elements of their first input. MaxPool's padding is never the largest element.
+# Operators whose results consist of elements of the first input. MaxPool's padding is never the largest element.
 _KEEPING = frozenset({"MaxPool", "Transpose"})
 
 
@@ -36,7 +37,7 @@ class Grid(NamedTuple):
 
     @property
     def has_zero(self) -> bool:
-        """Whether 0 is a level of the 8-bit grid."""
+        """Whether one of the 8-bit levels represents 0."""
         return 0 <= -self.zero < LEVELS
 
 
@@ -44,9 +45,7 @@ BYTES = {U8: Grid(np.float32(1), 0, LEVELS - 1), I8: Grid(np.float32(1), -128, L
 
 
 def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Grid]:
-    """Return the grids of the f32 values that steps compute, and of the f64 values that are bytes less a zero point, by
-    slot.
-    """
+    """Return the grids of f32 values, and of f64 values that are bytes minus a zero point, by slot."""
     found: dict[int, Grid] = {}
     for step in steps:
         if (dtype := step.types[0].element_type.dtype) not in (np.float32, np.float64):
@@ -117,14 +116,14 @@ def whole_rows(rows: Array, value: Value) -> Rows:
 
 
 def signed_bytes(numbers: Array) -> Array | None:
-    """Return floats as signed bytes, if they are such numbers."""
+    """Return floats as signed bytes; None if they are not whole numbers from -128 to 127."""
     if not (numbers.min(initial=0) >= -128 and numbers.max(initial=0) <= 127):
         return None
     return np.ascontiguousarray(numbers.astype(np.int8)) if bool((numbers == np.rint(numbers)).all()) else None
 
 
 def _declared_steps(value: Value) -> Array | None:
-    """Return the steps of weights: a factor of stored whole numbers, or those of FakeQuantize."""
+    """Return the steps of weights: the factor that multiplies stored integers, or the steps of a FakeQuantize."""
     node = value.node
     while node.operator is not None and node.operator.reshapes and node.inputs[0] is not None:
         node = node.inputs[0].node

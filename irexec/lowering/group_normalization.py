@@ -1,5 +1,5 @@
-"""GroupNormalization lowered in f32: a compiled row for each group of channels, then the scale and bias of each channel
-together with the elementwise layers that follow.
+"""GroupNormalization lowered in f32: each group of channels is normalized as a row; then the scale and bias of each
+channel are applied, together with the elementwise layers that follow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MatMul of whole numbers lowered: products of 32 bits, or of bytes, which wrap as those of the kernel do."""
+"""MatMul of integers lowered: products of 32 bits, or of bytes, which wrap around as those of the kernel do."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from irexec.ops.matrix.matmul import as_matrix
 from irexec.ops.matrix.product import product_shape
 from irexec.types import Array
 
-# Compiled code lays out the right matrix for each task; larger ones are left to BLAS. Fewer rows are, too.
+# Compiled code lays out the right matrix for each task. Larger right matrices, and fewer rows, are left to BLAS.
 MOST_RIGHT, LEAST_ROWS = 1 << 20, 4
 I32 = np.dtype(np.int32)
 
 
 def takes(dtype: np.dtype[Any]) -> bool:
-    """Return whether products of these whole numbers can be computed in 32 bits."""
+    """Return whether products of integers of this type can be computed in 32 bits."""
     return dtype.kind in "iu" and dtype.isbuiltin == 1
 
 
 class IntegerProduct(Lowered):
-    """Products of two matrices of whole numbers.
+    """Products of two integer matrices.
 
-    Of bytes, the lowest byte of a sum is right whether they are signed or not. Numbers of up to 32 bits are computed in
-    32 bits: the lowest bits of the results are correct regardless of the others. Numbers of 64 bits are allowed if
-    their values show that no sum exceeds 32 bits.
+    Integers of up to 32 bits are computed in 32 bits: the lowest bits of the results are correct regardless of the
+    others. For bytes, the lowest byte of a sum does not depend on whether they are signed. 64-bit integers are
+    supported if their values show that no sum exceeds 32 bits.
     """
 
     def __init__(self, site: Site, transpose_a: bool, transpose_b: bool) -> None:
@@ -78,7 +78,7 @@ class IntegerProduct(Lowered):
 
 
 def in_bytes(dtype: np.dtype[Any]) -> bool:
-    """Return whether products of these whole numbers are computed in bytes."""
+    """Return whether products of integers of this type are computed in bytes."""
     return dtype.itemsize == 1 and dtype.kind in "iu" and compiler().has_bytes
 
 

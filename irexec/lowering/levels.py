@@ -26,8 +26,8 @@ LEAST_PIXELS = 1 << 10
 class Levels:
     """Elements of `groups` times `channels` of f32, for each pixel.
 
-    An element is the bytes of four channels on a grid, or, if there is no grid, the bf16 of two channels. The source is
-    f32, or bytes: then the grid is that of these numbers.
+    An element contains the bytes of four channels on a grid, or, if there is no grid, the bf16 of two channels. The
+    source is f32 or bytes; bytes have the grid of their type.
     """
 
     def __init__(self, grid: Grid | None, groups: int, channels: int, pixels: int, source: Source = "floats") -> None:
@@ -56,13 +56,13 @@ class Levels:
 
 
 def numbers_of_grid(grid: Grid) -> Array:
-    """Return the numbers by which compiled code finds the levels of values."""
+    """Return the two numbers with which compiled code computes levels: 1 / step, and ROUNDER minus the zero."""
     return np.array([1 / float(grid.step), ROUNDER - grid.zero], np.float32)
 
 
 def fits_32_bits(rows: Array, bias: Array) -> bool:
-    """Return whether these sums fit into 32 bits: signed bytes times levels minus a zero (up to 256 each), plus a whole
-    number for each row.
+    """Return whether sums fit into 32 bits: `rows` of signed bytes times (level + zero), each up to LEVELS, plus
+    `bias`, which must consist of whole numbers.
     """
     most = np.abs(rows.astype(np.int64)).sum(1) * (2 * LEVELS) + np.abs(bias)
     return bool((bias == np.rint(bias)).all() and most.max(initial=0) < 1 << 31)

@@ -59,7 +59,7 @@ class Product(Lowered):
         super().__init__(site)
         self._transposed, self._prepared, self._constant = transposed, site.prepared, constant
         self._shape = as_matrix(constant, transposed, 1).shape
-        # By whether there are few rows, which need another layout.
+        # The key: whether there are few rows, which need another layout.
         self._compiled: dict[bool, CompiledProduct] = {}
 
     def reads(self, place: int) -> bool:
@@ -101,7 +101,7 @@ class BothComputed(Lowered):
         self._multiply = CompiledMatrices()
 
     def shape(self, a: Array, b: Array) -> tuple[int, ...] | None:
-        """Take matrices for which compiled code is faster than BLAS."""
+        """Return the shape of the product; None if BLAS is faster for these matrices."""
         if min(a.ndim, b.ndim) < 2 or not (a.size and b.size and a.flags.aligned and b.flags.aligned):
             return None
         left, right = as_matrix(a, self._transposed[0], 0), as_matrix(b, self._transposed[1], 1)

@@ -21,7 +21,7 @@ from irexec.types import Array
 if TYPE_CHECKING:
     from irexec.lowering.llvm.arithmetic import Arithmetic
 
-# Vectors in a panel of the right matrix.
+# The number of vectors in a panel of the right matrix.
 VECTORS = 2
 # Laying out the right matrix costs as much as some rows; with more than two tasks per matrix, each task has at least
 # this many rows.
@@ -39,9 +39,9 @@ class _Arrangement(NamedTuple):
 
 
 class CompiledMatrices:
-    """Stacks of matrices `[..., M, K]` and `[..., K, N]` of f32, or of other elements of 32 bits in such arrays.
+    """Products of matrices `[..., M, K]` and `[..., K, N]` of f32, or of other 32-bit elements in f32 arrays.
 
-    None is empty; their leading axes broadcast.
+    The matrices are not empty, and their leading axes broadcast.
     """
 
     def __init__(self, kind: Arithmetic = "floats") -> None:

@@ -22,7 +22,7 @@ from irexec.types import BF16, F16, F32, Array, ElementType
 
 # The cost of an element in multiply-adds.
 WORK = 8
-# Elements of a row: all are treated alike.
+# The number of elements of a row: all elements are treated alike, so that rows may have any length.
 ROW = 1 << 12
 
 

@@ -26,9 +26,10 @@ from irexec.types import BF16, F16, NF4, Array
 
 # Up to this number of rows, elements are unpacked in registers and summed along the depth.
 FEW_ROWS = 6
-# The products of a partial sum, whose weights stay in the cache; vectors of columns that are unpacked at a time.
+# The number of products of a partial sum, whose weights stay in the cache; the number of vectors of columns that are
+# unpacked at a time.
 DEPTH_STEP, VECTORS = 512, 2
-# Up to this number of rows, elements of 16 bits are unpacked in their order: transposing them would take as long as the
+# Up to this number of rows, 16-bit elements are unpacked in their order: transposing them would take as long as the
 # products of these rows.
 SOME_ROWS = 31
 # The smallest group, in dwords, that is transposed before it is unpacked.
@@ -108,7 +109,7 @@ class CompiledPacked(RowsProduct):
 
 
 def packing_of(matrix: PackedMatrix) -> Packing:
-    """Return how the elements of a matrix are computed."""
+    """Return the description of how the elements of a matrix are computed."""
     arithmetic = matrix.codes.arithmetic
     narrow = (arithmetic.name,) if arithmetic in (F16, BF16) else ()
     steps: list[str] = []

@@ -28,12 +28,12 @@ from irexec.types import Array, TensorType
 CHEAP_WORK, DEAR_WORK = 8, 48
 # A layer of less work than this that is not part of a sequence is left to NumPy, which has less overhead.
 LEAST_WORK = 1 << 8
-# Elements of a row if all elements are treated alike, and the least elements of a row otherwise.
+# The length of a row if all elements are treated alike, and the minimum length of a row otherwise.
 ROW, SHORTEST = 1 << 12, 8
 
 
 class Pointwise(NamedTuple):
-    """An elementwise layer, together with those that follow: its effect on its input `port` is `own`."""
+    """An elementwise layer as the first of a group; `own` is its effect on its input `port`."""
 
     site: Site
     port: int
@@ -53,7 +53,7 @@ class Pointwise(NamedTuple):
 
 
 class Elementwise(Lowered):
-    """Elementwise layers whose result has a shape."""
+    """Elementwise layers whose result has a static shape."""
 
     def __init__(
         self, first: Pointwise, shape: tuple[int, ...], compiled: CompiledPointwise, is_small: bool = False
@@ -77,8 +77,9 @@ class Elementwise(Lowered):
 
 @lowers(gelu_2, gelu_7, mish_4, sigmoid_1, swish_4, tanh_1)
 def _(site: Site) -> Lowered | None:
-    """Lower layers whose results differ from NumPy's in the last digits, whatever the shapes are. || A layer then has
-    the same results in a plan for any shapes as in a plan for given shapes, in which it may follow another layer.
+    """Lower layers whose results differ from NumPy's in the last digits, whatever the shapes are.
+
+    So a layer has the same results in a plan for all shapes as in a plan for static shapes, where it may be fused.
     """
     follow = None if site.node.operator is None else follow_of(site.node.operator, 0, site.types)
     is_taken = follow is not None and follow.operand is None and computes_in_f32(site.types.outputs[0].element_type)
@@ -105,7 +106,7 @@ class Unary(Lowered):
 
 
 def lay_out(links: Sequence[Link], shape: tuple[int, ...], rounding: Rounding | None = None) -> Layout:
-    """Return rows for as many links as possible; of these, the longest rows."""
+    """Return the layout that computes the most links; among such layouts, that with the longest rows."""
     best = Layout(0)
     for axis in range(len(shape) + 1):
         width = prod(shape[axis:])
@@ -118,7 +119,7 @@ def lay_out(links: Sequence[Link], shape: tuple[int, ...], rounding: Rounding | 
 
 
 def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int, rounding: Rounding | None) -> Layout:
-    """Return the leading links that can be computed in rows of the axes from this axis on."""
+    """Return the layout for the leading links that can be computed in rows that consist of the axes from `axis` on."""
     steps = Steps(rounding)
     width = min(prod(shape), ROW) if axis == 0 else prod(shape[axis:])
     count = 0

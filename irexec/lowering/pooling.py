@@ -26,7 +26,7 @@ Compile: TypeAlias = Callable[[tuple[int, ...], Windows], Slide]
 
 
 class Pooling(Lowered):
-    """Pooling of f32 by the result of `compile` for the data's shape."""
+    """Pooling of f32 by the function that `compile` returns for the data's shape."""
 
     def __init__(self, site: Site, windows: PoolWindowing, compile: Compile) -> None:
         super().__init__(site)

@@ -21,7 +21,7 @@ from irexec.types import Array
 
 # The number of products in a partial sum: their operands stay in the caches, and the total is more accurate.
 DEPTH_STEP = 512
-# Rows of one task.
+# The maximum number of rows of one task.
 MOST_ROWS = 256
 # Reading the panels from memory takes as long as multiplying this number of rows by them.
 READ_ROWS = 16

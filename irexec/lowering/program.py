@@ -46,7 +46,7 @@ MOST_RETURNED = 1 << 19
 
 
 def program(plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array], groups: Mapping[int, Group]) -> Program:
-    """Return the program of a plan. `calls` are those of all steps, lowered or not; `outs` are the buffers by step."""
+    """Return the program of a plan. `calls`: the calls of all steps, lowered or not; `outs`: the buffers by step."""
     builder = _Builder(plan, calls, outs, groups)
     for number in range(len(plan.steps)):
         builder.add(number)
@@ -68,7 +68,7 @@ class _Builder:
         for slot, node in zip(plan.parameters, plan.model.parameters, strict=True):
             type = plan.inference[node.outputs[0]]
             dtype = type.element_type.dtype
-            # Of whole numbers, compiled code mostly reads those of 8 bits.
+            # The only integers that compiled code often reads are 8-bit integers.
             if dtype is None or dtype not in (F32, np.uint8, np.int8) or not type.shape.is_static:
                 continue
             shape = type.shape.to_shape()
@@ -192,7 +192,7 @@ class _Builder:
                 return False
             group.form.tasks(work, arrays, memory)
         except Exception:
-            # NumPy is needed (`Unsuited`), or there is an error, which the call then reports.
+            # NumPy is needed (`Unsuited`), or there is an error: a call of the step reports it.
             return False
         self._work.jobs += work.jobs
         if memory is not out:
@@ -210,7 +210,7 @@ class _Builder:
         try:
             made = self._calls[number][0](*arrays)
         except Exception:
-            # The call reports it.
+            # A call of the step reports the error.
             return None
         results = list(made) if isinstance(made, (tuple, list)) else [made]
         viewed = [array for index, array in enumerate(arrays) if array is not None and may_view(step, index)]
@@ -230,7 +230,7 @@ class _Builder:
         return [np.empty(memory.shape, dtype)]
 
     def _viewed_wide(self, number: int, step: Step, count: int) -> bool:
-        """Record the same views of an f32 array; return False if they are not views."""
+        """Record the step's views of a narrow value's f32 array; return False if its results are not views."""
         base = next(
             (slot for index, slot in enumerate(step.inputs) if slot in self._wide and may_view(step, index)), None
         )
@@ -269,7 +269,7 @@ class _Copies:
         return self._taken(number, self._end[group], size)
 
     def is_returned(self, number: int) -> bool:
-        """Return whether the one result of a step is a result of the plan, and no variable."""
+        """Return whether the only result of a step is a result of the plan, and not the value of a variable."""
         slots = self._outputs[number]
         return len(slots) == 1 and slots[0] in self._results and self._sharing.group[slots[0]] not in self._assigned
 

@@ -1,8 +1,8 @@
 """Convolutions of quantized data with quantized weights in bytes, where the machine has instructions for them.
 
-The data are on the grid of a FakeQuantize, the weights are whole numbers times a step for each output channel. The sums
-are exact; each is multiplied by the product of both steps in f32. Or both are whole numbers in f64, as those of ONNX's
-ConvInteger and QLinearConv.
+Either the data are on the grid of a FakeQuantize, and the weights are whole numbers times a step for each output
+channel: each sum, which is exact, is then multiplied by the product of both steps in f32. Or both are whole numbers in
+f64, as in ONNX's ConvInteger and QLinearConv.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
 from irexec.types import Array
 
-# A tile reads the starts of all of its channels, also of those after the last one.
+# A tile reads the start values of all its channels, including those beyond the last channel.
 MOST_HEIGHT = 16
 
 
 class Quantized:
-    """A convolution in bytes: the weights `[G, O, I, *K]` as whole numbers, and the value of 1 for each output; without
-    `steps` the results are whole numbers.
+    """A convolution in bytes: the weights `[G, O, I, *K]` as whole numbers, and the scale of each output's sums;
+    without `steps` the results are whole numbers.
     """
 
     def __init__(self, grid: Grid, numbers: Array, prepared: Prepared, steps: Array | None = None) -> None:
@@ -40,7 +40,7 @@ class Quantized:
         self.scales = None if steps is None else (steps.astype(np.float64) * grid.step).astype(np.float32)
 
     def convolver(self, batch: int, numbers: Array, windows: Windows) -> ByteConvolver:
-        """Return the compiled code for these weights, without those of taps that are always over padding."""
+        """Return the compiled code; `numbers`: the weights without taps that are always over padding."""
         return ByteConvolver(batch, self._grid, numbers, windows, self._prepared, self.scales is None)
 
     def of_bytes(self, source: Source, bias: Array | None, is_whole: bool) -> Callable[..., ByteConvolver]:
@@ -50,7 +50,7 @@ class Quantized:
         )
 
     def can_add(self, bias: Array) -> bool:
-        """Return whether the sums have 32 bits with whole numbers added to each output."""
+        """Return whether `bias` consists of whole numbers, and the sums fit into 32 bits after adding it."""
         return fits_32_bits(self.numbers.reshape(len(bias), -1), bias)
 
 
@@ -79,8 +79,9 @@ def _fits(grid: Grid, shape: Sequence[int], windows: Windowing) -> bool:
 
 
 class ByteConvolver:
-    """A convolution in bytes, whose results are whole numbers: in f32, and the first step in `after` multiplies them by
-    the value of 1; or, if it `is_whole`, in 32 bits. The data are f32, or bytes. `bias` is added to each output.
+    """A convolution in bytes. The data are f32 or bytes; `bias` is added to each output.
+
+    Sums are stored as 32-bit integers if `is_whole`; otherwise as f32, which the first step in `after` scales.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ from irexec.ops.onnx.recurrent_quantised import dynamic_quantize_lstm_7, quantiz
 from irexec.types import Array
 
 _ACTIVATIONS = frozenset({"sigmoid", "tanh", "relu"})
-# The most products of unsigned and signed bytes whose sum is certain to have 31 bits.
+# The maximum number of products of unsigned and signed bytes whose sum certainly has at most 31 bits.
 _MOST_PRODUCTS = (1 << 31) // (255 * 128) - 1
 
 
@@ -55,7 +55,7 @@ class CompiledQuantizedLstm(CompiledSequence):
         self._multiply = CompiledProduct(elements, CompiledProduct.MANY_ROWS, none)
         self._sums, self._scales = w.sums.reshape(-1), w.scales.reshape(-1)
         self._bias = np.ascontiguousarray(b.reshape(directions, 2, -1).sum(1).reshape(-1), F32)
-        # The weights of states: four of them to an element, in panels of some units of each gate.
+        # The weights of states, packed four to an element, in panels of some units of each gate.
         states = np.zeros((directions, self.padded, columns), np.int8)
         states[:, :units] = r.numbers
         quads = states.reshape(directions, -1, ELEMENT_BYTES, columns).swapaxes(2, 3)

@@ -16,7 +16,7 @@ class Recent(dict[K, V]):
 
     def of(self, key: K, make: Callable[[], V]) -> V:
         """Return the value of a key; `make` creates it if it is not stored."""
-        # Other threads may execute this concurrently and clear the cache.
+        # Other threads may concurrently execute this method and clear the cache.
         if (found := self.get(key)) is None:
             found = make()
             if len(self) >= KEPT:

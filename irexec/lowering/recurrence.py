@@ -15,12 +15,12 @@ from irexec.lowering.work import F32, Work
 from irexec.threads.parallel import parts_for, split
 from irexec.types import Array
 
-# The multiply-adds of a step that justify a second thread, which waits at most a µs between two steps.
+# The multiply-adds of a step that justify a second thread, which waits at most one µs between two steps.
 WORTH_PRODUCTS = 1 << 17
 
 
 class CompiledSequence:
-    """All directions of a sequence whose weights are constants. `layer` is the record of all calls."""
+    """All directions of a sequence whose weights are constants. `layer` has the fields that all calls share."""
 
     kind: Kind
     layer: Records
@@ -75,7 +75,7 @@ class CompiledSequence:
         raise NotImplementedError
 
     def _more_scratch(self, batch: int) -> int:
-        """Return the scratch memory of a task besides a tile."""
+        """Return the scratch memory that a task needs besides a tile, in elements of f32."""
         return 0
 
     def _ended(self, lengths: Array, end: Array, initial: Array) -> Array:
@@ -106,7 +106,7 @@ class _InFloats(CompiledSequence):
         recurrent_bias = np.zeros((self.directions, self.padded), F32)
         recurrent_bias[:, : b.shape[1] - self.gates * self.units] = b[:, self.gates * self.units :]
         self.bias_place = Records.of([[self.bias, 1, 1, 1]])
-        # The gates whose products are of the state itself.
+        # The number of gates that multiply the state itself.
         together = 2 if self.kind == "reset_gru" else self.gates
         panels, candidate = (
             _packed(part, part.shape[1] // self.units, self.blocks, block) if part.size else 0

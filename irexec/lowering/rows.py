@@ -110,7 +110,7 @@ _OVER_COLUMNS: dict[Kind, ColumnKind] = {
 
 
 def _over(site: Site, axes: Sequence[int], rank: int, kind: Kind, keep_dims: bool | None = None) -> Lowered | None:
-    """Return the form of a kind that applies to rows as well as to columns."""
+    """Return the lowered form of a kind that exists for rows and for columns; None if neither fits the axes."""
     if (count := last_axes(axes, rank)) is not None:
         return RowWise(site, count, kind, 1.0, keep_dims)
     found = sorted({axis % rank for axis in axes if -rank <= axis < rank})
@@ -120,7 +120,7 @@ def _over(site: Site, axes: Sequence[int], rank: int, kind: Kind, keep_dims: boo
 
 
 def last_axes(axes: Sequence[int], rank: int) -> int | None:
-    """Return the number of axes if they are the last ones, else None."""
+    """Return the number of axes if they are the last axes, else None."""
     found = sorted(axis % rank for axis in axes if -rank <= axis < rank)
     return len(axes) if axes and found == list(range(rank - len(axes), rank)) else None
 

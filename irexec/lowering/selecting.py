@@ -28,7 +28,7 @@ from irexec.ops.movement.shuffle_channels import shuffle_channels_1
 from irexec.threads.parallel import split
 from irexec.types import Array
 
-# f32 holds the positions of this number of elements.
+# f32 can represent the positions of this number of elements.
 MOST_ELEMENTS = 1 << 24
 # The largest plane: its table takes 8 bytes for each element.
 MOST_PLACES = 1 << 18
@@ -82,7 +82,7 @@ def _lowered(site: Site) -> Selecting | None:
     is_known = all(known is not None for type, known in zip(others, constants, strict=True) if type is not None)
     if not is_known or not 0 < prod(source) < MOST_ELEMENTS:
         return None
-    # 0 is a zero around the data.
+    # Position 0 stands for a zero around the data.
     positions = np.arange(1, prod(source) + 1, dtype=np.float32).reshape(source)
     places = np.ascontiguousarray(site.kernel(positions, *constants)).astype(np.int64) - 1
     if not places.size or places.min() < 0:

@@ -25,7 +25,7 @@ from irexec.types import Array
 # Rows of the result that are computed at once, by the number of registers; fewer if many layers follow.
 MOST_ROWS = {32: 7, 16: 4}
 MOST_LONG_ROWS = 3
-# The number of taps above which the code would also become long.
+# With more taps than this, the generated code becomes long.
 MANY_TAPS = 25
 
 

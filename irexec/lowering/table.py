@@ -42,8 +42,8 @@ _MODULES = {
 
 
 class Site(NamedTuple):
-    """A layer to be lowered: its static types and constants, its call in the plan, the prepared constants of its model,
-    its node, and the grids of its inputs' values.
+    """A layer to be lowered: its static types and constants, its kernel, the prepared constants of its model, its node,
+    and the grids of its inputs' values.
     """
 
     types: NodeTypes
@@ -76,9 +76,9 @@ class Lowered:
         self.kernel, self.dtype, self._inputs = site.kernel, types.outputs[0].element_type.dtype, len(types.inputs)
 
     def shape(self, *inputs: Any) -> tuple[int, ...] | None:
-        """Return the shape of the result for these arrays; None if compiled code does not take them.
+        """Return the shape of the result for these arrays; None if compiled code does not support them.
 
-        The answer depends on the shapes, strides and element types of the arrays, not on their elements.
+        The shape depends on the shapes, strides and element types of the arrays, not on their elements.
         """
         raise NotImplementedError
 
@@ -87,7 +87,7 @@ class Lowered:
         return ()
 
     def takes(self, types: NodeTypes) -> bool:
-        """Return whether compiled code takes arrays of these static types."""
+        """Return whether compiled code supports arrays of these static types."""
         arrays = [
             None if type is None else np.broadcast_to(np.zeros((), type.element_type.dtype), type.shape.to_shape())
             for type in types.inputs
@@ -99,7 +99,7 @@ class Lowered:
     ) -> None:
         """Add the jobs that compute the result, and the layers in `after`, into `out`, which is contiguous f32.
 
-        Raises Unsuited if NumPy computes a part of it, see `Work`.
+        Raises Unsuited if NumPy would have to compute a part of the result, see `Work`.
         """
         raise NotImplementedError
 
@@ -121,7 +121,7 @@ class Lowered:
         return settle(target, self.dtype, result)
 
     def reads(self, place: int) -> bool:
-        """Return whether `tasks` reads an input; forms that have prepared a constant do not."""
+        """Return whether `tasks` reads the input at a place; it does not read constants that the form has prepared."""
         return True
 
     def _given(self, work: Work, place: int, array: Any) -> Any:

@@ -40,14 +40,14 @@ from irexec.threads.parallel import all_cores_have_callers, num_threads, parts_f
 
 # The number of spins without work, about 100 µs, after which a member sleeps until it is woken.
 SPINS = 4000
-# Microseconds for which the caller leaves its core to a member that was interrupted.
+# The time in microseconds for which the caller yields its core to a member that was interrupted.
 BREAK = 20
 # The number of multiply-adds from which a second thread is worth its cost.
 WORTH_PRODUCTS = 1 << 20
-# The numbers of a cache line.
+# The number of 64-bit numbers in a cache line.
 _LINE = 8
-# Starting a task costs compiled code almost nothing: there are more tasks than parts, so that threads finish at the
-# same time.
+# The number of tasks per part. Starting a task costs almost nothing, and with several tasks per part, threads finish at
+# the same time.
 TASKS = 4
 
 
@@ -65,7 +65,7 @@ class Job(NamedTuple):
 
 
 class Sequence:
-    """Jobs that are done one after the other, without Python between them, when it is called."""
+    """Jobs that a call executes one after the other, without Python in between."""
 
     def __init__(self, jobs: list[Job]) -> None:
         self.scratch_bytes = max(job.scratch_bytes for job in jobs)
@@ -87,7 +87,7 @@ class Sequence:
 
 
 class State:
-    """A thread pool, or a single thread, as described to compiled code, and the scratch memory of its members."""
+    """The state of a thread pool, or of a single thread, in the form of compiled code; with its scratch memory."""
 
     def __init__(self, members: int = 0) -> None:
         self._lead = compiler().written(write_lead).call

@@ -1,7 +1,7 @@
 """ConvolutionBackpropData and GroupConvolutionBackpropData lowered: as convolutions whose results are interleaved.
 
-With strides `s` the taps `p`, `p + s`, `p + 2 * s`, ... of a kernel meet the same pixels of the result: every `s`-th.
-Each of these phases is a convolution of stride 1; phases with as many taps are one convolution.
+With stride `s`, the taps `p`, `p + s`, `p + 2 * s`, ... of a kernel contribute to the same pixels of the result: every
+`s`-th pixel. Each of these phases is a convolution of stride 1; phases with equal numbers of taps form one convolution.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from irexec.ops.rules.windows import Windows
 from irexec.threads.parallel import split
 from irexec.types import Array
 
-# A convolution that needs this many times the products of the layer, most of them of padding, is left to the kernel.
+# If the convolutions need this many times the products of the layer, most of them with padding, the kernel is used.
 MOST_WASTE = 2
 # The cost of an interleaved element, in multiply-adds.
 WORK = 16
@@ -111,7 +111,7 @@ class _Sized:
         self.extents, self.taps = shape[2:], kernel[3:]
         self.strides = windows.for_rank(len(self.taps))[0]
         self.counts, self.begins = placement(self.extents, self.taps, windows, output_shape)
-        # Pixel y of the result is pixel (y + begin) // stride of its phase, less the first such number.
+        # Pixel y of the result is pixel (y + begin) // stride - first of its phase.
         self.first = [b // s for b, s in zip(self.begins, self.strides, strict=True)]
         last = [(y + b - 1) // s for y, b, s in zip(self.counts, self.begins, self.strides, strict=True)]
         self.pixels = [stop - start + 1 for start, stop in zip(self.first, last, strict=True)]

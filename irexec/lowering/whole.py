@@ -1,9 +1,10 @@
 """Layers of whole numbers as one layer in bytes: ONNX's MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv.
 
-Such a layer is stored as several: bytes converted to f64, less a zero point; their MatMul or Convolution with constant
-weights, whose sums are exact; perhaps a bias in f64; and a conversion to i32 or to f32, after which the sums are
-scaled, rounded, limited and converted to bytes again. Compiled code reads the bytes, and stores the result of the last
-layer: the same numbers, because the sums are exact in 32 bits as well, and all later operations are the same in f32.
+The graph contains several layers for such a layer: bytes are converted to f64, minus a zero point; MatMul or
+Convolution with constant weights computes exact sums; an optional bias is added in f64; and the sums are converted to
+i32, or to f32, in which they are scaled, rounded, clamped and converted to bytes again. Compiled code reads the bytes,
+and stores the result of the last layer. It computes the same numbers: sums are exact in 32 bits as well, and all later
+operations in f32 are the same.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _SOURCES: dict[ElementType, Source] = {U8: "unsigned", I8: "signed"}
 
 class Whole(Lowered):
     """Bytes times constant whole numbers, and the layers after the product. The inputs are the bytes, the zero point as
-    one f64 if it is not constant, and the numbers in f32 that all sums are multiplied by or the like.
+    one f64 if it is not constant, and the single f32 operands of the later layers, such as a scale.
     """
 
     stores_its_type = True
@@ -51,7 +52,7 @@ class Whole(Lowered):
         zero, numbers = others[: self._zeros], others[self._zeros :]
         copies = [work.scratch(f"number {place}", (1,)) for place in range(len(numbers))]
         for number, copy in zip(numbers, copies, strict=True):
-            # The result may be in the memory of a number.
+            # The result may share memory with one of these operands.
             work.copied(number.reshape(1), copy)
         if not data.flags.c_contiguous:
             work.needs_values(False)
@@ -64,7 +65,7 @@ class Whole(Lowered):
 
 
 class Quantized(Lowered):
-    """Elementwise layers in f32 whose results are limited to those of bytes, and stored as bytes."""
+    """Elementwise layers in f32 whose results are clamped to the range of bytes, and stored as bytes."""
 
     stores_its_type = True
 
@@ -107,7 +108,7 @@ def _quantized(chain: Chain) -> Group | None:
 
 
 class _Product(Chain):
-    """A chain of bytes converted to f64, less a zero point, and multiplied by constant weights."""
+    """A chain: bytes are converted to f64, a zero point is subtracted, and constant weights are multiplied."""
 
     def __init__(self, finder: Finder, first: int) -> None:
         super().__init__(finder, first)

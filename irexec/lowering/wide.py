@@ -26,7 +26,7 @@ class Wide:
     def __init__(self, slots: Sequence[Any], constants: set[int]) -> None:
         self._slots, self._constants = slots, constants
         self._arrays: dict[int, Array] = {}
-        # The slots of values whose own memory has not been written; of views, the slots that they are views of.
+        # The slots of values whose own memory has not been written; for views, the slots of the viewed values.
         self._unwritten: set[int] = set()
         self._viewed: dict[int, int] = {}
 
@@ -64,7 +64,7 @@ class Wide:
         return self._arrays[slot]
 
     def write(self, work: Work, slot: int) -> None:
-        """Add the jobs that write the own memory of a slot, unless it is written already."""
+        """Add the jobs that write the value of a slot to its own memory, unless it is already there."""
         while slot in self._viewed:
             slot = self._viewed[slot]
         if slot in self._unwritten:

@@ -50,7 +50,7 @@ class Work:
         return parallel.scratch(slot, shape, F32, self._memory)
 
     def needs_values(self, is_constant: bool) -> None:
-        """Declare that NumPy reads an array now. Raises Unsuited if a program's array is not constant."""
+        """Declare that NumPy reads an array immediately. Raises Unsuited if a program's array is not constant."""
         if self._memory is not None and not is_constant:
             raise Unsuited
 

@@ -8,13 +8,13 @@ from llvmlite import ir
 
 from irexec.lowering.llvm.code import F32, I32, Code
 
-# "floats" are f32. "bytes" are four bytes in each element, unsigned data times signed weights, with sums of 32 bits,
-# which are stored as f32; those of "whole_bytes" are stored as they are.
-# "pairs" are two bf16 in each element, with sums in f32. "numbers" are whole numbers of 32 bits, which wrap.
+# "floats" are f32. "bytes": each element packs four bytes, unsigned in the data and signed in the weights; 32-bit sums
+# are stored as f32. "whole_bytes": the same, with sums stored as 32-bit integers. "pairs": each element packs two bf16;
+# sums are f32. "numbers" are 32-bit integers, which wrap around.
 Arithmetic = Literal["floats", "bytes", "whole_bytes", "pairs", "numbers"]
-# What bytes are made of: f32 on a grid, or unsigned or signed bytes.
+# The elements from which packed bytes are made: f32 on a grid, or unsigned or signed bytes.
 Source = Literal["floats", "unsigned", "signed"]
-# The numbers in an element.
+# The number of numbers that one element packs.
 FOLDS: dict[Arithmetic, int] = {"floats": 1, "bytes": 4, "whole_bytes": 4, "pairs": 2, "numbers": 1}
 
 
@@ -45,19 +45,19 @@ def add_products(code: Code, kind: Arithmetic, sums: Any, data: Any, weights: An
     left, right = b.bitcast(data, elements), b.bitcast(weights, elements)
     if kind == "numbers":
         return b.add(sums, b.mul(left, right))
-    # Newer versions of LLVM have these functions with vectors of smaller elements, and still accept this form.
+    # In newer versions of LLVM these functions take vectors of smaller elements, but this form is still accepted.
     name = "avx512bf16.dpbf16ps" if kind == "pairs" else "avx512.vpdpbusd"
     function = code.intrinsic(f"x86.{name}.{32 * sums.type.count}", sums.type, sums, left, right)
     return b.call(function, [sums, left, right])
 
 
 def bits(code: Code, vector: Any) -> Any:
-    """Return the bits of a vector of f32 as whole numbers."""
+    """Return the bits of a vector of f32 as 32-bit integers."""
     return code.builder.bitcast(vector, ir.VectorType(I32, vector.type.count))
 
 
 def as_floats(code: Code, kind: Arithmetic, sums: Any) -> Any:
-    """Return sums of "bytes" as f32, other sums as they are; whole numbers of 32 bits as elements for storing."""
+    """Return sums of "bytes" converted to f32, other sums with unchanged bits, as elements for storing."""
     if kind == "bytes":
         return code.builder.sitofp(sums, ir.VectorType(F32, sums.type.count))
     return code.builder.bitcast(sums, ir.VectorType(F32, sums.type.count)) if is_whole(kind) else sums

@@ -26,10 +26,10 @@ LAYER = (
     "query_row", "key_row", "key_column", "value_row", "mask_row",  # strides; the strides of the other columns are 1
     "scores", "pitch", "key_panels", "value_panels",  # positions in scratch memory; the stride between rows of scores
 )  # fmt: skip
-# The start of each operand of a head.
+# The fields of a head: the start of each of its operands.
 HEAD = ("query", "key", "value", "mask", "result")
 TASK = ("first_head", "last_head", "first_row", "last_row")
-# The number of products of a sum that are added up at a time: see `llvm.products`.
+# The number of products that are added to a sum at a time: see `llvm.products`.
 DEPTH_STEP = 512
 
 

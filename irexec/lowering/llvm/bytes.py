@@ -17,7 +17,7 @@ LAYER = (
 TASK = ("first", "last")
 # The fields of `starts`' record: addresses of a whole number in f64, of two numbers for each column, and of the result.
 STARTS = ("zero", "weight_sums", "begin", "result")
-# Elements between which work is divided: the most lanes of a vector.
+# Tasks begin at multiples of this number of elements: the maximum number of lanes of a vector.
 MULTIPLE = 16
 
 
@@ -38,7 +38,7 @@ def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -
 
 
 def write_starts(module: Any, name: str, lanes: int) -> Code:
-    """Write `starts(layer, task, scratch, round)`: `begin` less the zero point times `weight_sums`, for each column."""
+    """Write `starts(layer, task, scratch, round)`: `begin - zero * weight_sums` for each column."""
     code, layer, task = begun(module, name, lanes, STARTS, TASK)
     b = code.builder
     number = b.load(b.inttoptr(layer.zero.value, F64.as_pointer()), align=1)

@@ -71,7 +71,7 @@ class Code:
         self.builder.call(self.builder.inttoptr(address.value, kind), values)
 
     def result_at(self, address: Number) -> Number:
-        """Call the function at an address that takes nothing and returns a number of 32 bits."""
+        """Call the function at an address, which has no parameters and returns a 32-bit integer."""
         kind = ir.FunctionType(I32, []).as_pointer()
         found = self.builder.call(self.builder.inttoptr(address.value, kind), [])
         return Number(self, self.builder.sext(found, I64))
@@ -90,7 +90,7 @@ class Code:
     def folding(
         self, start: int | Number, stop: int | Number, values: Sequence[Any], step: int | Number = 1
     ) -> Iterator[Fold]:
-        """Generate a loop with values updated in each iteration: `fold.values`, finally those of the last one."""
+        """Generate a loop that updates `fold.values` in each iteration; afterwards they are the final values."""
         b, before = self.builder, self.builder.block
         head, body, end = (self.function.append_basic_block() for _ in range(3))
         b.branch(head)
@@ -129,7 +129,7 @@ class Code:
 
     @contextmanager
     def rounds(self) -> Iterator[Callable[[Any], None]]:
-        """Generate a loop that is repeated until the condition passed to `end` holds."""
+        """Generate a loop, and yield the function `end(condition)`, which leaves the loop if the condition holds."""
         b = self.builder
         head, end = self.function.append_basic_block(), self.function.append_basic_block()
         b.branch(head)
@@ -265,7 +265,7 @@ class Run:
             code.builder.call(code.intrinsic(f"masked.store.{name}", ir.VoidType(), *arguments), arguments)
 
     def _vectors(self) -> tuple[Any, int, str]:
-        """Return the type of the run's vectors, the alignment of its elements, and its name in intrinsics."""
+        """Return the type of the run's vectors, the alignment of its elements, and the type's name in intrinsics."""
         kind = ir.VectorType(self._element, self.code.lanes)
         return kind, int(self._element.intrinsic_name[1:]) // 8, f"v{kind.count}{self._element.intrinsic_name}.p0"
 

@@ -15,7 +15,7 @@ Kind = Literal["sum", "largest", "smallest", "softmax"]
 LAYER = (
     "source", "result",  # addresses
     "depth", "width",  # the length of a column, and the number of columns side by side
-    "vectors",  # of columns side by side
+    "vectors",  # the number of vectors of columns side by side
 )  # fmt: skip
 TASK = ("first_vector", "last_vector")
 
@@ -37,7 +37,7 @@ def write_columns(module: Any, name: str, lanes: int, kind: Kind) -> Code:
 
         if kind == "softmax":
             result = result + plane * layer.depth * layer.width
-            # A nan is ignored here: e to the power of nan is nan, and so is the sum.
+            # NaN need not be handled here: e to the power of NaN is NaN, and so is the sum.
             most = folded(partial(larger, code), code.constant(float("-inf")))
             with code.folding(0, layer.depth, [code.zeros()]) as column:
                 at = column.index * layer.width

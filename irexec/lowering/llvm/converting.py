@@ -9,7 +9,7 @@ from llvmlite import ir
 from irexec.lowering.llvm.code import F32, F64, I16, I32, I64, Code, begun
 
 Narrow = Literal["f16", "bf16"]
-# The elements in memory, by element type.
+# The LLVM types of elements in memory, by element type.
 ELEMENTS = {
     **dict.fromkeys(("boolean", "u8", "i8"), ir.IntType(8)),
     **dict.fromkeys(("u16", "i16", "f16", "bf16"), I16),
@@ -37,7 +37,7 @@ def write_converted(module: Any, name: str, lanes: int, source: str, target: str
 def converted(code: Code, x: Any, source: str, target: str) -> Any:
     """Return a vector of elements as those of another type, by the rules of `irexec.ops.compute.casting`.
 
-    Floats only become whole numbers of up to 32 bits, f64 only f32.
+    Floats are converted only to integers of up to 32 bits, and f64 only to f32.
     """
     b, to = code.builder, ir.VectorType(ELEMENTS[target], x.type.count)
     if source in ("f16", "bf16"):
@@ -57,7 +57,7 @@ def converted(code: Code, x: Any, source: str, target: str) -> Any:
 
 
 def _whole(code: Code, x: Any) -> Any:
-    """Return f32 cut toward zero, as i32: its lowest number for nan and numbers out of its range."""
+    """Return f32 truncated toward zero, as i32; NaN and numbers out of range become the lowest i32."""
     b, low, high = code.builder, code.constant(-(2.0**31)), code.constant(2.0**31)
     fits = b.and_(b.fcmp_ordered(">=", x, low), b.fcmp_ordered("<", x, high))
     return b.fptosi(b.select(fits, x, low), ir.VectorType(I32, x.type.count))
@@ -93,11 +93,11 @@ def _upper_half_rounded(code: Code, x: Any) -> Any:
     bits = b.bitcast(x, ir.VectorType(I32, x.type.count))
     odd = b.and_(b.lshr(bits, _constant(x, 16)), _constant(x, 1))
     nearest = b.add(b.add(bits, _constant(x, 0x7FFF)), odd)
-    # The highest bit of the fraction makes it a nan also where the others are cut off.
+    # With the highest bit of its fraction set, a NaN remains NaN after the lower bits are dropped.
     nan = b.or_(bits, _constant(x, 0x40_0000))
     return b.and_(b.select(b.fcmp_unordered("uno", x, x), nan, nearest), _constant(x, 0xFFFF_0000))
 
 
 def _constant(x: Any, number: int) -> Any:
-    """Return a vector as long as `x` with one whole number of 32 bits in all lanes."""
+    """Return a vector as long as `x` with one 32-bit integer in all lanes."""
     return ir.Constant(ir.VectorType(I32, x.type.count), [number] * x.type.count)

@@ -53,8 +53,7 @@ def write_convolve(
     """Write `convolve(layer, task, scratch, round)`: one task.
 
     A tile is a number of channels by vectors of pixels. `is_short`: there are fewer pixels than in one tile. `is_last`:
-    there is only one tile, with single sums. All products of
-    whole numbers are added at a time.
+    there is only one tile, with single sums. Products of whole numbers are not divided into partial sums.
     """
 
     def write(part: str, tile: Tile, is_short: bool) -> Code:
@@ -204,7 +203,7 @@ def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
 
 def write_pad(module: Any, name: str, lanes: int, padding: float | bytes = 0.0) -> Code:
     """Write `pad(source, target, lines, line_count, stride, fills)`: copy one channel's lines and, unless `fills` is 0,
-    write the padding before and after each: a number, or the bytes of an element.
+    write the padding before and after each line. `padding` is a number, or the bytes of an element.
     """
     code = Code(module, name, 6, lanes)
     source, target = code.parameters[0].floats(), code.parameters[1].floats()

@@ -29,12 +29,12 @@ class Tile(NamedTuple):
     narrow: int = 0
 
 
-# Tiles of (rows, vectors), by number of registers; they leave registers for the vectors that are read and for a weight.
+# Tiles as (rows, vectors), by the number of registers, some of which remain for vectors that are read and for a weight.
 TILES = {
     32: [(6, 4), (8, 3), (12, 2), (16, 1), (4, 4), (2, 8), (1, 8), (1, 4)],
     16: [(4, 3), (6, 2), (8, 1), (2, 4), (1, 4)],
 }
-# The number of single sums for which there are registers.
+# The maximum number of single sums, by the number of registers.
 EXTRA = {32: 4, 16: 1}
 # Heights that fill a vector: the single sums of all rows are held in one vector.
 VECTOR_HEIGHTS = (4, 8, 16)
@@ -50,13 +50,13 @@ class Compiler:
         self.target = binding.Target.from_default_triple().create_target_machine(
             cpu=binding.get_host_cpu_name(), features=features.flatten(), opt=2
         )
-        # The elements of f32 in a vector register, and the number of vector registers.
+        # The number of f32 in a vector register, and the number of vector registers.
         self.lanes, self.registers = _vectors(features)
         # Whether there are instructions that convert f16; without them LLVM calls functions that may be missing.
         self.converts_halves = any(map(features.get, ("f16c", "avx512f", "neon")))
-        # Whether there are instructions for sums of products of bytes in such registers.
+        # Whether there are instructions for sums of products of bytes.
         self.has_bytes = _multiplies_bytes(features, self.lanes)
-        # The same for pairs of bf16.
+        # Whether there are instructions for sums of products of pairs of bf16.
         self.has_pairs = self.lanes == 16 and bool(features.get("avx512bf16"))
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self.target)
         self._made: dict[Any, Native] = {}
@@ -74,7 +74,7 @@ class Compiler:
             whole, rest = divmod(columns, width * self.lanes)
             single = rest if whole and rest <= most and height in VECTOR_HEIGHTS else 0
             last = 0 if rest == single else -(-rest // self.lanes) if whole else width
-            # Vectors are read unaligned, which takes longer than multiplying them.
+            # Vectors are read unaligned; reading a vector takes longer than multiplying it.
             once, narrow = (max(height * n, 1.5 * n + height) + 2 for n in (width, last))
             return -(-rows // height) * (whole * once + (last > 0) * narrow + single)
 
@@ -84,7 +84,7 @@ class Compiler:
         return Tile(height, width, (1 if rest == 1 else most) if has_single else 0)
 
     def height(self, rows: int, vectors: int) -> int:
-        """Return the height of a tile of `vectors`, at most `rows`, that covers `rows` rows in the least time."""
+        """Return the height (at most `rows`) of tiles, `vectors` wide, that cover this number of rows fastest."""
         most = min((self.registers - 1) // vectors - 1, rows)
 
         def cycles(height: int) -> int:
@@ -114,7 +114,7 @@ class Compiler:
 
 
 def _clear(module: Any) -> None:
-    """Break the cycles of references between instructions, a megabyte or more, which are then freed at once."""
+    """Break the reference cycles between instructions, so that their memory (a megabyte or more) is freed at once."""
     for block in [block for function in module.functions for block in function.blocks]:
         for instruction in block.instructions:
             if isinstance(instruction, ir.PhiInstr):
@@ -124,7 +124,7 @@ def _clear(module: Any) -> None:
 
 
 def _shown(argument: Any) -> str:
-    """Return a part of the name of a function."""
+    """Return the text of an argument as a part of a function's name."""
     if isinstance(argument, (tuple, list)) and not hasattr(argument, "name"):
         return "-".join(map(_shown, argument))
     return str(getattr(argument, "name", argument))

@@ -12,8 +12,8 @@ LAYER = (
     "rows", "columns",  # of a plane of the result
     "phases",
 )  # fmt: skip
-# The first element in the source, the distance to that of the next plane, the first column in the result, and how many
-# elements.
+# The first element in the source, its distance to the first element of the next plane, the first column in the result,
+# and the number of elements.
 PLACE = ("start", "pitch", "column", "count")
 TASK = ("first_plane", "last_plane", "first_row", "last_row")
 

@@ -25,7 +25,7 @@ def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic, source: S
     """Write `levels(layer, task, scratch, round)`: some channels of f32 as bytes, four channels to an element, or as
     bf16, two channels to an element.
 
-    The channels after the last one of a group are copies of it, which meet weights of 0.
+    The last element of a group is filled with copies of the group's last channel, whose weights there are 0.
     """
     fold = FOLDS[kind]
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
@@ -51,7 +51,7 @@ def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic, source: S
 
 
 def reader(code: Code, source: Number, grid: Number, kind: Source) -> Callable[[Number, Any], Any]:
-    """Return the function `read(index, mask)`: a vector of 32 bits, whose lowest bytes are the levels of elements."""
+    """Return the function `read(index, mask)`: a vector of 32-bit integers whose lowest bytes are elements' levels."""
     if kind == "floats":
         factor, rounder = (code.splat(grid.floats().scalar(place)) for place in range(2))
         run = source.floats()
@@ -62,7 +62,7 @@ def reader(code: Code, source: Number, grid: Number, kind: Source) -> Callable[[
 
 
 def _paired(code: Code, first: Any, second: Any) -> Any:
-    """Return one vector of the upper halves of two vectors of f32: for bf16 values, all other bits are 0."""
+    """Return one vector of the upper halves of two vectors of f32, whose lower halves are 0 because they are bf16."""
     b, kind = code.builder, first.type
     lower = b.lshr(first, ir.Constant(kind, [16] * kind.count))
     return b.bitcast(b.or_(lower, b.and_(second, ir.Constant(kind, [0xFFFF_0000] * kind.count))), code.vector)

@@ -20,7 +20,7 @@ LAYER = (
 # The start of each matrix of a product.
 PLACE = ("left", "right", "result")
 TASK = ("first", "last", "first_row", "last_row")
-# The number of products of a sum that are added up at a time: see `llvm.products`.
+# The number of products that are added to a sum at a time: see `llvm.products`.
 DEPTH_STEP = 512
 
 
@@ -39,7 +39,7 @@ def write_matrices(module: Any, name: str, lanes: int, height: int, width: int, 
             left = layer.left.floats() + place.left + first * layer.left_row
             with code.loop(0, layer.columns, across) as column:
                 panel = panels + column * layer.depth
-                # Whole numbers are exact in any order.
+                # Sums of whole numbers are exact in any order, so that no partial sums are needed.
                 step = layer.depth if is_whole(kind) else code.number(DEPTH_STEP)
                 with code.loop(0, layer.depth, step) as k:
                     depth = (layer.depth - k).at_most(step)

@@ -60,7 +60,7 @@ def _number(field: Field) -> int:
 
 
 def begin(array: Array) -> int:
-    """Return the address of an array's first element. NumPy's own attribute takes several times as long."""
+    """Return the address of an array's first element, several times as fast as NumPy's `ctypes.data`."""
     memory: Any = array
     try:
         return _address_of(_first_byte(memory))

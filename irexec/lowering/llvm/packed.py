@@ -18,7 +18,7 @@ from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Decoder, Group, Pack
 # The fields of the record of both functions, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
     "left", "result", "operands",  # addresses; `operands` belong to the following layers
-    "codes", "zeros", "scales",  # addresses; `[groups, N]` of zeros and scales, each with a vector behind the last
+    "codes", "zeros", "scales",  # addresses; zeros and scales are `[groups, N]`, padded with one vector
     "depth", "columns",  # of the result: rows of codes
     "group",  # the length of a group, a divisor of `depth`
     "zero_group", "scale_group",  # strides
@@ -32,8 +32,8 @@ def write_few(
 ) -> Code:
     """Write `few(layer, task, scratch, round)`: `rows` rows times some columns, by sums along the depth.
 
-    `is_blocked`: groups are multiples of `IN_BLOCK` elements of 4 bits, which are permuted; the rows of the left matrix
-    are brought into their order. Scratch memory holds these, then the sums.
+    `is_blocked`: groups are multiples of `IN_BLOCK` 4-bit elements, whose order is permuted; the rows of the left
+    matrix are brought into the same order. Scratch memory holds these rows, then the sums.
     """
     code = Code(module, name, 4, lanes)
     layer, task, scratch = fields(code, FEW_TASK)
@@ -66,7 +66,7 @@ def write_few(
                 vectors = blocks.values
             else:
                 whole = layer.group & -lanes
-                # A cache line of codes at a time, as far as groups are long enough.
+                # A cache line of codes at a time while the group contains a complete one, then a vector at a time.
                 line = 64 * lanes // packing.nbytes(lanes)
                 for first, last, step in ((0, layer.group & -line, line), (layer.group & -line, whole, lanes)):
                     with code.folding(first, last, vectors, step) as inner:
@@ -132,7 +132,7 @@ def _block(
 
 
 def _added(code: Code, weights: Sequence[Any], factors: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-    """Add the products of each vector of weights with that of each row."""
+    """Return `values` with the product of each vector of weights and each row's factors added."""
     rows = len(factors)
     return [code.call("fmuladd", weights[n // rows], factors[n % rows], value) for n, value in enumerate(values)]
 
@@ -152,8 +152,8 @@ def write_many(
     """Write `many(layer, task, scratch, round)`: at least `height` rows times some columns.
 
     Scratch memory holds `step` elements of `width` vectors of columns, unpacked and transposed, then the sums of the
-    tiles. `is_whole`: no vector has elements of two groups; `dwords`: the same for this number of dwords (0: use no
-    dwords).
+    tiles. `is_whole`: no vector has elements of two groups. `dwords`: the number of dwords that are unpacked together,
+    whose elements also belong to one group (0: elements are not unpacked as dwords).
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width)
     unpack = _write_unpack(module, f"{name}_unpack", lanes, width, packing, is_whole, dwords)
@@ -187,7 +187,7 @@ def _write_unpack(
 ) -> Code:
     """Write `unpack(layer, column, k, depth, panel)`: elements of `width` vectors of columns, from the `k`-th on.
 
-    Of most elements, dwords are transposed before they are unpacked; the rest is transposed afterwards.
+    Most elements are transposed as dwords, before they are unpacked; the remaining ones are transposed afterwards.
     """
     code = Code(module, name, 5, lanes)
     layer = Fields(code.parameters[0], LAYER)
@@ -242,12 +242,12 @@ def fields(code: Code, task: tuple[str, ...]) -> tuple[Fields, Fields, Run]:
 
 
 def group_of(layer: Fields, column: Number, group: Number) -> Group:
-    """Return the parameters of one column of the result."""
+    """Return the zero point and scale of one column of the result as scalars."""
     return Group(*[run.scalar(0) for run in _parameters(layer, column, group)])
 
 
 def _groups(layer: Fields, column: Number, group: Number) -> Group:
-    """Return the parameters of a vector of columns."""
+    """Return the zero points and scales of a vector of columns."""
     return Group(*[run.vector(0) for run in _parameters(layer, column, group)])
 
 

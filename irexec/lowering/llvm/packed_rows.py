@@ -17,7 +17,7 @@ from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.packed import MANY_TASK, fields, group_of
 from irexec.lowering.llvm.unpacking import Decoder, Packing, prefetch
 
-# The rows, and the columns, of a tile.
+# The number of rows, and of columns, of a tile.
 SIDE = 4
 
 
@@ -77,7 +77,7 @@ def write_some(module: Any, name: str, lanes: int, step: int, packing: Packing, 
 
 
 def _added_up(code: Code, vectors: list[Any]) -> Any:
-    """Return the vector of the sums of each vector's lanes, for as many vectors as lanes."""
+    """Return a vector with the sum of each vector's lanes; there are as many vectors as lanes."""
     b, lanes = code.builder, code.lanes
     assert len(vectors) == lanes
     even, odd = (_places(range(first, 2 * lanes, 2)) for first in (0, 1))

@@ -20,20 +20,20 @@ from irexec.lowering.llvm.code import I64, Code, Fields, Number, Run
 # The position of each number in the pool's state. Numbers that different threads write are in different cache lines,
 # and not in adjacent ones, which processors fetch together.
 DONE, AWAKE, SETTINGS, PARTS = 0, 16, 32, 48
-# Settings kept from job to job: the address of the members' scratch memory and the bytes of scratch memory per member;
-# the number of spins for which a member waits; the system function that yields the core and its duration; the number of
-# members besides the caller.
+# Settings that stay from job to job: the address of the members' scratch memory, and its bytes per member; the number
+# of spins for which a member waits; the address of the system function that yields the core, and its duration; the
+# number of members besides the caller.
 SCRATCH, SCRATCH_STRIDE, PATIENCE, REST, REST_FOR, MEMBERS = range(SETTINGS, SETTINGS + 6)
-# The system function that returns the number of the core of the calling thread, or 0.
+# The address of the system function that returns the number of the calling thread's core; 0 if there is none.
 CORE_OF = SETTINGS + 6
-# The next job of a sequence of jobs.
+# The number of the next job of a sequence.
 AT = SETTINGS + 7
 # The part of a thread, with the job in the same cache line: the state word; addresses of the function, of the shared
-# record, of the tasks; the bytes between two tasks; the round of the job. In another one, the core of the thread.
+# record, of the tasks; the bytes between two tasks; the round of the job. In another cache line, the thread's core.
 WORD, FUNCTION, SHARED, TASKS, STRIDE, ROUND = range(6)
 CORE = 8
 PART_SIZE = 32
-# The fields of one job of a sequence, as the parameters of `lead` after the first.
+# The fields of one job of a sequence: the parameters of `lead` after the first.
 SEQUENCED = ("rounds", "count", "function", "shared", "tasks", "stride")
 # The state word: first task in the low bits, end in the middle bits, number of the round in the remaining bits.
 BITS = 20

@@ -32,7 +32,7 @@ def write_multiply(
     kind: Arithmetic = "floats",
 ) -> Code:
     """Write `multiply(layer, task, scratch, round)`: one task, of at least `height` rows. A tile has `height` rows and
-    `width` vectors, which are the columns of a panel. All products of whole numbers are added at a time.
+    `width` vectors, which are the columns of a panel. Products of whole numbers are not divided into partial sums.
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width, kind)
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
@@ -61,7 +61,7 @@ def write_multiply(
 def write_tile(module: Any, name: str, lanes: int, height: int, width: int, kind: Arithmetic = "floats") -> Code:
     """Write `tile(left, panel, depth, row_length, sums, added)`: add `depth` products to each sum of a tile.
 
-    Sums of bytes begin with the numbers at a further parameter, `starts`, one for each column.
+    For bytes, a further parameter `starts` is the address of the numbers with which the sums of each column start.
     """
     code = Code(module, name, 7 if has_starts(kind) else 6, lanes)
     left, panel, depth, row_length, sums, added, *starts = code.parameters

@@ -26,21 +26,21 @@ LAYER = (
     "bias",  # of a GRU, [directions, padded units]: bias of the candidate's recurrent product
     "panels", "limits",  # recurrence weights; the bounds for clipping the inputs of gates
     "directions", "units", "padded",
-    "candidate",  # the panels of the candidate, where it has its own
-    # Of an LSTM with weights of 8 bits, in the order of the panels' columns: the sums of weights, their scales, zeros.
+    "candidate",  # the panels of the candidate, if they are separate
+    # For a "quantized_lstm", in the order of the panels' columns: the sums of weights, their scales and zero points.
     "weight_sums", "scales", "zeros",
 )  # fmt: skip
 TASK = ("direction", "is_reverse", "first_block", "last_block")
-# A GRU multiplies the state before the reset gate is applied to the product, a "reset_gru" the reset state. A
-# "quantized_lstm" is that of ONNX Runtime: the states of all batches are quantised by their range in each step.
+# A "gru" applies the reset gate to the product of the state, a "reset_gru" to the state before it is multiplied. A
+# "quantized_lstm" is ONNX Runtime's DynamicQuantizeLSTM: each step quantizes the states of all batches by their range.
 Kind = Literal["lstm", "quantized_lstm", "gru", "reset_gru", "rnn"]
-# In the order of the operation pages: f, i, c, o and z, r, h; ONNX's LSTM has i, o, f, c.
+# The number of gates. They are in the order of the operation pages (f, i, c, o and z, r, h), in ONNX's LSTM i, o, f, c.
 GATES: dict[Kind, int] = {"lstm": 4, "quantized_lstm": 4, "gru": 3, "reset_gru": 3, "rnn": 1}
-# The rounds of a step, each of which reads what all tasks of the round before have written.
+# The number of rounds of a step; a round reads the results of all tasks of the previous round.
 ROUNDS: dict[Kind, int] = {"lstm": 1, "quantized_lstm": 1, "gru": 1, "reset_gru": 2, "rnn": 1}
-# Vectors of units in a panel, for each gate.
+# The number of vectors of units in a panel, for each gate.
 VECTORS = 2
-# The number of products of a sum that are added up at a time: see `llvm.products`.
+# The number of products that are added to a sum at a time: see `llvm.products`.
 DEPTH_STEP = 512
 
 
@@ -92,8 +92,8 @@ class _Step:
         self.reset_states = self._cell + states
 
     def units(self, panels: Number, gates: int, source: Run, write: Write, *, is_last: bool = False) -> None:
-        """Multiply states by the panels of some gates, and pass the products to `write`, which has stored the new
-        states if it `is_last`.
+        """Multiply states by the panels of some gates, and pass the products to `write`. `is_last`: `write` stores the
+        new states.
         """
         code, layer, task, height = self._code, self.layer, self._task, self._height
         lanes, sums = code.lanes, code.parameters[2].floats()
@@ -112,7 +112,7 @@ class _Step:
                 self._write(unit, row, gates, write, is_last)
 
     def _write(self, unit: Number, row: Number, gates: int, write: Write, is_last: bool) -> None:
-        """Pass the products of a tile, in scratch memory, to `write`: those of a block of units and some rows."""
+        """Pass the products of a tile (a block of units and some rows), which are in scratch memory, to `write`."""
         code, layer, task = self._code, self.layer, self._task
         lanes, sums = code.lanes, code.parameters[2].floats()
         across = gates * VECTORS * lanes
@@ -169,7 +169,7 @@ class _Step:
                 self._write(block * (VECTORS * lanes), row, self._gates, write, is_last=True)
 
     def _quantized(self, target: Number) -> tuple[Any, Any]:
-        """Store the states of one direction as levels of 8 bits; return their step, and their zero as whole numbers.
+        """Store the states of one direction as 8-bit levels; return their step, and their zero point as integers.
 
         The operations are those of the kernel, in the same order.
         """
@@ -203,7 +203,7 @@ class _Step:
         cell = b.fadd(b.fmul(forget, cells.vector(place.vector)), b.fmul(let_in, candidate))
         cells.put_vector(place.vector, cell)
         hidden = b.fmul(let_out, self._functions[2](self._code, cell))
-        # The range of the states is that of all elements.
+        # Padded units are set to 0: they take part in the range of the states.
         own = self._code.mask(self.layer.units - place.unit - place.vector)
         self._put(place, b.select(own, hidden, self._code.zeros()))
 

@@ -86,7 +86,7 @@ def _mean(
     count: Any,
     of_squares: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """Compute the mean of a row, or `of_squares` applied to the mean of its squares; in f64 if a sum overflows f32."""
+    """Return the mean of a row, or `of_squares` of the mean of its squares; computed in f64 if a sum overflows f32."""
     b = code.builder
 
     def term(x: Number, mask: Any) -> Any:
@@ -113,7 +113,7 @@ def _root(code: Code, scalar: Any) -> Any:
     return code.builder.call(code.intrinsic(f"sqrt.{kind.intrinsic_name}", kind, scalar), [scalar])
 
 
-# By kind: LLVM's function and its neutral element.
+# LLVM's function and its neutral element, by kind.
 EXTREMES = {"largest": ("maximum", float("-inf")), "smallest": ("minimum", float("inf"))}
 
 
@@ -124,7 +124,7 @@ def _extreme(code: Code, width: Number, read: Callable[[Number, Any], Any], name
 
 def _softmax(code: Code, source: Run, result: Run, width: Number) -> None:
     b = code.builder
-    # A nan is ignored here: e to the power of nan is nan, and so is the sum.
+    # NaN need not be handled here: e to the power of NaN is NaN, and so is the sum.
     lowest = code.constant(float("-inf"))
     highest = _folded(code, width, lambda x, mask: source.vector(x, mask), partial(larger, code), lowest)
     most = code.splat(across_lanes(code, highest, partial(larger, code)))

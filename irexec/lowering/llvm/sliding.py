@@ -26,7 +26,7 @@ TASK = (
     "lines", "line_count",  # an address: the padding of the input
     "rows", "width", "pitch",  # of the result, and the distance between rows of the padded input
 )  # fmt: skip
-# A tap: the number of its column, and the row that it reads relative to the window's first.
+# A tap: the number of its column, and the number of the row that it reads, relative to the first row of the window.
 Taps = Sequence[tuple[int, int]]
 
 
@@ -50,7 +50,7 @@ def write_sliding(
     begins = [scratch + task.offsets.numbers().number(column) for column in columns]
     with code.loop(task.first, task.last) as channel:
         source = layer.input.floats() + task.input + channel * layer.channel_input
-        # The padding stays where it is: the lines of the next channel are in the same places.
+        # The padding is written only for the first channel: the lines of all channels are at the same positions.
         fills = (task.first + 1 - channel).at_least(0)
         code.run_at(layer.pad, source.address, scratch.address, task.lines, task.line_count, layer.stride, fills)
         kernel = layer.weights.floats() + (task.first_weights + channel) * len(taps)

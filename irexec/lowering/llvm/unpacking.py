@@ -25,10 +25,10 @@ _NORMAL, _INFINITE = 0x3880_0000, 0x477F_F000
 class Packing(NamedTuple):
     """The computation of the elements of a matrix: (code - zero) · scale.
 
-    `type` is that of the codes, `steps` the operations after the conversion: "zero" and "scale", or the name of a type
-    to which is rounded; "whole" is a zero point that is subtracted from integers; "raised" is a scale whose products
-    are rounded as by `irexec.engine.packed.rounding.round_raised`. `table` are the values of nf4. `permutes`, `halves`:
-    whether the processor permutes vectors of 16 lanes, and converts f16.
+    `type` is the type of the codes. `steps` are the operations after the conversion: "zero" subtracts the zero point,
+    "whole" subtracts it from integers, "scale" multiplies, "raised" multiplies and rounds as
+    `irexec.engine.packed.rounding.round_raised`, and the name of a type rounds to that type. `table`: the values of
+    nf4. `permutes`, `halves`: whether the processor can permute vectors of 16 lanes, and convert f16.
     """
 
     type: str
@@ -43,7 +43,7 @@ class Packing(NamedTuple):
 
     @property
     def in_dword(self) -> int:
-        """The elements in a dword."""
+        """The number of elements in a dword."""
         return 8 if self.is_nibble else 2 if self.type in ("f16", "bf16") else 4
 
     @property
@@ -75,7 +75,7 @@ class Group(NamedTuple):
 
 
 class Decoder:
-    """Converts codes. `parameters` are those of the elements in a vector, by its number of lanes."""
+    """Converts codes to values. `parameters`: the zero points and scales of a vector, by its number of lanes."""
 
     def __init__(self, code: Code, packing: Packing, parameters: Mapping[int, Group]) -> None:
         self._code, self._packing, self._parameters = code, packing, parameters
@@ -87,7 +87,7 @@ class Decoder:
         widths = {*lanes, TABLE} if packing.is_looked_up else {*lanes}
         made = cls(code, packing, {n: Group(*[code.splat(number, n) for number in group]) for n in widths})
         if packing.is_looked_up:
-            # The values of the sixteen codes.
+            # The values that the sixteen codes represent.
             values = packing.table or [n - 16 if n > 7 and packing.type == "i4" else n for n in range(16)]
             made._of_codes = made._arithmetic(_constants(values))
         return made
@@ -190,7 +190,7 @@ class Decoder:
 
 
 def rounded(code: Code, value: Any, type: str, halves: bool) -> Any:
-    """Return f32 rounded to the numbers of f16 or bf16: nearest, ties to even."""
+    """Return f32 rounded to the nearest numbers of f16 or bf16, ties to even."""
     b, lanes = code.builder, value.type.count
     if type == "f16" and halves:
         return b.fpext(b.fptrunc(value, _of(HALF, lanes)), value.type)
@@ -202,7 +202,7 @@ def rounded(code: Code, value: Any, type: str, halves: bool) -> Any:
     if type == "bf16":
         return b.select(b.fcmp_unordered("uno", value, value), value, found)
     sign, size = b.and_(bits, _whole(-0x8000_0000, lanes)), b.and_(bits, _whole(0x7FFF_FFFF, lanes))
-    # The numbers of f16 below its normal ones have the distance of those of f32 from 0.5 on.
+    # Subnormal f16 numbers are as far apart as f32 numbers from 0.5 to 1.
     half = ir.Constant(value.type, [0.5] * lanes)
     low = b.fsub(b.fadd(b.bitcast(size, value.type), half), half)
     low = b.bitcast(b.or_(b.bitcast(low, bits.type), sign), value.type)
