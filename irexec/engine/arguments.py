@@ -57,7 +57,7 @@ def _label(port: Value) -> str:
 
 
 def fitting(given: Any, port: Value) -> Array:
-    """Return the array in the port's dtype and shape. A cast stays within a kind of dtype or is lossless."""
+    """Return the array in the port's dtype. A cast stays within a kind of dtype or is lossless. Raises IRError."""
     kind: ElementType = port.element_type
     layer = port.node.ref
     try:
@@ -93,4 +93,4 @@ def _castable(array: Array, kind: ElementType) -> bool:
 
 
 _MAX_COMPARED = 1 << 20
-"""The number of elements that are searched for a value that the element type lacks."""
+"""The maximum size of an array that is searched for values that the element type cannot represent."""

@@ -12,7 +12,7 @@ from irexec.ops.declare.capacity import beyond_memory
 from irexec.ops.declare.operator import Breach
 from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 
-# The number of combinations of shapes that are remembered as checked.
+# The maximum number of combinations of shapes that are remembered as checked.
 _MAX_REMEMBERED = 256
 # The largest size of integer inputs that describe shapes and axes: the shape rule also receives their values.
 _MAX_COMPARED = 32

@@ -63,7 +63,8 @@ class CompiledModel(OfOneProcess):
             return request.infer(inputs)
 
     def _own_request(self) -> InferRequest:
-        """Create a request for the model's own calls, without a reference to the model: dropping it frees both."""
+        """Create a request for the model's own calls. It holds no reference to the model: dropping the model frees
+        both."""
         return self.create_infer_request()
 
     @contextmanager

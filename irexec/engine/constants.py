@@ -32,10 +32,10 @@ _FACTOR = 8
 _MAX_SMALL = 64
 
 
-# Smaller matrices of packed weights (irexec.engine.packed) are folded, and all those of a model whose constants in few
-# bits have fewer elements in total: copies of this size cost little memory.
+# The least number of elements of a matrix of packed weights (irexec.engine.packed) that stays packed, and of all
+# constants of few bits in its model. Smaller matrices are folded, because copies cost little memory.
 LEAST_PACKED, LEAST_PACKED_TOTAL = 1 << 14, 1 << 21
-# The last layers of those that compute such a matrix.
+# The types of layers that may compute the final values of such a matrix.
 _LAST = frozenset({"Convert", "Multiply", "Reshape", "Subtract", "Transpose"})
 
 
@@ -48,14 +48,14 @@ class Packed:
 
 
 def may_be_packed(value: Value, type: TensorType) -> bool:
-    """Return whether a value is worth a search for packed weights."""
+    """Return whether a value may be a matrix of packed weights, so that `packed_matrix` has to search for them."""
     if value.node.type not in _LAST or type.rank != 2 or not type.shape.is_static:
         return False
     return math.prod(type.shape.to_shape()) >= LEAST_PACKED
 
 
 def has_many_packed(model: Model) -> bool:
-    """Return whether constants of few bits have so many elements that packed matrices stay packed."""
+    """Return whether the constants of few bits are so large that packed matrices stay packed."""
     held = [
         node.held for node in model.nodes if node.held is not None and node.outputs[0].type.element_type.bitwidth <= 16
     ]
@@ -91,7 +91,7 @@ class Folding:
         self._model, self._inference, self._kept = model, inference, kept
         self.kernels = Kernels(prepared)
         self._known: dict[Value, Array] = {}
-        # Which values are constants, and whether they are lasting.
+        # By constant value: whether it is lasting.
         self._constant: dict[Value, bool] = {}
         self._small: dict[object, Stored] = {}
         self._origins: dict[Node, int] = {}
@@ -100,7 +100,7 @@ class Folding:
         return value in self._constant
 
     def add(self, node: Node) -> bool:
-        """Note a node whose results are constants, so that it needs no step."""
+        """Return whether a node's results are constants, so that it needs no step; if so, record them."""
         is_lasting = False
         if node.held is not None:
             is_lasting = True

@@ -20,7 +20,7 @@ _COMPARED = frozenset({bool, int, str})
 class Kernels:
     """Creates the calls of one plan; equal layers, as in repeated blocks, share one call.
 
-    `prepared` has the forms of constants that all plans of the model share.
+    `prepared` contains the forms of constants that all plans of the model share.
     """
 
     def __init__(self, prepared: Prepared) -> None:

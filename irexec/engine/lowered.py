@@ -12,7 +12,7 @@ Call = tuple[Any, ...]
 """A step as the runner executes it: (call, input slots, whether it has a single result, output slots, the expected
 dtypes and shapes, slots that are free afterwards)."""
 Replacements = Mapping[int, tuple[Callable[..., Any], tuple[int, ...]]]
-"""The call that replaces a step's kernel, and the slots that it reads, by the step's number."""
+"""By the number of a step: the call that replaces its kernel, and the slots that the call reads."""
 
 
 class Program(NamedTuple):
@@ -37,6 +37,6 @@ class Backend(Protocol):
         """Return the calls that replace kernels."""
 
     def program(self, plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array]) -> Program:
-        """Return the program of a plan for buffers: `calls` are those of all steps, with the replacements; `outs` are
-        the buffers by step.
+        """Return the program of a plan. `calls`: the calls of all steps, with the replacements; `outs`: the buffers by
+        step.
         """

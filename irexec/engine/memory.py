@@ -32,7 +32,7 @@ from irexec.records import field, record
 
 # The size below which a result is cheaper to allocate than to plan, unless compiled code computes it (engine.replay).
 _MIN_BYTES = 1 << 12
-# Copying more bytes than these takes longer than a call of compiled code that a copy saves.
+# Copying more bytes than this takes longer than the call of compiled code that the copy would save.
 MOST_COPIED = 1 << 15
 # The alignment of buffers in bytes.
 _APART = 64

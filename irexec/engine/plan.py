@@ -90,8 +90,8 @@ class _Planner:
         self.shapes: dict[int, tuple[PartialShape, tuple[int, ...] | None]] = {}
         # The key is the operator with the identities of its types.
         self.typings: dict[tuple[Any, ...], _Typing] = {}
-        # Found when they are first needed. These are no cached_property: until Python 3.12 all planners share its lock,
-        # which may be held in a forked process.
+        # Computed on first use, without cached_property: before Python 3.12 all planners share its lock, which may be
+        # held in a forked process.
         self.read: set[Value | None] | None = None
         self.packs: bool | None = None
 
@@ -126,7 +126,7 @@ class _Planner:
     def _branch(self, node: Node) -> Body | None:
         """Return the body that an If runs in every inference of this plan, if its layers can be steps of the plan.
 
-        A plan for listeners has the If itself.
+        A plan for listeners keeps the If as a step.
         """
         if node.type != "If" or self.observed or node.operator is None or not node.operator.is_run_by_engine:
             return None

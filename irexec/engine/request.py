@@ -73,7 +73,7 @@ class InferRequest(OfOneProcess):
     __call__ = infer
 
     def split(self, inputs: Any) -> tuple[Any, dict[Value, Any]]:
-        """Return the arguments of a call without those of optional inputs, and the latter."""
+        """Return the arguments of a call for ordinary inputs, and those for optional inputs."""
         ports = self._plans.optional_inputs
         if not ports or not isinstance(inputs, Mapping):
             return inputs, {}

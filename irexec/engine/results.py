@@ -89,7 +89,7 @@ def _is_text(array: Any) -> bool:
 
 
 def _delivered(array: Array, kind: ElementType) -> Any:
-    """Convert a result to the form requested by the caller."""
+    """Convert a result to the form that callers get: strings as NumPy's unicode arrays, containers as lists."""
     if kind in CONTAINERS:
         return from_container(array, kind)
     return unicode_array(array) if array.dtype.kind == "T" else array

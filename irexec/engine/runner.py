@@ -181,7 +181,7 @@ class Runner:
             raise
         except Exception as error:
             step = self.plan.steps[numbers[number]]
-            # A call that computes several steps has other inputs.
+            # The inputs of a call that computes several steps are not those of this step.
             own = step.inputs if calls[number][1][: len(step.inputs)] == step.inputs else ()
             raise IRError(failure(step.node, error, [slots[i] for i in own], self.plan.model)) from error
 
@@ -268,8 +268,8 @@ def _expected(type: TensorType, value: Value, model: Model, known: dict[TensorTy
     """Return the dtype that a result must have (None: any) and its shape, with (least, most) for dynamic extents (None:
     any).
 
-    The usual check is then one comparison: a static shape equals the shape of a correct result. `known`: the answers so
-    far by type, for types that determine the answer.
+    The usual check is then one comparison: a static shape equals the shape of a correct result. `known`: cache of the
+    return values by type, if the type alone determines them.
     """
     declared = value.declared.shape if value.declared is not None and model.keeps_declared else None
     if declared is not None and declared.rank is not None:

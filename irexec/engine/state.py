@@ -12,7 +12,7 @@ from irexec.types import DYNAMIC, Array
 
 
 class VariableState:
-    """One variable under OpenVINO's name for it. `state` is its array; assigning to `state` sets the variable."""
+    """A variable of a request. `state` is its array; assigning to `state` sets the variable."""
 
     def __init__(self, variables: Variables, name: str) -> None:
         self._variables, self.name = variables, name

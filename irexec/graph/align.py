@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from irexec.graph.classes import Classes, attributes_of, counterparts, in_order
 from irexec.graph.model import Model, Node, Value
 
-# The share of layers of one name that must be the same for names to be trusted.
+# Names are trusted if this share of the layers with the same name and type is equal in both models.
 _NEARLY_ALL = 0.8
 _NUMBERED = re.compile(r"[A-Za-z]*[_.:]?\d+(\.\d+)?")
 
@@ -84,7 +84,7 @@ def _grow(found: Alignment) -> None:
 
 
 def _ports(found: Alignment, ours: Sequence[Node], theirs: Sequence[Node]) -> None:
-    """Pair the inputs, or the results, of two models: by names, the remaining ones by their order."""
+    """Pair the inputs, or the results, of two models by name, and the remaining ones by their order."""
     for numbered in (False, True):
         names = [_port_names(node, numbered) for node in theirs]
         for node in ours:
@@ -107,11 +107,11 @@ def _port_names(node: Node, numbered: bool) -> set[str]:
     return {name for name in names if numbered or not _NUMBERED.fullmatch(name)}
 
 
-# What computes the same
+# Equal functions
 
 
 def _classify(found: Alignment) -> tuple[dict[int, list[Node]], dict[int, list[Node]]]:
-    """Compute the classes of layers. Returns the layers of both models that compute the same from the inputs."""
+    """Compute the classes of layers. Returns the layers of each model by their class in `Alignment.whole`."""
     classes = found.classes
     paired = {node: index for index, node in enumerate(found.a.parameters)}
     ours: list[Hashable] = [("input", paired[node]) for node in found.a.parameters]
@@ -133,9 +133,8 @@ def _classify(found: Alignment) -> tuple[dict[int, list[Node]], dict[int, list[N
 
 
 def _trusted(found: Alignment) -> None:
-    """Pair layers of one name and type if the names of both models can be trusted. || That is the case if nearly all
-    layers of one name are the same and read layers of one name, as in two versions of one file, but not if layers were
-    renumbered.
+    """Pair layers of the same name and type if the names of both models can be trusted: nearly all of these pairs are
+    equal layers that read paired layers, as in two versions of one file, but not if layers were renumbered.
     """
     named = _unique(found.a.nodes, _name_and_type), _unique(found.b.nodes, _name_and_type)
     pairs = {node: named[1][key] for key, node in named[0].items() if key in named[1]}
@@ -199,8 +198,8 @@ def _upwards(found: Alignment, kind: Callable[[Node], Hashable]) -> bool:
 
 
 def _sources(one: Node, other: Node, kind: Callable[[Node], Hashable]) -> list[tuple[Node, Node]]:
-    """Return the layers that two paired layers read at the same positions; crosswise if the order does not matter and
-    they are of the same kind only then.
+    """Return pairs of the layers that two paired layers read at the same positions; crossed pairs if the order of
+    inputs does not matter and more of these are of the same kind.
     """
     if one.type != other.type:
         return []
@@ -292,8 +291,8 @@ def _downwards(found: Alignment) -> bool:
 
 
 def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
-    """Return the type and the values that a node reads, by the second model's names; of constants only their
-    presence.
+    """Return the key of a layer: its type and the paired values that it reads, with all constants alike. None if it
+    reads an unpaired value.
     """
     sources: list[Hashable] = []
     anything = False

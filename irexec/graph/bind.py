@@ -41,12 +41,12 @@ OTHER_ENDS = {
     "Result": "does not recognize it as a result: it silently omits the layer and all layers that only it depends on",
     "Assign": "silently omits the layer unless a result depends on it, so the variable is not assigned",
 }
-# Obsolete attributes that no reader uses: unknown to the operators, but not misspellings.
+# Obsolete attributes that no reader uses. The operators do not declare them, but they are not misspellings.
 _LEFTOVERS = frozenset({"cacheable"})
 
 
 def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()) -> Operator | None:
-    """Return the operator of a layer; None, with a finding, if there is none. `layers`: all of the layer's network."""
+    """Return the operator of a layer; None, with a finding, if there is none. `layers`: all layers of its net."""
     if not layer.type:
         return None  # The reader has reported the missing type; the same holds for an empty version below.
     if layer.version and (known := REGISTRY.get((layer.type, layer.version))) is not None:
@@ -144,8 +144,7 @@ def _note_newer(layer: Layer, canonical: str, found: Operator, findings: Finding
         findings.add("L007", message, at=At(layer.at, "version"), layer=layer.ref, attribute="version")
 
 
-# Types whose layers are not looked up: no two Consts are equal, and few Parameters, so that a look-up costs more than
-# it saves.
+# Types whose layers are not cached, because they rarely have equal attributes.
 _SINGLE = frozenset({"Parameter", "Const"})
 
 
@@ -165,8 +164,8 @@ class Binder:
         if found is None:
             reported = len(self._findings.report)
             found = bind_attributes(layer, operator, self._findings)
-            # A shape that is too large for its port is not reported again, so the findings about it depend on the
-            # layer.
+            # Findings about a shape depend on the layer: a shape already reported as too large at a port is not
+            # reported again.
             if len(self._findings.report) == reported and not any(isinstance(v, PartialShape) for v in found.values()):
                 self._bound[key] = found
         return dict(found)
@@ -219,7 +218,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
 
 
 def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: Findings, taken: str | None) -> Severity:
-    """Add the finding of a fault and return its severity. `taken`: OpenVINO's reading of it, if known."""
+    """Add the finding of a fault and return its severity. `taken`: OpenVINO's reading of the attribute, if known."""
     name, unknown = fault.attribute, fault.code == "D001"
     if unknown and (port := _port_of(name, operator)) is not None:
         fault = _is_an_input(fault, *port, operator)

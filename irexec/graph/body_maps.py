@@ -66,7 +66,8 @@ class BodyInput:
     """The sources of one Parameter of a body.
 
     `external`: the outer input's position, None if there is none. `slicing`: each iteration takes a slice of it.
-    `back`: the body Result that feeds it from the second iteration on. `iteration`: it is the iteration counter.
+    `back`: the body Result that feeds the Parameter from the second iteration on. `iteration`: the Parameter counts the
+    iterations.
     """
 
     parameter: int

@@ -24,7 +24,7 @@ class Classes:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        # Bodies contain bodies, so each is computed once.
+        # Bodies contain bodies, so the class of each is computed only once.
         self._bodies: dict[Model, tuple[int, ...]] = {}
 
     def of(

@@ -24,8 +24,8 @@ from irexec.ops.declare.type_names import type_name
 from irexec.records import field, record
 from irexec.types import Array, ElementType, Stored, TensorType
 
-# Source of the nodes' unique numbers, which give the order of creation and the default names. The nodes of a copied
-# model keep the numbers of the original.
+# Generates the nodes' unique numbers, which determine the order of creation and the default names. The nodes of a
+# copied model keep the numbers of the original.
 _numbers = itertools.count(1)
 _number = attrgetter("number")
 
@@ -139,8 +139,8 @@ class Node(OfOneProcess):
 
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
     `attributes` may be shared by equal nodes: to change them, assign another dict. `held` is the value of a Const, or
-    the default value of a Parameter, or the bytes that contain it; `constant` is the value. `types` are those of the
-    outputs, a part of the inference of the model (infer_types). `rt_info` is the layer's runtime information (its form:
+    the default value of a Parameter, or the bytes that contain it; `constant` is the value. `types` are the types of
+    the outputs, as inference determined them (infer_types). `rt_info` is the layer's runtime information (its form:
     runtime_info.py), `input_rt_info` that of the input ports, by position.
     """
 
@@ -218,7 +218,7 @@ class Node(OfOneProcess):
                 value._users.add(own)
 
     def replace_input_with(self, index: int, value: Value | None) -> None:
-        """Set the value of the input at a position; inputs between the last one and the position are left out."""
+        """Set the value of the input at a position; missing inputs before it become None."""
         inputs = [*self._inputs, *[None] * (index + 1 - len(self._inputs))]
         inputs[index] = value
         self.inputs = inputs
@@ -251,7 +251,7 @@ class Node(OfOneProcess):
         return {a.name: self.attributes.get(a.name, a.default) for a in self.operator.attributes}
 
     def set_outputs(self, types: Iterable[TensorType]) -> None:
-        """Set the types of the outputs, creating missing outputs: of a node that is created, and by inference."""
+        """Set the types of the outputs, and create missing outputs. For new nodes, and for inference."""
         found = tuple(types)
         self.types = found + self.types[len(found) :]
         for index in range(len(self.outputs), len(found)):
@@ -269,7 +269,7 @@ class Node(OfOneProcess):
 
     @property
     def friendly_name(self) -> str:
-        """The node's given name, or `name`. (`given_name` is then empty: no file depends on a number.)"""
+        """The node's given name, or `name` if it has none. (Files do not contain this `name` and its number.)"""
         return self.given_name or self.name
 
     @friendly_name.setter

@@ -60,7 +60,7 @@ def _sequence(weights: int) -> Rule:
 
 
 def _einsum(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) -> int:
-    """Return the number for an Einsum: for every combination of labels, one multiplication less than operands."""
+    """Return the multiply-adds of an Einsum: for every combination of labels, one fewer than operands."""
     terms = str(attributes["equation"]).replace(" ", "").split("->")[0].split(",")
     extents: dict[str, int] = {}
     ellipsis: tuple[int, ...] = ()
@@ -74,7 +74,7 @@ def _einsum(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) ->
 
 
 def _attention(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) -> int:
-    """Return the number for the scores of every query with every key, and for as many sums of values."""
+    """Return the multiply-adds of the scores of every query with every key, and of the weighted sums of values."""
     query, key, value = shapes[:3]
     return prod(out[:-1]) * key[-2] * (query[-1] + value[-1])
 

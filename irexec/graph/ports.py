@@ -67,7 +67,7 @@ def port_of(ports: Sequence[P], key: int | str, what: str = "Port") -> P:
 
 
 def port_name(port: Value) -> str:
-    """Return the name of a port for people: a tensor name, or else the layer's name; for a Result that of its producer.
+    """Return the name of a port for display: a tensor name, or the layer's name; for a Result, its producer's name.
 
     A generated name of a Result is not used.
     """

@@ -58,7 +58,7 @@ def _name(parameter: Node) -> str:
 
 
 def _named(section: Element, parameters: Sequence[Node]) -> Node | None:
-    """Return the Parameter of that name; without a name the first one of rank 4, else the first."""
+    """Return the Parameter that the section names; without a name, the first of rank 4, or else the first."""
     name = section.attributes.get("reference-layer-name", "").strip()
     if name:
         return next((p for p in parameters if p.given_name == name), None)

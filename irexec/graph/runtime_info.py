@@ -17,7 +17,7 @@ _USER_DATA = ("user_data", "custom")
 
 
 class InfoText(str):
-    """A text of rt_info. Programs for OpenVINO, where it is wrapped, ask for its `value`."""
+    """A text of rt_info. It has a `value`, because OpenVINO wraps texts in objects with this attribute."""
 
     __slots__ = ()
 

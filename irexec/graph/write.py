@@ -96,7 +96,7 @@ class _NetWriter:
         self.model, self.out, self.blobs, self.findings = model, out, blobs, findings
         self.nodes = _in_order(model)
         self.ids = {node: number for number, node in enumerate(self.nodes)}
-        # Tensors named by a Parameter or Result without a name: no file depends on the number that it has here.
+        # By generated name of a Parameter or Result: its name in the file, which must not contain the node's number.
         self.invented = {n.name: self._name(n) for n in (*model.parameters, *model.results) if not n.given_name}
 
     def write(self) -> None:

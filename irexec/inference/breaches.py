@@ -28,7 +28,7 @@ def report_failure(node: Node, error: Exception, findings: Findings, *, found: s
 
 
 def _raised_at(node: Node, error: Exception) -> str | None:
-    """The line of the operator's own file at which an exception left it."""
+    """Return the last line of the kernel's file in the traceback of an exception, as text for a finding."""
     import inspect
     from traceback import extract_tb
 

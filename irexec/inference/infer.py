@@ -184,7 +184,7 @@ class Inferring:
         return types
 
     def _for_each_port(self, node: Node, types: Types) -> Types:
-        """Return a type for each output port of a variadic operator; report ports beyond its outputs."""
+        """Return a type for each output port of a variadic operator; report ports for which there is no output."""
         operator = node.operator
         if [type.rank for type in types] == [None]:  # The number of outputs may be unknown.
             return [types[0]] * (len(node.outputs) or 1)

@@ -162,7 +162,7 @@ def _plain(value: DimLike) -> DimLike:
 
 
 def _held(value: DimLike, kind: ElementType) -> DimLike:
-    """Return a result as an element of the type represents it: a number wraps; an interval beyond the type becomes
+    """Return a result as the element type represents it: a number wraps around; an interval beyond the type becomes
     unknown.
 
     The numbers therefore stay small, however often layers multiply.

@@ -28,9 +28,9 @@ def packed_call(node: Node) -> Callable[..., Array]:
 
 
 def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
-    """Return MatMul of rows and a packed matrix. If its rows are the columns of the product, the result is
-    bit-identical to the kernel's result for the unpacked matrix; otherwise the matrix is transposed, and the result may
-    differ by rounding.
+    """Return MatMul of rows and a packed matrix. If the rows of the packed matrix are the columns of the product, the
+    result is bit-identical to the kernel's result for the unpacked matrix; otherwise the matrix is transposed, and the
+    result may differ by rounding.
     """
     left, columns = as_matrix(a, False, 0), b.codes.rows
     dtype = b.dtype if b.dtype == np.float64 else F32
@@ -42,7 +42,8 @@ def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
 
 
 def selected(data: PackedMatrix, indices: Array, axis: Array, /, *, is_filled: bool, out: Array | None = None) -> Array:
-    """Gather of rows; only these are unpacked. `is_filled`: an index outside the matrix selects zeros."""
+    """Return Gather of rows; only the gathered rows are unpacked. `is_filled`: indices outside the matrix select zeros.
+    """
     rows, index = data.shape[0], as_index(indices).reshape(-1)
     if not is_filled:
         check_range(require, index, 0, rows)

@@ -19,7 +19,7 @@ INTEGERS = frozenset({I4, U4, I8, U8})
 # Types whose values are looked up in a table.
 TABLED = frozenset({NF4, F8E4M3, F8E5M2})
 TYPES = INTEGERS | TABLED | {F16, BF16}
-# Columns that are transposed at a time: those of a cache line of bytes.
+# The number of columns that are transposed at a time: a cache line of bytes.
 _STRIP = 64
 RANGES = {I4: (-8, 7), U4: (0, 15), I8: (-128, 127), U8: (0, 255)}
 

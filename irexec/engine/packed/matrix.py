@@ -11,7 +11,7 @@ from irexec.ops.compute.elementwise import for_blocks
 from irexec.threads.parallel import scratch
 from irexec.types import BF16, F16, Array, ElementType
 
-# The elements that are computed at a time: more leave the second-level cache, fewer take longer in Python.
+# The number of elements that are computed at a time: more exceed the second-level cache, fewer take longer in Python.
 _BLOCK = 1 << 17
 # Whole numbers up to this size are exact in each float type that layers compute in.
 _EXACT = 256
@@ -25,7 +25,7 @@ class PackedMatrix(Packed):
     """A matrix whose elements are (code - zero) · scale. Each step is rounded to `codes.arithmetic`, the last one to
     `final`.
 
-    `zero` and `scale` are f32 matrices `[rows or 1, groups or 1]`, or None if there is no such layer; each row of
+    `zero` and `scale` are f32 matrices `[rows or 1, groups or 1]`, or None without a Subtract or Multiply; each row of
     the matrix has groups of equal length. `shape` and `dtype` are those of the array that the matrix stands for: it is
     the transposed matrix if this one `is_upright`.
     """
@@ -49,7 +49,7 @@ class PackedMatrix(Packed):
         self.is_zero_exact = zero is None or is_zero_exact(codes.type, zero)
         # Zero points that are subtracted before the elements are converted to f32.
         self._whole_zero = None if zero is None or not self.is_zero_exact else _whole(zero, codes.type.bitwidth)
-        # The rows (or row for all) whose products round_raised takes, and whether it takes all, or any.
+        # For each row (or once for all rows) whether round_raised accepts its products; whether it accepts all, or any.
         self._dropped = _DROPPED.get(codes.arithmetic, OF_HALF)
         self._takes_raised = self._find_raised()
         self.takes_raised, self._takes_any = bool(self._takes_raised.all()), bool(self._takes_raised.any())
@@ -63,7 +63,7 @@ class PackedMatrix(Packed):
         return self
 
     def _find_raised(self) -> Array:
-        """Return for each row (or once for all rows) whether round_raised takes its products."""
+        """Return for each row (or once for all rows) whether round_raised accepts its products."""
         is_whole = self.codes.type in INTEGERS and self.is_zero_exact
         if self.scale is None or self.codes.arithmetic not in _DROPPED or not is_whole:
             return np.zeros(1, np.bool_)
