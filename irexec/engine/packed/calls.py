@@ -42,8 +42,7 @@ def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
 
 
 def selected(data: PackedMatrix, indices: Array, axis: Array, /, *, is_filled: bool, out: Array | None = None) -> Array:
-    """Return Gather of rows; only the gathered rows are unpacked. `is_filled`: indices outside the matrix select zeros.
-    """
+    """Return Gather of rows; only these rows are unpacked. `is_filled`: an index outside the matrix selects zeros."""
     rows, index = data.shape[0], as_index(indices).reshape(-1)
     if not is_filled:
         check_range(require, index, 0, rows)
