@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
-# Errors that mean that the file system, or the operating system, does not support the call.
+# Error numbers of a file system or an operating system that does not support the call.
 _UNKNOWN = {errno.EINVAL, errno.ENOSYS, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
@@ -33,7 +33,7 @@ def exchanged(one: str, other: str) -> bool:
 
 @cache
 def _renameat2() -> Any:
-    """Return the C library's function; None if it has none."""
+    """Return the function of the C library; None if the library does not have it."""
     if sys.platform != "linux":
         return None
     import ctypes

@@ -21,7 +21,7 @@ class _Output(NamedTuple):
 
 
 class OutputIsInput(Exception):
-    """Raised if a command was to write a file that it reads. `path` is that file; the message names both roles."""
+    """Raised if a command would write a file that it reads. `path` is that file; the message names both roles."""
 
     def __init__(self, output: _Output, source: _Input) -> None:
         self.path = output.path
@@ -117,8 +117,8 @@ def check_output(path: PathLike) -> None:
 
 
 def _keys(path: PathLike, status: os.stat_result | None = None) -> Iterator[Hashable]:
-    """Return the keys that all paths of one file share: the absolute path, which another file may have by now, and the
-    device and inode numbers, which all links share.
+    """Yield keys that identify a file: the absolute path, although another file may have it by now, and the device and
+    inode numbers, which all links share.
     """
     try:
         yield os.path.normcase(os.path.abspath(path))

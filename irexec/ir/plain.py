@@ -22,7 +22,7 @@ _PORT_PATTERN = r'\s*+<port id="{0}" precision="{0}"(?: names="{1}")?\s*+(?:/>|>
 # Empty names are rare, and not distinguished from absent ones here.
 _NAMES = PLAIN.replace("*", "+")
 _PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f"({_NAMES})", f"({_DIMS_PATTERN})"), re.ASCII)
-# Several at once, but a limited number: the pattern would need memory for each.
+# Several ports are matched at once, but a limited number, because the match needs memory for each.
 _PORTS_PATTERN = "(?:" + _PORT_PATTERN.format(PLAIN, _NAMES, _DIMS_PATTERN) + "){0,64}"
 # A layer up to the first unusual one of its sections; if there is none, with its end tag.
 _LAYER = re.compile(
@@ -107,7 +107,7 @@ class PlainReader:
             elements.number = at
 
     def ports(self) -> Iterator[Port]:
-        """Return the following ports."""
+        """Yield the following ports."""
         elements = self._elements
         while (match := elements.take(_ports_pattern())) and match[0]:
             ports, elements.number = self._of_section(match[0], elements.number)
@@ -121,7 +121,7 @@ class PlainReader:
         return found
 
     def _of_section(self, text: str, at: int) -> tuple[tuple[Port, ...], int]:
-        """Return the ports in a text, and the number of the last element in it; `at`: that of the element before it."""
+        """Return the ports in a text, and the number of its last element; `at`: that of the element before the text."""
         found = self._ports.get(text)
         if found is not None:
             known, count = found
@@ -134,6 +134,6 @@ class PlainReader:
                 dims = self._dims[between] = interned(texts, texts)
             ports.append(Port(last + 1, interned(id, id), interned(precision, precision), names or None, dims))
             last += 1 + len(dims)
-        if "names=" not in text:  # Names are unique.
+        if "names=" not in text:  # Tensor names are unique, so ports with names do not repeat.
             self._ports[text] = [(port.at - at, port.id, port.precision, port.dims) for port in ports], last - at
         return tuple(ports), last

@@ -266,7 +266,7 @@ class _Reader:
                 other[name] = text
         if other:
             edge.other = other
-            # If an end is missing, it is one of these: the check of edges reports it.
+            # If an end is missing, one of these attributes may be a misspelling of it: the check of edges reports it.
             if None not in (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port):
                 self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES)
         self._no_children()

@@ -33,7 +33,7 @@ class Parsed(NamedTuple, Generic[T]):
 
 
 def whole(text: str | None, *, signed: bool = False) -> Parsed[int]:
-    """Read an id, a version, an offset, an edge's end: OpenVINO's `stoll` (blanks and `+` before it, nothing after)."""
+    """Read an id, a version, an offset or an edge's end. OpenVINO also accepts blanks and `+` before the number."""
     if text is None:
         return Parsed(None, None)
     if (number := digits(text)) is not None:

@@ -94,8 +94,8 @@ def replace_expected(path: PathLike, before: bytes, after: bytes) -> bool:
     contains anything else or is being written. Raises OSError.
 
     If the system can exchange two files atomically (Linux, on most file systems), the decision is made on the file that
-    was taken out, so that no other file is ever lost. On other systems, a file that another process puts there between
-    the last check and the rename is lost.
+    was taken out, so that no other file is ever lost. On other systems, a file that another process creates under this
+    name between the last check and the rename is lost.
     """
     from irexec.ir.exchange import exchanged
 

@@ -26,7 +26,7 @@ _INTERVAL = 0.2
 class Cluster(Executor):
     """An executor that uses the workers of a Dask scheduler.
 
-    If a worker dies, Dask gives its calls to another worker; a call that ends four workers fails with Dask's
+    If a worker dies, Dask gives its calls to another worker; a call that has killed four workers fails with Dask's
     KilledWorker. If the scheduler stops responding for ten seconds, all calls are cancelled.
     """
 
@@ -108,8 +108,8 @@ class Cluster(Executor):
 async def _settle(asked: Any, future: Future[Any]) -> None:
     """Give `future` the outcome of Dask's `asked`.
 
-    Dask's own executor requests the state after it has the result. If the worker died in between, it treats the result
-    as an exception.
+    Dask's own executor requests the state of a call after its result; if the worker dies in between, it treats the
+    result as an exception.
     """
     with contextlib.suppress(InvalidStateError):
         try:

@@ -34,7 +34,7 @@ class InputComparison:
 
 @dataclass(frozen=True)
 class CompareInput(Task[InputComparison]):
-    """Compare irexec's run of a model with another on an item, as `irexec compare` does; items are those of RunInput.
+    """Compare a model's run in irexec with its run in another runtime, as `irexec compare` does. Items: see RunInput.
 
     `other`: the argument of --with, in the version `version`. `config`: its settings. `inputs` and `shapes` are
     the arguments of --input and --shape of `irexec compare`, for all items.
@@ -89,5 +89,5 @@ class CompareInput(Task[InputComparison]):
 
 @lru_cache(maxsize=1)
 def _runtime(other: str, config: tuple[str, ...], model: Model, limit: float) -> Runtime:
-    """Return the other side, which each process creates once. Raises CannotRun."""
+    """Return the other runtime, which each process creates once. Raises CannotRun."""
     return runtime_of(other, dict(entry.partition("=")[::2] for entry in config), model, limit)

@@ -89,8 +89,8 @@ def _there(
 ) -> Iterator[tuple[int, Outcome[R]]]:
     from irexec.version import __version__
 
-    # Not `as_completed`: it takes the locks of all futures, one after the other. Ctrl-C that comes while it does leaves
-    # them locked, and the threads that are to end the calls wait without limit.
+    # Not `as_completed`: it takes the locks of all futures, one after the other. Ctrl-C at that moment leaves them
+    # locked, and the threads that complete the calls wait without limit.
     ended: SimpleQueue[Future[_Attempt]] = SimpleQueue()
 
     def begin(number: int) -> Future[_Attempt]:

@@ -31,10 +31,10 @@ class Processes(Executor):
 
     (In the standard library's pool all pending calls fail, without an indication of the cause.) A process is started
     when the first call needs it, and imports the program's own file if a call needs a class of the program: a program
-    that uses them must guard its own work by `if __name__ == "__main__"`. Each has one thread for kernels and BLAS; its
-    output goes to standard error. An exception that leaves the `with` block, such as KeyboardInterrupt, terminates
-    running calls; files that they were writing are complete or absent. The processes exit with the program that uses
-    them, even if it is killed.
+    that uses Processes must guard its own work by `if __name__ == "__main__"`. Each has one thread for kernels and
+    BLAS; its output goes to standard error. An exception that leaves the `with` block, such as KeyboardInterrupt,
+    terminates running calls; files that they were writing are complete or absent. The processes exit with that program,
+    even if it is killed.
     """
 
     def __init__(self, count: int) -> None:
@@ -42,8 +42,8 @@ class Processes(Executor):
         self._children: set[Child] = set()
         self._starting = threading.Lock()
         self._closed = self._stopped = False
-        # Ctrl-C may come while this thread is inside a future and has its lock, which a thread here then waits for. So
-        # the end of the program must not depend on the end of these threads, only on that of the processes.
+        # Ctrl-C may interrupt the calling thread while it holds the lock of a future, for which one of these threads
+        # then waits without limit. As daemon threads they do not keep the program from exiting.
         self._threads = [
             threading.Thread(target=self._work, name=f"irexec-farm-{number}", daemon=True) for number in range(count)
         ]

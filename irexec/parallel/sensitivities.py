@@ -25,13 +25,13 @@ from irexec.types import Array
 
 @dataclass(frozen=True, slots=True)
 class UnitEffects:
-    """The effects of some units: for each, noise and metric when it alone is left out, and when all other units are."""
+    """The effects of some units: for each, noise and metric without this unit, and without all other units."""
 
     scores: tuple[tuple[float, float, float, float], ...]
 
     @property
     def effects(self) -> list[Effect]:
-        """The scores as effects."""
+        """The effects, one for each unit."""
         return [Effect(Score(*row[:2]), Score(*row[2:])) for row in self.scores]
 
 

@@ -99,11 +99,11 @@ class Child:
         self._close_files()
 
     def stop(self) -> None:
-        """Terminate the process, whatever it is doing."""
+        """Terminate the process, even during a call."""
         self._process.terminate()
 
     def end_by(self, moment: float) -> None:
-        """Wait until the process exits; kill it at this time of the monotonic clock."""
+        """Wait until the process exits, and kill it if it has not exited by `moment` (of the monotonic clock)."""
         try:
             self._process.wait(max(moment - time.monotonic(), 0))
         except subprocess.TimeoutExpired:

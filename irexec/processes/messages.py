@@ -11,13 +11,13 @@ from typing import IO, Any, NamedTuple
 Parts = Sequence[bytes | bytearray | memoryview]
 
 PROGRAM, ITS_COPY = "__main__", "__mp_main__"
-"""The main program, and its name in a child process: it must not run again there, as with `multiprocessing`."""
+"""The names of the main program, here and in a child process, where it must not run as the main program again."""
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM}
 """The signals that are blocked when a child process starts: before it handles them they would print a traceback."""
 
 GRACE = 5.0
-"""Seconds that a process which is to leave may take for that: it removes its temporary files."""
+"""Seconds that a process may take to exit after SIGTERM or the end of its input: it removes its temporary files."""
 
 _WIDTH = 8
 
@@ -65,7 +65,7 @@ def _number(stream: IO[bytes]) -> int:
 
 
 def _exactly(stream: IO[bytes], size: int) -> bytearray:
-    """Return exactly `count` bytes. Raises EOFError if the stream ends before."""
+    """Return exactly `size` bytes. Raises EOFError if the stream ends before."""
     found = bytearray(size)
     rest = memoryview(found)
     while rest:

@@ -19,13 +19,13 @@ import numpy as np
 from irexec.threads.blas import single_threaded_blas, users
 from irexec.types import Array
 
-# Less work than this is not divided: waking a second thread and sharing the caches with it costs some 100 µs. One core
-# computes this many multiply-adds, or passes over this many bytes a few times, in about 300 µs.
+# The number of multiply-adds, or of bytes that are read a few times, from which work is divided. One core takes about
+# 300 µs for it; waking a second thread and sharing the caches with it costs some 100 µs.
 WORTH_PRODUCTS = 1 << 24
 WORTH_BYTES = 1 << 20
 # Repacking a matrix for another part costs BLAS about as much as multiplying it by 6 rows or columns.
 LEAST_EXTENT = 128
-# Scratch arrays beyond this are not kept.
+# Larger scratch arrays are not kept for the next call.
 MAX_KEPT_BYTES = 1 << 26
 
 _lock = threading.Lock()
@@ -72,7 +72,7 @@ class _Share:
             self.done.release()
 
     def finish(self) -> None:
-        """Wait for workers that have started, and withdraw the others; called in the calling thread when no work is
+        """Wait for a worker that has started the share, or withdraw it. Called in the calling thread when no work is
         left.
         """
         if self.claim.acquire(blocking=False):

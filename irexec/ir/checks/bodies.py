@@ -10,7 +10,7 @@ from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import BODIES, Layer, Net, PortMap
 from irexec.ir.text import cut, listed, quoted, whole
 
-# The number of leading inputs that are the operation's own: trip count and condition.
+# The number of leading inputs that need no port map entry: trip count and condition.
 _OWN_INPUTS = {"TensorIterator": 0, "Loop": 2, "If": 1}
 _PURPOSES = {"input": "current_iteration", "output": "execution_condition"}
 # The fields that determine the meaning of a port map's entry: an exact duplicate in these is redundant but harmless.
@@ -47,7 +47,7 @@ def check_bodies(layer: Layer, scope: NetScope) -> None:
 
 
 def _canonical(layer: Layer) -> str:
-    """Return the type of a layer as an IR spells it, whatever its letter case in the file."""
+    """Return the type of a layer as BODIES spells it, whatever its letter case in the file; "" for any other type."""
     folded = (layer.type or "").lower()
     return next((type for type in BODIES if type.lower() == folded), "")
 

@@ -35,7 +35,7 @@ def check_edges(scope: NetScope) -> None:
     producers: dict[int, Edge] = {}
     complete = ascending = True
     arcs: list[tuple[int, int, Edge]] = []
-    # Edges that end at no port, for a reason that has been reported: counted by layer if that is known.
+    # The number of edges that end at no port, all reported: by layer, or under None if the layer is unknown.
     dangling: Counter[int | None] = Counter()
     _report_missing_ends(scope)
     for edge in watched(scope.net.edges, "checking edges", "edges"):
@@ -53,8 +53,8 @@ def check_edges(scope: NetScope) -> None:
             arcs.append((start, end, edge))
     if len(producers) < sum([len(layer.inputs) for layer in scope.net.layers]):
         _report_open_ports(producers, dangling, scope)
-    # Layers that come after those on which they depend, as in nearly all files, form no cycle, and each used one leads
-    # to an end.
+    # If every layer comes after the layers on which it depends, as in nearly all files, there is no cycle, and every
+    # layer that is used leads to an end.
     untaken = {layer.at for layer in scope.net.layers if layer.type not in _ENDS} - {start for start, _, _ in arcs}
     if ascending and not untaken:
         return
@@ -69,7 +69,7 @@ def check_edges(scope: NetScope) -> None:
 
 
 def _report_open_ports(producers: dict[int, Edge], dangling: Counter[int | None], scope: NetScope) -> None:
-    """Report input ports at which no edge ends, except for as many as there are edges with an unknown end."""
+    """Report input ports at which no edge ends, except one for each edge whose port is unknown (`dangling`)."""
     open_ports = [
         (layer, port)
         for layer in scope.net.layers

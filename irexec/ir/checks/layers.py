@@ -80,7 +80,7 @@ def _identity(layer: Layer, scope: NetScope) -> None:
 
 
 def _lacking(layer: Layer, scope: NetScope) -> None:
-    """Report names, types and versions that are missing or empty; a name may be empty."""
+    """Report a missing name, type or version, and an empty type or version."""
     for name in ("name", "type", "version"):
         value = getattr(layer, name)
         if value is None or (value == "" and name != "name"):

@@ -146,7 +146,7 @@ def check_pre_process(net: Net, findings: Findings) -> None:
 
 
 def _faults_of_mean(mean: Element) -> Iterator[tuple[str, str]]:
-    """Return the attributes of a mean that cannot be read, with the reasons."""
+    """Yield the attributes of a mean that cannot be read, with the reasons."""
     if "value" in mean.attributes:
         if float64(mean.attributes["value"]).strict is None:
             yield "value", "the mean is not a number"

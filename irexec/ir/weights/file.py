@@ -25,8 +25,7 @@ from irexec.types.shape import product_within
 _MAX_RANK = 64
 # The search for NaN is limited to small constants (masks, limits): searching a large one would read it from disk.
 _MAX_SEARCHED = 1 << 16
-# Up to the first size, Python is as fast as NumPy at checking that no byte belongs to an infinity; up to the second, it
-# is faster than importing NumPy.
+# The sizes up to which a search for infinities in Python takes no longer than one in NumPy, and than importing NumPy.
 _MAX_BYTEWISE, _MAX_WITHOUT_NUMPY = 1 << 13, 1 << 18
 # The exponent of a NaN or infinity is all ones; by type: the highest byte in this case, and the bits of the exponent.
 _EXPONENTS = {
@@ -80,7 +79,7 @@ class Weights:
         # The number of bytes.
         self.size = 0 if self._data is None else self._data.nbytes
         self._uses: list[_Use] = []
-        # Ranges outside the weights, and the total number of constants.
+        # The ranges outside the weights, and the number of all constants.
         self._lacking: list[_Use] = []
         self._constants = 0
         # False once a constant could not be read: it may use the bytes that seem unused.
@@ -319,7 +318,7 @@ def _is_finite(raw: bytes | memoryview, element_type: ElementType) -> bool:
 
 
 def _spoilt(array: Array) -> int:
-    """Return the number of NaN and infinite values, but 0 for a mask or limit: infinities and possibly zeros."""
+    """Return the number of NaN and infinite values; 0 for masks and limits, which contain only infinities and zeros."""
     finite = np.isfinite(array)
     if finite.all():
         return 0

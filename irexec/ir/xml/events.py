@@ -100,5 +100,5 @@ def attributes(text: str, start: int, stop: int) -> Iterator[Attribute]:
 
 
 def attribute_texts(text: str, start: int, stop: int) -> list[tuple[str, str]]:
-    """Yield the name of every attribute of the start tag between two offsets, and the text between its quotes."""
+    """Return the name of every attribute of the start tag between two offsets, and the text between its quotes."""
     return [(name, value[1:-1]) for name, value in _attribute().findall(text, start, stop)]

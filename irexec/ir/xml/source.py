@@ -26,7 +26,7 @@ _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
 FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _ALLOWED_IN_ASCII = b"\t\n\r" + bytes(range(0x20, 0x80))
 _MAX_PROBLEMS = 50
-# The lengths of `<a/>` and of ` a=""`: a text that is short enough does not have to be counted.
+# The lengths of the shortest element, `<a/>`, and attribute, ` a=""`: short texts cannot exceed the limits.
 _LEAST_ELEMENT, _LEAST_ATTRIBUTE = 4, 5
 
 
@@ -100,7 +100,7 @@ class Source:
 
     @property
     def problems(self) -> list[SourceFault]:
-        """The errors in the text as a text."""
+        """The errors in the text itself: encoding, size, well-formedness."""
         self._read()
         return self._faults
 
@@ -216,7 +216,7 @@ class Source:
             self._faults.append(SourceFault(code, message, span, hint))
 
     def _screen(self, limits: Limits) -> bool:
-        """Refuse texts that must not reach the parser, and those for which its error message would not help."""
+        """Report texts that must not reach the parser, or whose errors it explains badly. Returns False for these."""
         if not self.text.isascii() or self.text.encode().translate(None, _ALLOWED_IN_ASCII):
             for match in islice(re.finditer(FORBIDDEN, self.text), _MAX_PROBLEMS):
                 self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))

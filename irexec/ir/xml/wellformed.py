@@ -61,12 +61,12 @@ _CODE_OF_ERROR = {
     "ERR_INVALID_CHAR": "X007", "ERR_RESOURCE_LIMIT": "X005", "NS_ERR_UNDEFINED_NAMESPACE": "X010",
     "ERR_RESERVED_XML_NAME": "X011",
 }  # fmt: skip
-# libxml2 limits the length of a single piece.
+# The length from which libxml2 may reject a text or attribute.
 _LONG = 10_000_000
 # Constructs on which the two parsers may differ: invalid versions of XML, attributes of XML's own, namespaces,
 # instructions.
 _DECLARED = re.compile(r"""\s*<\?xml\s+version=(["'])1\.[0-9]\1|\s*<(?!\?)""", re.ASCII)
-# Plain descriptions of libxml2's messages, by their first words.
+# Plain descriptions to replace libxml2's messages, by the first words of these.
 _PLAINLY = {
     "AttValue: ' expected": "the text ends inside an attribute value",
     "AttValue: \" or ' expected": "an attribute value is not quoted",
