@@ -168,7 +168,7 @@ def _arising(reference: Reference, runtime: Runtime | None, error: CannotRun) ->
 
 
 def _take_recorded_inputs(args: argparse.Namespace) -> None:
-    """Use the inputs recorded in the folder if no others are given."""
+    """Use the inputs recorded in the folder of `--with` if no inputs are given."""
     from pathlib import Path
 
     from irexec.debug.runtimes.folder import Folder

@@ -108,8 +108,8 @@ def _reference(model: Model, steps: Sequence[Sequence[ModelInput]]) -> Reference
 
 
 def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[list[ModelInput]]:
-    """Return chosen inputs for further steps of a model with variables: one token each. None if the model does not run
-    with them.
+    """Return chosen inputs for further steps of a model with variables: one token each. The list is empty if the model
+    does not run with them.
     """
     from irexec.arrays.given import Given
     from irexec.diagnostics import IRError

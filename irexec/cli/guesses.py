@@ -13,7 +13,7 @@ COMMANDS = {
     "export": "convert", "upgrade": "convert", "quantize": "sensitivity", "codes": "explain", "rule": "explain",
     "rules": "explain", "operators": "ops", "server": "lsp", "version": "--version",
 }  # fmt: skip
-"""Command of another tool → what to write after `irexec`."""
+"""Command of another tool → the text to write after `irexec`."""
 
 OPTIONS = {
     "-d": ("--with openvino:DEVICE",), "-f": ("--format",), "-i": ("--input",), "-n": ("--repeat", "--most", "--worst"),
@@ -27,7 +27,7 @@ OPTIONS = {
     "--tolerance": ("--atol", "--rtol"),
     "--top": ("--worst", "--most"), "--workers": ("--jobs",),
 }  # fmt: skip
-"""Option of another tool → the options that may be meant, each with its value where that is decided."""
+"""Option of another tool → the options that may be meant, some with a value or its metavar."""
 
 
 def meant(option: str, known: Collection[str]) -> list[str]:

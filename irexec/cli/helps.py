@@ -1,4 +1,4 @@
-"""The texts of `--help`: the commands in groups, and how the help of a command ends, with two examples."""
+"""The texts of `--help`: the commands in groups, and the two examples at the end of each command's help."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("irexec completion fish", "print the script for fish"),
     ),
 }
-"""Command → the two examples that its help ends with, each with what it does."""
+"""Command → the two examples at the end of its help, each with a description."""
 
 _HEADING = "examples:\n"
 

@@ -17,7 +17,7 @@ from irexec.ir.files import check_regular, named_files, open_regular
 from irexec.ir.guard import reads
 
 STDIN = "-"
-"""The name of standard input where a file is asked for."""
+"""The name of standard input as a file argument."""
 _BEGINNING = 1 << 16
 
 
@@ -37,7 +37,7 @@ def not_written(path: str, error: OSError | ValueError) -> Report:
 def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -> Report:
     """Return an empty report, or U001 if there is no file to read at `path`; with `stdin`, STDIN is accepted.
 
-    `role`: the purpose of the file in the command; see `irexec.ir.guard`, whose OutputIsInput is raised.
+    `role`: the purpose of the file in the command. Raises OutputIsInput (see `irexec.ir.guard`).
     """
     if path == STDIN and not os.path.exists(path):
         wanted = "this command cannot read standard input; run, validate and fix can"
@@ -51,7 +51,7 @@ def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -
 
 
 def check_weights(path: str | None, files: Sequence[str]) -> Report:
-    """Return an empty report, or why `--weights` cannot be used for the models."""
+    """Return an empty report, or a finding that gives the reason why `--weights` cannot be used for the models."""
     if path is None:
         return Report()
     if len(files) > 1:
@@ -98,7 +98,7 @@ def _holds(path: str, marks: tuple[bytes, ...]) -> bool:
             head = stream.read(_BEGINNING)
     except OSError:
         return True  # The reason why the file cannot be read is reported later.
-    text = head.replace(b"\0", b"").lower()  # In UTF-16 every other byte of these is 0.
+    text = head.replace(b"\0", b"").lower()  # In UTF-16 every other byte of ASCII text is 0.
     return any(mark in text for mark in marks)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED = 130
-# Seconds after which an interrupt is raised again that Python discarded.
+# Seconds after which an interrupt that Python discarded is raised again.
 _SOON = 0.01
 
 _working = False
@@ -42,7 +42,7 @@ def run(work: Callable[[], int]) -> int:
     """
     global _working
     try:
-        # Python calls handlers between instructions that call or jump: assignments leave no moment in between.
+        # Python runs signal handlers only at calls and jumps, so none can run between `try` and the assignment.
         try:
             _working = True
             code = work()

@@ -14,7 +14,7 @@ from typing import Any
 
 from irexec.environment import set_while_loading
 
-# How many threads OpenBLAS starts when it is loaded. irexec divides the work itself; BLAS's threads would only spin.
+# The number of threads that OpenBLAS starts. irexec divides the work itself; OpenBLAS's threads would only spin.
 _ONE_BLAS_THREAD = "OPENBLAS_NUM_THREADS", "1"
 
 

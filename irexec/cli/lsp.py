@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         print("irexec lsp: the language server needs pygls: pip install 'irexec[lsp]'", file=sys.stderr)
         return 2
     stay()
-    # Copies, because the server closes its streams, and so that printed output does not mix with its messages.
+    # The server uses copies, because it closes its streams, and because printed output must not mix with its messages.
     numbers = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
     with os.fdopen(numbers[0], "rb") as stdin, os.fdopen(numbers[1], "wb") as stdout, redirect_stdout(sys.stderr):
         make_server(args.limit_of_each, _project).start_io(stdin, stdout)

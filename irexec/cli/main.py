@@ -47,8 +47,8 @@ COMMANDS = {
     "schema": "print the schema of the file format or of one operator",
     "completion": "print a shell completion script",
 }
-"""Command → its line in the help. The module of the same name has `add_arguments(parser)` and `run(args) -> int`, and
-where it writes files, `outputs(args)`: the options with the files, or folders, that are written because of each."""
+"""Command → its line in the help. The module of the same name has `add_arguments(parser)` and `run(args) -> int`, and,
+if it writes files, `outputs(args)`, which yields options, each with the files or folders that it writes."""
 
 NO_READER = 141
 
@@ -63,7 +63,7 @@ _SUFFIXES = (".bin", ".csv", ".html", ".json", ".md", ".npz", ".onnx", ".svg", "
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; argparse leaves by SystemExit for --help and for wrong usage."""
+    """Run one command and return its exit code; argparse raises SystemExit for --help and for wrong usage."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         prepare()
@@ -117,7 +117,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _missing_folder(path: str) -> str | None:
-    """Return the folder of a file to be written if it does not exist; folders with many files are made when needed."""
+    """Return the folder of an output file if it does not exist; outputs that are folders are created when needed."""
     folder = os.path.dirname(path)
     is_file = os.path.splitext(path)[1].lower() in _SUFFIXES
     return folder if is_file and folder and not os.path.isdir(folder) else None
@@ -134,13 +134,13 @@ def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """Return the parser of the command line, and that of each command.
+    """Return the parser of the command line, and the parser of each command.
 
     Only the parsers of the `chosen` commands have arguments.
     """
     parser = _MainParser(prog="irexec", description="Run, check and explain OpenVINO IR.", epilog=EXIT_CODES)
     parser.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version and exit")
-    # With `prog` given, argparse does not lay out a usage line to find it.
+    # If `prog` is given, argparse does not need to format a usage line to derive it.
     subparsers = parser.add_subparsers(
         prog="irexec", dest="command", metavar="COMMAND", required=True, parser_class=_Parser
     )

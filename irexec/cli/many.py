@@ -49,7 +49,7 @@ def add_many_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def log_output(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    """Yield the log, as a command's `outputs` name it."""
+    """Yield `--resume` with the log file, in the form of a command's `outputs`."""
     if args.resume is not None:
         yield "--resume", [args.resume]
 
@@ -109,7 +109,7 @@ def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], wh
 
 
 def _check_files(task: Task[Any], items: Sequence[str]) -> None:
-    """Reject outputs that are also inputs, because other processes read and write the files of the items."""
+    """Raise OutputIsInput if an output is also an input; other processes, which read and write, cannot detect this."""
     for path in dict.fromkeys(path for item in items for path in task.needed(item)):
         reads(path, "an input")
     for item in items:
@@ -238,7 +238,7 @@ class Limited(Around[R]):
 
 @record(frozen=True)
 class Extended(Around[R]):
-    """A task that depends on extensions. `elsewhere`: a process that does it has to load them first."""
+    """A task that depends on extensions. `elsewhere`: it runs in another process, which has to load them first."""
 
     task: Task[R]
     extensions: tuple[str, ...]

@@ -15,7 +15,7 @@ def add_weights(parser: _ActionsContainer, file: str) -> None:
 
 
 def add_repeatable(parser: _ActionsContainer, option: str, metavar: str, help: str, **more: str) -> None:
-    """Add an option that may be given several times; its value is the list of all."""
+    """Add an option that may be given several times; its value is the list of all values."""
     parser.add_argument(option, action="append", default=[], metavar=metavar, help=help, **more)  # type: ignore[arg-type]
 
 
@@ -53,7 +53,7 @@ def add_output(
 
 
 def add_no_repairs(parser: _ActionsContainer) -> None:
-    """Add `--no-repairs`, which was `--strict` in version 0.1; version 0.3 removes that name."""
+    """Add `--no-repairs`, and its older name `--strict` of version 0.1, which version 0.3 removes."""
     parser.add_argument("--no-repairs", action="store_true", help="treat repairs of incomplete snippets as errors")
     parser.add_argument("--strict", dest="no_repairs", action="store_true", default=SUPPRESS, help=SUPPRESS)
 
@@ -71,7 +71,7 @@ def whole(least: int = 0) -> Callable[[str], int]:
 
 
 def number(text: str) -> float:
-    """Return the type of an option that is a number of 0 or more."""
+    """Return the value of an option that is a number of 0 or more."""
     with suppress(ValueError):
         if (value := float(text)) >= 0:
             return value
@@ -83,7 +83,7 @@ SECONDS = 60
 
 
 def seconds(text: str) -> float:
-    """Return the type of an option that is a time limit: a number; 0 and `none` mean no limit."""
+    """Return the value of an option that is a time limit in seconds; 0 and `none` mean no limit."""
     return 0.0 if text == "none" else number(text)
 
 
@@ -102,7 +102,7 @@ def add_limit(parser: _ActionsContainer, default: float = 0, *, each: str = "") 
 
 
 def release(text: str) -> tuple[int, int]:
-    """Return a release of OpenVINO, such as 2024.2, as the type of an option."""
+    """Return the value of an option that is a release of OpenVINO, such as 2024.2."""
     from irexec.graph.releases import release_of
 
     try:

@@ -1,7 +1,7 @@
 """`irexec reduce`: the smallest model that still fails in the same way.
 
-Exit code: 0 reduced, 2 there is no failure or the model cannot be run, 130 interrupted; the same command then
-continues.
+Exit code: 0 reduced, 2 there is no failure or the model cannot be run, 130 interrupted (the same command continues the
+reduction).
 """
 
 from __future__ import annotations

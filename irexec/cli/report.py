@@ -1,4 +1,4 @@
-"""`irexec report`: one HTML file that shows a model, two side by side, or the examples of a page, in any browser."""
+"""`irexec report`: an HTML file that shows a model, two models side by side, or the examples of a page."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MODES = ("strict", "openvino")
 
 @record(frozen=True)
 class Settings:
-    """The settings of a project. None: not set. `base` is the folder of the file."""
+    """The settings of a project; None for a setting that is not set. `base` is the folder of the file."""
 
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] | None = None
@@ -36,7 +36,7 @@ class Settings:
 
 
 def read_settings(folder: str) -> tuple[Settings, Report]:
-    """Return the settings of the nearest file for a folder, or the default ones; and findings about the file."""
+    """Return the settings of the nearest file for a folder, or the default settings; and findings about the file."""
     for above in _and_above(folder):
         for path in (os.path.join(above, "irexec.toml"), os.path.join(above, "pyproject.toml")):
             if os.path.isfile(path):

@@ -102,7 +102,7 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
 
 
 def _studied(model: Model, options: Sequence[str], status: Status, findings: Findings) -> Shapes | None:
-    """Return the answer for the inputs and sizes that the options set; None, with findings, if an option is wrong."""
+    """Return the accepted shapes, given the inputs and sizes that options set; None, with findings, if one is wrong."""
     from irexec.graph.ports import port_name
     from irexec.sizes.ask import UnknownName, accepted_shapes
 

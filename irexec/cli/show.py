@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from irexec.inspect.facts import Summary
     from irexec.reading import Reading
 
-# The time for the sizes that a dynamic model accepts, and for its costs as functions of them.
+# The time limit in seconds for finding the sizes that a dynamic model accepts, and for its costs as functions of them.
 _SECONDS = 10.0
 
 

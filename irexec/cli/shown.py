@@ -36,7 +36,7 @@ def add_showing_arguments(parser: argparse.ArgumentParser, *, to_file: bool = Fa
         default="text",
         help="output format of the findings (default: text)",
     )
-    # As ruff calls it.
+    # The name of this option in ruff.
     show.add_argument("--output-format", dest="format", choices=FORMATS, default=SUPPRESS, help=SUPPRESS)
     if to_file:
         add_output(show, "FILE", "write the findings to this file (default: standard output)")
@@ -50,7 +50,7 @@ def add_showing_arguments(parser: argparse.ArgumentParser, *, to_file: bool = Fa
 
 
 def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
-    """Load the extensions; return the settings of the project, the choice of findings, and a report with errors."""
+    """Load the extensions; return the project's settings, the choice of findings, and findings about all of these."""
     settings, report = read_settings(os.getcwd())
     choice, unknown = chosen(args, settings)
     report.extend([*unknown, *load_extensions(args.extension)])
@@ -58,7 +58,7 @@ def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
 
 
 def chosen(args: argparse.Namespace, settings: Settings) -> tuple[Choice, Report]:
-    """Return the codes selected and ignored by options or project settings; findings about unknown codes."""
+    """Return the choice of findings that options or project settings make, and findings about unknown codes."""
     report = Report()
 
     def codes(option: str, otherwise: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -57,7 +57,7 @@ def prepare() -> None:
 
 
 def _occupy() -> None:
-    """Let no file that is opened later get the number of a standard stream: libraries would write into it."""
+    """Prevent files opened later from getting the number of a standard stream: libraries would write into them."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)

@@ -17,7 +17,7 @@ from irexec.ir.xml.events import Span
 from irexec.ops.declare import contents
 
 _MOST_FALLS = 2
-"""If ids are out of order in this number of places, a single id can be the reason: it is in two pairs of neighbours."""
+"""The number of places in which a single wrong id, which has two neighbours, can put the ids out of order."""
 
 
 class Ids:
@@ -74,7 +74,7 @@ def ids_of_ports(layer: Layer, net: Net, written: Written, *, is_output: bool) -
 
 
 def dangling_ids(layer: Layer, net: Net, written: Written, *, is_output: bool) -> set[int]:
-    """Return the ids that edges name on one side of a layer and no port there has."""
+    """Return the ids that edges name on one side of a layer, but that no port on this side has."""
 
     def make() -> set[int]:
         ids = ids_of_ports(layer, net, written, is_output=is_output)
@@ -158,8 +158,8 @@ def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _free_id(net: Net) -> str | None:
-    """Return an unused id for a layer without one: the id that edges name and no layer has, if this is the only such
-    layer; otherwise any unused id."""
+    """Return an unused id for a layer without an id: the id that edges name but no layer has, if this is the only layer
+    without an id; otherwise any unused id."""
     ids = [number(other.id) for other in net.layers]
     known, named = set(ids), _dangling_ids(net)
     if ids.count(None) != 1 or len(named) > 1:
@@ -168,7 +168,7 @@ def _free_id(net: Net) -> str | None:
 
 
 def _dangling_ids(net: Net) -> set[int]:
-    """Return the ids that edges name and no layer has."""
+    """Return the ids that edges name, but that no layer has."""
     named = {id for edge in net.edges for text in (edge.from_layer, edge.to_layer) if (id := number(text)) is not None}
     return named - {number(layer.id) for layer in net.layers}
 
@@ -232,7 +232,7 @@ def other_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _version(layer: Layer, written: Written) -> Iterator[Fix]:
-    """Return the opset that introduced the operator; of several the newest, which may compute different results."""
+    """Yield a fix that sets the opset that introduced the operator; of several, the newest (results may differ)."""
     canonical = contents.canonical_type(layer.type or "")
     if canonical is None or canonical not in contents.CONTENTS:
         return
@@ -242,7 +242,7 @@ def _version(layer: Layer, written: Written) -> Iterator[Fix]:
 
 
 def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """P001, P013: set the id that edges name and no port on this side has; otherwise the next free id."""
+    """P001, P013: set the id that edges name but no port on this side has; otherwise the next free id."""
     owner = written.ports.get(finding.at.element) if finding.at is not None else None
     if owner is None:
         return
@@ -252,7 +252,7 @@ def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if len(dangling) > 1 or (dangling and ids.lacking > 1):
         return
     found = next(iter(dangling)) if dangling else _next_free(owner, ids, written)
-    # Of two ports with the same id, change the port for which the ids then remain in ascending order.
+    # Of two ports with the same id, change the port whose new id keeps the ids in ascending order.
     fitting = ids.fitting(owner.port.at, found)
     if len(fitting) == 1:
         yield from written.write(fitting[0], "id", str(found), Safety.SAFE)

@@ -25,11 +25,10 @@ from irexec.reading import PathLike, holds_printed_layers, read
 Wanted = Callable[[Diagnostic], bool]
 
 LEAST_READS, MOST_READ = 32, 32_000_000
-"""Limits on how often a file is read: until the bytes read reach a total; a large file at least this number of
-times."""
+"""Limits on how often a file is read: until the bytes read reach `MOST_READ`, but at least `LEAST_READS` times."""
 
 _MOST_CONSEQUENCES = 3
-"""The number of attempts to fix a file again after the fix of a cause, before that fix is dropped."""
+"""The number of further attempts to fix a file after the fix of a cause, before the fix of the cause is dropped."""
 
 # Errors of an early stage hide errors of later stages: the attributes of a layer of unknown type cannot be checked.
 # Each stage is a set of areas, preceded where needed by stages of single codes: a layer's type comes before its opset,
@@ -141,7 +140,7 @@ def improve(
 
 @dataclass(slots=True)
 class _Reader:
-    """Finds the errors in successive versions of a file, at most `left` more times."""
+    """Reads successive versions of a file and returns their findings, at most `left` more times."""
 
     look: Callable[[bytes], Examined]
     left: int
@@ -256,9 +255,9 @@ def _attempt(
 def _consequences(
     after: Examined, before: Examined, cause: Choice, reader: _Reader, choices: Callable[[Report], Iterable[Choice]]
 ) -> tuple[list[Choice], Examined] | None:
-    """Return the fixes that improve a file compared with it before the fix of a cause, and the fixed file, or None.
+    """Return the fixes of later stages that, together with the fix of a cause, improve the file, and the fixed file.
 
-    They are of later stages than the cause.
+    Return None if there are no such fixes. `before`: the file without the fix of the cause, `after`: with it.
     """
     made: list[Choice] = []
     for _ in range(_MOST_CONSEQUENCES):
@@ -273,7 +272,7 @@ def _consequences(
 
 
 def _is_better(after: Report, before: Report, stage: int) -> bool:
-    """Return True if a stage has fewer findings and no earlier one more; new errors must have been hidden before."""
+    """Return True if a stage has fewer findings and no earlier stage has more; new errors must have been hidden."""
     old, new = _errors(before), _errors(after)
     if any(count > old[code] and _stage(code) <= stage for code, count in new.items()):
         return False

@@ -16,7 +16,7 @@ from irexec.types import STRING, ElementType
 
 
 def attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """C003, C012: set the value that agrees with all the others; otherwise correct the most similar name."""
+    """C003, C012: set the value that agrees with all other declarations; otherwise the most similar element type."""
     at, name = finding.at, finding.attribute
     layer, _ = written.layers.get(at.element, (None, None)) if at is not None else (None, None)
     if layer is None or name is None:
@@ -35,7 +35,7 @@ def attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 class _Declared:
-    """The attributes and the port's shape that a constant declares; None for each of them that cannot be read."""
+    """The attributes and the port's shape that a constant declares; a field is None if it cannot be read."""
 
     def __init__(self, layer: Layer) -> None:
         self.offset, self.size = number(layer.data.get("offset")), number(layer.data.get("size"))
@@ -74,7 +74,7 @@ def _bytes(kind: ElementType | None, shape: tuple[int, ...] | None) -> int | Non
 
 
 def _is_apart(found: _Declared, name: str, written: Written) -> bool:
-    """Return whether a constant of another size would not overlap the bytes of other constants."""
+    """Return whether a constant of the size that its shape requires would not overlap the bytes of other constants."""
     needed = _bytes(found.declared_kind, found.declared)
     if name != "size" or found.offset is None or needed is None:
         return name != "size"

@@ -30,7 +30,7 @@ def fix_file(
     wanted: Wanted = lambda _: True,
     write: bool = True,
 ) -> tuple[bytes, FixResult]:
-    """Fix the file of a model or of loose layers. Returns the bytes before, and the result.
+    """Fix the file of a model or of loose layers. Return the original bytes and the result.
 
     An unchanged file is not written; with `write=False` no file is written. Raises NotAModel, FileChanged, and OSError.
     """
@@ -78,8 +78,7 @@ def validate(
 
 
 def examined(reading: Reading, *, target: Release | None = None, of_broken_text: bool = True) -> Report:
-    """Return every finding about a source that was read, with its fixes, except findings that comments in the text
-    suppress.
+    """Return every finding about a source, with its fixes, except findings that comments in the text suppress.
 
     `target`: also report constructs that this OpenVINO release cannot read. `of_broken_text`: see `with_fixes`. Call
     this once only, because it evaluates printed layers.
@@ -101,7 +100,7 @@ def examined(reading: Reading, *, target: Release | None = None, of_broken_text:
 
 
 def _with_release(report: Report, reading: Reading, target: Release) -> Report:
-    """Return the findings, and those about constructs in a model's file that an OpenVINO release cannot read."""
+    """Return the findings, with those about constructs in a model's file that an OpenVINO release cannot read."""
     from irexec.graph.releases import check_release
 
     if reading.source is None or reading.document is None or reading.snippet is not None:

@@ -1,7 +1,7 @@
 """Comments in a file that suppress findings: `<!-- irexec: ignore P004, D -->`.
 
-Before the root element, or directly in it, the comment concerns the whole file; between layers or edges, the next one;
-elsewhere the element that contains it. Without codes it concerns all findings there.
+Before the root element, or directly in it, the comment concerns the whole file; between layers or edges, the next layer
+or edge; elsewhere the element that contains it. A comment without codes suppresses all findings about this part.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from irexec.types import F32, ElementType
 _Shape = tuple[tuple[str, ...], tuple[str, ...]]
 
 MOST_CHOICES, MOST_OPEN = 8, 100
-"""The largest number of candidate ports; if there are more, none is examined or suggested."""
+"""The largest numbers of candidate ports that are suggested, and that are examined."""
 
 
 def attributes(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -83,7 +83,7 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if is_output and not ports:
         yield from _missing_output(edge, net, written)
     if not is_output and (shift := _shift(edge, net, written)):
-        # The shift concerns all edges into the layer and is reported once.
+        # The shift concerns all edges into the layer; the fix is attached to one finding only.
         if written.shared(f"shifted into {number(edge.to_layer)}", net, lambda: edge) is edge:
             edits = tuple(_shifted(shift, written.edges_to(net).get(number(edge.to_layer), []), written))
             yield Fix("use the port numbers of the layer", Safety.UNSAFE, edits)
@@ -109,7 +109,7 @@ def _candidate_ports(ports: tuple[Port, ...], written: Written, *, is_output: bo
 
 
 def _that_fit(outputs: list[Port], edge: Edge, net: Net, written: Written) -> list[Port]:
-    """Return the outputs of a layer that have the type of the input at the end of the edge; or all of them."""
+    """Return the outputs of a layer that have the type of the input at the end of the edge; all outputs if none has."""
     ends = written.shared("ends", net, lambda: written.by_numbers(net))
     taker = ends.get((False, number(edge.to_layer), number(edge.to_port)))
     owners = [owner for port in outputs if (owner := written.ports.get(port.at)) is not None]
@@ -118,8 +118,8 @@ def _that_fit(outputs: list[Port], edge: Edge, net: Net, written: Written) -> li
 
 
 def _missing_output(edge: Edge, net: Net, written: Written) -> Iterator[Fix]:
-    """Return the missing output port at which edges start, of a layer without outputs. If its type is not f32, another
-    finding reports that afterwards."""
+    """Yield the fix that adds the output port at which edges start to a layer without outputs. If its type is not f32,
+    another finding reports the type afterwards."""
     layer = number(edge.from_layer)
     edit = written.shared(f"output of {layer}", net, lambda: _added_output(layer, net, written))
     if edit is not None:
@@ -233,7 +233,7 @@ def result(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _all_edges(net: Net, written: Written) -> Edit | None:
-    """Return all edges of a model without edges: each layer takes the unused outputs of the layers before it."""
+    """Return an edit that adds all edges of a model without edges: layers read unused outputs of earlier layers."""
     made: list[Owner] = []
     texts = []
     for layer in net.layers:

@@ -66,7 +66,7 @@ def _nets(model: Model) -> Iterator[Model]:
 
 
 def _check_results(model: Model, made: dict[Node, list[TensorType]], opset: int, findings: Findings) -> None:
-    """Return whether every value has the same type as before."""
+    """Report every layer with a value whose type changes (W002)."""
     after = infer(model)
     for node, types in made.items():
         for type, now in zip(types, after.outputs(node), strict=False):
@@ -77,8 +77,8 @@ def _check_results(model: Model, made: dict[Node, list[TensorType]], opset: int,
 
 
 def to_ir_10(model: Model, findings: Findings) -> bool:
-    """Change a model so that IR version 10 can represent it, which has no runtime info of layers and no names of
-    results.
+    """Change a model so that IR version 10, which has no runtime info of layers and no names of results, can represent
+    it.
 
     Hints for plugins are dropped. Information that has a meaning and cannot be represented is reported (W002); returns
     True if there is none.

@@ -10,11 +10,11 @@ from irexec.reading import PathLike
 def fix_page(
     path: PathLike, *, unsafe: bool = False, wanted: Wanted = lambda _: True, write: bool = True
 ) -> tuple[bytes, FixResult]:
-    """Fix the examples of a page in its file. Returns the bytes before, and the result.
+    """Fix the examples of a page in its file. Return the original bytes and the result.
 
-    A result stated in the page is replaced by the one that the operator computes. Corrections are unsafe if something
-    else may be wrong instead: the dims of an input, or the values listed for it. Such a correction is kept only if it
-    introduces no finding.
+    A result stated in the page is replaced by the operator's result. Corrections are unsafe if something else may be
+    wrong instead: the dims of an input, or the values listed for it. Such a correction is kept only if it introduces no
+    finding.
 
     An unchanged file is not written; with `write=False` no file is written. Raises FileChanged and OSError.
     """

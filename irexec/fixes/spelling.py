@@ -194,7 +194,7 @@ def idle_attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     layer, _ = written.layers.get(finding.at.element, (None, None))
     if finding.code == "C006" and layer is not None and "offset" not in layer.data:
-        return  # This is all that is known of the constant.
+        return  # Without `offset`, this attribute alone defines the constant.
     if (edit := written.drop_attribute(finding.at.element, finding.attribute)) is not None:
         safety = Safety.UNSAFE if finding.code == "C006" else Safety.SAFE
         yield Fix(f"remove {finding.attribute}", safety, (edit,))

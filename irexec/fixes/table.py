@@ -66,7 +66,7 @@ def _with_fixes(reading: Reading, of_broken_text: bool) -> Report:
 
 
 def _look(source: Source, broken: Reading) -> Report:
-    """Return the findings about a text, read with the weights of the broken one, with their fixes."""
+    """Return the findings about a text, read with the weights of the broken text, with their fixes."""
     reading = read(source, broken.weights, mode="strict")
     ask("looking for fixes")  # An incomplete report would make any text look valid.
     return with_fixes(reading)

@@ -42,7 +42,7 @@ def computed_sizes(model: Model, prober: Prober, sizes: Sizes, dim: OpenDim, siz
     """Replace constants by the extent of an input, starting at the layers that refuse other sizes and moving towards
     the input.
 
-    `prober` is that of the model; at its `sizes` the dimension differs from the size in the constants.
+    `prober` tests sizes of the model; at `sizes` the dimension differs from the size in the constants.
     """
     changes: list[Change] = []
     extent = _Extent(model, dim)

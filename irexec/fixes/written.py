@@ -122,7 +122,7 @@ class Written(Editable):
 
     @cached_property
     def made(self) -> dict[int, TensorType]:
-        """The inferred value of each output port, by the number of its element."""
+        """The inferred type of each output port, by the number of its element."""
         found: dict[int, TensorType] = {}
         if self._model is not None:
             for node in (*self._model.walk(), *self._model.unreachable):
@@ -171,7 +171,7 @@ class Written(Editable):
         return None if behind is None else self.edit(Span(behind.stop, 0), f' {name}="{value}"')
 
     def write(self, element: int, name: str, value: str, safety: Safety, title: str = "") -> Iterator[Fix]:
-        """Yield the fix that sets an attribute, if it has a place."""
+        """Yield the fix that sets an attribute, if an edit can set it."""
         if (edit := self.set_attribute(element, name, value)) is not None:
             yield Fix(title or f'write {name}="{value}"', safety, (edit,))
 
@@ -215,7 +215,7 @@ class Written(Editable):
         return self.add_behind(net.edges[-1].at, text) if net.edges else None
 
     def add_behind(self, element: int, text: str) -> Edit | None:
-        """Return an edit that adds an element after another, on a line of its own if the other is."""
+        """Return an edit that adds an element after another, on a line of its own if the other has its own line."""
         extent = self.positions.extent(element)
         if extent is None:
             return None
@@ -302,7 +302,7 @@ class Written(Editable):
         return self.drop_element(element) if self.positions.is_plain(element) else None
 
     def set_text(self, element: int, text: str) -> Edit | None:
-        """Return an edit that replaces the only text in an element; None if there are several, or no place for one."""
+        """Return an edit that sets the text in an element; None if it has several texts, or only child elements."""
         tag, end = self.positions.tag(element), self.positions.end_tag(element)
         texts = list(self.positions.inner_texts(element))
         if tag is None or end is None or len(texts) > 1:

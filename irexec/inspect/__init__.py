@@ -1,1 +1,1 @@
-"""Facts about a model that need no run; text, SVG, HTML and JSON are made from them."""
+"""Facts about a model that need no run; text, SVG, HTML and JSON output is generated from these facts."""

@@ -18,12 +18,12 @@ from irexec.records import record
 from irexec.sizes.answer import Shapes
 from irexec.sizes.probe import Sizes
 
-# Attention is quadratic in the number of tokens; products of more than five sizes are not considered.
+# The highest power of a size (attention is quadratic in the number of tokens), and the highest degree of a product.
 _HIGHEST_POWER, _HIGHEST_DEGREE = 2, 5
 _MOST_SYMBOLS = 3
-# Sizes of each dimension at which the costs are determined.
+# The number of sizes of each dimension at which the costs are determined.
 _EACH = 4
-# Sizes of all alternatives with which the costs are compared.
+# The number of sizes of the alternatives with which the fitted costs are compared.
 _OTHERS = 16
 _MULTIPLES = (1, 32)
 
@@ -99,7 +99,7 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
     decided = shapes.decided_sizes if len(shapes.alternatives) > 1 else []
     for multiple in _MULTIPLES:
         samples = shapes.regular_samples(leads, _EACH, multiple) if len(leads) <= _MOST_SYMBOLS else []
-        # Sizes between these show where a layer with a stride rounds.
+        # Sizes between the samples show where a layer with a stride rounds.
         samples += shapes.regular_samples(leads, 2, multiple, start=1) if samples and multiple == 1 else []
         made: list[tuple[Sizes, tuple[int | None, int | None]]] = []
         for sizes in samples:
@@ -134,7 +134,7 @@ def _costs_at(shapes: Shapes, sizes: Sizes) -> tuple[int | None, int | None]:
 
 
 def _multiply_adds(model: Model, types: Inference) -> int | None:
-    """Return the sum over all layers; None if the number of a body's iterations depends on values."""
+    """Return the multiply-adds of all layers; None if the number of a body's iterations depends on values."""
     total = 0
     for node in model.nodes:
         if node.bodies:

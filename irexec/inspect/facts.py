@@ -18,7 +18,7 @@ class Port:
 
 @dataclass(slots=True)
 class Attribute:
-    """An attribute with its value as a file writes it; `default`: it is absent from the file."""
+    """An attribute with its value as text in a file; `default`: it is absent from the file."""
 
     name: str
     value: str
@@ -36,7 +36,7 @@ class Input:
 
 @dataclass(slots=True)
 class Output:
-    """An output port: the inferred type, and the declared one if it differs."""
+    """An output port: the inferred type, and the declared type if it differs."""
 
     element_type: str
     shape: str
@@ -83,7 +83,7 @@ class OperatorCount:
 
 @dataclass(slots=True)
 class Live:
-    """The peak memory of the values between layers, and the `layer` that runs then. None if shapes are dynamic."""
+    """The peak memory of the values between layers, and the `layer` that runs at the peak; None with dynamic shapes."""
 
     bytes: int | None
     layer: int | None = None
@@ -94,8 +94,8 @@ class Totals:
     """Sums over all layers, including those of bodies.
 
     `parameters` is the number of elements of constants that have, or are converted to, a floating-point type.
-    `weight_bytes` is the size of all constants in the `.bin`, by element type. A body is counted once per iteration, or
-    once if the number of iterations is unknown: `uncounted` lists the layers whose multiply-adds or iterations are
+    `weight_bytes` is the size of all constants in the `.bin`, by element type. A body is counted once per iteration,
+    or once if the number of iterations is unknown. `uncounted` lists the layers whose multiply-adds or iterations are
     unknown.
     """
 

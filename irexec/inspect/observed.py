@@ -101,7 +101,7 @@ class Comparison(BaseModel):
 
 
 class Change(BaseModel):
-    """One difference between two models. `a` and `b` name the layer in each, None if it has no such layer.
+    """One difference between two models. `a` and `b` name the layer in each model, None if it has no such layer.
 
     `change` is one word: added, removed, replaced, renamed, opset, connection, attribute, shape, type, constant,
     folded, compressed, rt_info; `text` describes it. Both names are None for a change of many layers, whose names are
@@ -142,7 +142,7 @@ class Counters(BaseModel):
 
 
 class Excluded(BaseModel):
-    """The share of the loss that excluding layers recovers, and the metric without them; infinities as texts."""
+    """The share of the loss that excluding layers recovers, and the metric in this case; infinities as texts."""
 
     layers: list[str]
     recovered: float | str
@@ -176,7 +176,7 @@ Observed = Trace | Comparison | Changes | Counters | Sensitivities
 
 
 def read_observed(text: str | bytes) -> Observed:
-    """Return one of the four objects from its JSON. Raises ValueError, in a line, for anything else."""
+    """Return one of the four objects from its JSON. Raises ValueError with a one-line message for any other text."""
     import json
 
     try:

@@ -1,4 +1,4 @@
-"""Summarizing the model that was read from a file; the report lists errors that prevent this."""
+"""Summarizing the model that was read from a file, with a report of the errors in it."""
 
 from __future__ import annotations
 

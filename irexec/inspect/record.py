@@ -26,7 +26,7 @@ _BODIES = 2
 
 
 def run_traced(model: Model, inputs: Sequence[Array]) -> Trace:
-    """Return one inference with the time, the numbers and the histograms of all layers. Raises IRError."""
+    """Return the trace of one inference, with the time, statistics and histograms of all layers. Raises IRError."""
     tracing = Tracing(histograms=True)
     CompiledModel(model).create_infer_request([tracing]).infer(list(inputs))
     rows = [row.to_dict() for row in tracing.rows]
@@ -34,8 +34,8 @@ def run_traced(model: Model, inputs: Sequence[Array]) -> Trace:
 
 
 def read_dump(folder: Path) -> Trace:
-    """Return the layers of a dumped run, each at its last call, without times; if there are several steps, or
-    iterations of a body, the last one. Raises OSError, and ValueError if the folder is not a dump.
+    """Return the layers of a dumped run, each at its last call, without times; of several steps or iterations of a
+    body, the last step or iteration. Raises OSError, and ValueError if the folder is not a dump.
     """
     try:
         return Trace.model_validate({"kind": "model", "trace": _rows(folder, 0)})
@@ -72,8 +72,8 @@ _LAYER, _STATUS, _PRIMITIVE, _TIME = "layerName", "execStatus", "execType", "rea
 
 
 def read_counters(path: str) -> Counters:
-    """Return the times of layers in a file: that of `benchmark_app -report_type detailed_counters` (.csv), or that of
-    `-exec_graph_path` (.xml). Raises OSError, and ValueError if the file contains none.
+    """Return the times of layers in a file that `benchmark_app` wrote with `-report_type detailed_counters` (.csv) or
+    `-exec_graph_path` (.xml). Raises OSError, and ValueError if the file contains no times.
     """
     text = read_file(path, "a recording").decode("utf-8", "replace")
     rows = list(_of_graph(text) if Path(path).suffix.lower() == ".xml" else _of_table(text))
@@ -98,7 +98,7 @@ def _of_table(text: str) -> Iterator[Counted]:
 
 
 def _of_graph(text: str) -> Iterator[Counted]:
-    """Yield the layers of an execution graph, with the names of the model's layers that run as one."""
+    """Yield the layers of an execution graph, each with the names of the model's layers that it computes."""
     name = ""
     for kind, start, stop, element in events(text, 0):
         if kind not in ("start", "empty"):
@@ -116,6 +116,6 @@ def _of_graph(text: str) -> Iterator[Counted]:
 def _number(text: str) -> float:
     try:
         number = float(text)
-    except ValueError:  # Such as `not_executed`.
+    except ValueError:  # The time is a word such as `not_executed`.
         return 0.0
     return number if math.isfinite(number) else 0.0

@@ -1,6 +1,6 @@
 """Summarizing: one pass over a model's layers, including bodies, that collects the facts.
 
-The peak memory counts the values between layers, each kept from the layer that produces it to the last one that reads
+The peak memory counts the values between layers, each kept from the layer that produces it to the last layer that reads
 it. Views take no memory. Constants are not counted, because they are part of the weights.
 """
 
@@ -90,8 +90,7 @@ _SHOWN_CONSTANT = 64
 def summarize(
     model: Model, report: Report | None = None, source: Source | None = None, types: Inference | None = None
 ) -> Summary:
-    """Return the facts about a model that was read. `source` is the text it was read from, for the places of its
-    layers.
+    """Return the facts about a model. `source` is the text from which it was read, for the places of its layers.
 
     `types`: the types of its values for certain inputs, by default those of the model.
     """
@@ -115,7 +114,7 @@ def summarize(
 
 @dataclass(slots=True)
 class _Row:
-    """A layer and its node. `times`: how often it runs in one inference, None when that is not known."""
+    """A layer and its node. `times`: how often the layer runs in one inference; None if this number is unknown."""
 
     node: Node
     facts: Layer
@@ -244,7 +243,7 @@ def _iterations(node: Node, body: Body, types: Inference) -> int | None:
 
 
 def _add_findings(rows: Sequence[_Row], report: Report) -> None:
-    """Give each layer its findings. Layers of two bodies with the same name are distinguished by their place."""
+    """Add each finding to its layer. Layers of two bodies with the same name are distinguished by their place."""
     by_ref: dict[Any, list[Layer]] = {}
     for row in rows:
         by_ref.setdefault(row.node.ref, []).append(row.facts)

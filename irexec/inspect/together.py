@@ -24,7 +24,7 @@ class Together:
 
 
 def together(models: Sequence[Summary]) -> Together:
-    """Return the models in this order. Every reference to a layer or a finding is to the common sequence."""
+    """Return the models in this order. References to layers and findings become indices in the common sequences."""
     found = Together(list(models), [], [], [])
     for model in models:
         first, before = len(found.layers), len(found.findings)

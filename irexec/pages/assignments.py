@@ -15,7 +15,7 @@ from irexec.pages.literals import Literal, read_literal
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A name and the value it is given.
+    """A name and the value assigned to it.
 
     `kind` is the element type that a dtype names, `shape` a shape stated after it.
     """
@@ -61,7 +61,7 @@ _SHAPE = re.compile(r"\s*,\s*shape\s*=\s*[\[(]([\d,\s]*)[\])]")
 _REST = re.compile(r"[ \t]*(?:,[ \t]*|;[ \t]*)?(?:(?:<-+|\#|//)[^\n]*)?(?=\n|\Z)")
 _NODE = re.compile(r"^[ \t]*node\s*=\s*(?:onnx\.)?(?:helper\.)?make_node\(", re.MULTILINE)
 _MARKS = re.compile(r"[ \t>]*(?:[`~]{3,}.*|\.\. .*|:[\w-]+:.*|[-=~^*+#]{3,})[ \t]*")
-# Lines that may separate the values of a program. Prose starts with a word that is neither called nor assigned.
+# Lines of a program that may occur between its values. Prose starts with a word that is neither called nor assigned.
 _CODE = re.compile(r"[ \t]+\S|[)\]}#@]|(?:import|from|for|if|def|return|with)\b|[\w.]+(?:\(|\[|[ \t]*[-+*/]?=)")
 _KINDS = {
     **{f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -123,7 +123,7 @@ def groups_in(text: str) -> Iterator[Group]:
 
 
 def _assignment(text: str, position: int) -> Assignment | str | None:
-    """Return the assignment that begins on this line; only its name when it gives no literal."""
+    """Return the assignment that begins at this position; only its name if the assigned value is not a literal."""
     match = _TARGET.match(text, position)
     if match is None:
         return None

@@ -12,11 +12,11 @@ Range = tuple[int, int]
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^([ \t]*)\.\. +(?:code-block|code|sourcecode|parsed-literal)::[^\n]*$", re.MULTILINE)
 _OPTION = re.compile(r"[ \t]+:[\w-]+:[^\n]*")
-# A layer or model as it begins: `<layer`, `<net`, or with an ellipsis for the name.
+# The start of a layer or model: `<layer`, `<net`, or an ellipsis in place of the name.
 _START = re.compile(r"^[^\S\n]*(<\s?(?:layers?|net)\b|<(?:\.{2,}|…)\s+type=)", re.MULTILINE)
 _LAYER = re.compile(r"<\s?(?:(?:layer|net)\b|(?:\.{2,}|…)\s+type=)")
 _GRAMMAR = re.compile(rf"</?(?:{'|'.join(sorted(NAMES))})\b|/(?:dim|port|layer)>|<!--|-->")
-# Markup around an example, as Markdown has it.
+# HTML markup around an example, which Markdown may contain.
 _HTML = re.compile(
     r"</?(?:pre|code|p|div|span|a|h\d|[uo]l|li|d[ltd]|table|t[rhd]|br|img|details|summary)\b", re.IGNORECASE
 )
@@ -29,7 +29,7 @@ def explicit_blocks(text: str) -> list[Range]:
 
 
 def loose_layers(text: str, taken: Sequence[Range]) -> list[Range]:
-    """Return runs of layers or a model outside the ranges that are `taken`: indented code, literal blocks, text."""
+    """Return ranges of consecutive layers, or of a model, outside the ranges `taken`: in indented code or text."""
     found: list[Range] = []
     position = 0
     while (match := _START.search(text, position)) is not None:

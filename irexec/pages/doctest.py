@@ -33,13 +33,13 @@ from irexec.snippets.evaluate import evaluate_layer, read_examples
 from irexec.snippets.example import Example
 from irexec.snippets.reader import Snippet, SnippetLayer, version_from_name
 
-# Findings about a printed example that are not the page's fault.
+# Findings about a printed example for which the page is not at fault.
 _NOT_THE_PAGES = frozenset({"O004", "O007", "C010", "X005", "N008"})
 # Number of steps above which an execution takes more than about a second.
 MOST_WORK = 1.5e8
 # An ellipsis stands for attributes, an element's name, or content; the text ends early.
 _SHORTENED = frozenset({"Q001", "Q002", "Q003", "Q015"})
-# Ellipses, ids, names and versions: pages may leave them out.
+# Findings about omitted parts, ids, names and versions: pages may leave these out.
 _MAY_BE_LEFT_OUT = frozenset({"Q001", "Q002", "Q003", "Q018", "Q019", "Q020", "Q030"})
 # Findings about documented values rather than about the layer.
 _ABOUT_VALUES = frozenset({"T001", "T003"})
@@ -86,7 +86,7 @@ class Checked:
 
 @dataclass(slots=True)
 class CheckedPage:
-    """A page and its examples. `problem` gives the reason if it has none; `stopped`: its check was not completed."""
+    """A page and its examples. `problem`: the reason why it has no examples; `stopped`: its check was not completed."""
 
     file: str
     about: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ def plan_page(
 
 
 def _plan(page: Page, most_work: float) -> Iterator[Pending]:
-    """Yield the examples of a page; those of one kind are counted for each operator that the page is about."""
+    """Yield the examples of a page; examples of one kind are numbered separately for each operator of the page."""
     numbers: Counter[tuple[str, Named | None]] = Counter()
     for example in page.examples:
         checks = (
@@ -236,7 +236,7 @@ def _check_layer(
     most_work: float,
     checked: Checked,
 ) -> Checked:
-    """Return a layer as it is printed; `read` was found when it was read."""
+    """Check a layer as it is printed. `read`: the findings made when the layer was read."""
     if _is_unversioned(block.named, layer):
         checked.parsed, checked.operator = True, str(block.named)
         checked.not_executed = f"no opset contains {block.named}"
@@ -250,12 +250,12 @@ def _check_layer(
 
 
 def _is_unversioned(named: Named | None, layer: SnippetLayer) -> bool:
-    """Return whether the page describes the layer's operator, and no opset contains it."""
+    """Return whether the page describes the layer's operator, and no opset contains this operator."""
     return named is not None and named.version is None and layer.written_type == named.type
 
 
 def _check_model(block: XmlExample, snippet: Snippet, checked: Checked) -> Checked:
-    """Return a whole model: read and validated; it has no weights here, and is not executed."""
+    """Check a whole model: it is validated, but not executed, because a page contains no weights."""
     findings = Findings(snippet.findings.place)
     if snippet.document is not None:
         checked.parsed, checked.not_executed = True, "pages contain no weights, so the model cannot be run"
@@ -300,7 +300,7 @@ def _check_text(block: TextExample, most_work: float, checked: Checked) -> Check
 
 
 def _same_results(a: Example, b: Example) -> bool:
-    """Return whether two readings of a text compute the same numbers."""
+    """Return whether two interpretations of a text compute the same numbers."""
     return all(
         x.array is not None and y.array is not None and x.array.tolist() == y.array.tolist()
         for x, y in zip(a.outputs, b.outputs, strict=False)
@@ -327,7 +327,7 @@ def _sort(
 ) -> None:
     """Divide findings into errors, repairs and notes, each with its location on the page.
 
-    `certain` has the meaning that it has in `erratum`.
+    `certain`: see `erratum`.
     """
     shortened = {finding.code for finding in found} & _SHORTENED
     for written in found:
@@ -360,7 +360,7 @@ def _judged(finding: Diagnostic, block: XmlExample | TextExample) -> Diagnostic:
     """Return a finding with the severity that it has on a page."""
     its_own = finding.code == "L004" and finding.layer is not None and _describes(block, finding.layer.type)
     if finding.code in _NOT_THE_PAGES or its_own:
-        # A page may describe an operator that is newer than the opsets known here.
+        # A page may describe an operator that is newer than the opsets known to irexec.
         return replace(finding, severity=Severity.NOTE)
     if finding.code == "Q022" and contents.canonical_type(finding.found or "") is None:
         return replace(finding, severity=Severity.ERROR)
@@ -377,7 +377,7 @@ def _describes(block: XmlExample | TextExample, type: str) -> bool:
 
 
 def summary(pages: Sequence[CheckedPage]) -> dict[str, Any]:
-    """Return the numbers of a run, by name."""
+    """Return the counts of pages, examples and findings in a run, by name."""
     examples = [example for page in pages for example in page.examples]
     return {
         "pages": len(pages),

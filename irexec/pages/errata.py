@@ -30,7 +30,7 @@ _ATTRIBUTES = frozenset({"P004", "Q022", "D001", "D005"})
 # Errata that follow from all other parts of the example; for any other erratum, either of two parts may be wrong.
 _FOLLOWS = frozenset({"O001", "O006", "P004", "P005", "T001"})
 _OF_RESULTS = frozenset({"O006", "P005", "T001", "T002"})
-# A correction of these changes the declaration of a port.
+# A correction of a finding in one of these areas changes the declaration of a port.
 _OF_PORTS = frozenset({Area.OPERATOR, Area.PORT, Area.DOCUMENTED})
 _LONGEST = 2000
 
@@ -62,10 +62,10 @@ _LONGEST_LINE = 500
 def erratum(
     found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, example: Example | None, *, certain: bool = True
 ) -> Erratum:
-    """Return a finding about `excerpt` as an erratum; `moved` is the finding in the page, which gets the
-    correction.
+    """Return a finding about `excerpt` as an erratum; `moved` is the finding in the page, to which the correction is
+    added.
 
-    `certain`: False if the example is ambiguous and its readings give different results.
+    `certain`: False if the example is ambiguous and its interpretations give different results.
     """
     right = found.allowed or found.hint
     if found.place.line is None:
@@ -102,7 +102,7 @@ def _line_of(moved: Diagnostic) -> str:
 
 
 def _contradicts_values(found: Diagnostic, shape: tuple[int, ...], example: Example | None) -> bool:
-    """Return whether an output would be declared with a shape that does not fit the values documented for it.
+    """Return whether a correction would declare an output with a shape that does not fit its documented values.
 
     Then another part, such as an attribute, is wrong and has to be corrected first.
     """
@@ -115,7 +115,7 @@ def _contradicts_values(found: Diagnostic, shape: tuple[int, ...], example: Exam
 
 
 def settled(errata: list[Erratum]) -> list[Erratum]:
-    """Return the errors of an example; results are corrected only if all its other errors have one correction."""
+    """Return the errors of an example; results are corrected only if each of its other errors has one correction."""
 
     def is_certain(entry: Erratum) -> bool:
         return any(fix.safety is Safety.SAFE for fix in entry.diagnostic.fixes)
@@ -171,7 +171,7 @@ def _output_at(found: Diagnostic, example: Example) -> ExampleOutput | None:
 
 
 def _fixed_values(text: str, start: int, output: ExampleOutput | None) -> _FixResult | None:
-    """Return the listed values, in the layout of the page, in which values that no execution produces are replaced."""
+    """Return the listed values, in the layout of the page, with values that no execution produces replaced."""
     if output is None or output.array is None or output.documented is None:
         return None
     opening = re.compile(r"[\[{]").search(text, start, start + 200)
@@ -195,7 +195,7 @@ def _in_program_comment(text: str, start: int) -> bool:
 
 
 def _item(value: Any, printed: str) -> str:
-    """Return one element in the format of its neighbours on the page: with a decimal point if they have one."""
+    """Return one element in the format of the `printed` element: with a decimal point if that has one."""
     text = shown_item(value)
     if printed.endswith(".") and text.lstrip("-").isdigit():
         return f"{text}."
@@ -206,7 +206,7 @@ def _item(value: Any, printed: str) -> str:
 
 
 def _fixed_dims(text: str, start: int, shape: tuple[int, ...]) -> _FixResult | None:
-    """Return the port around `start` with the dims of another shape; its comments are kept."""
+    """Return the text of the port around `start` with the dims of another shape; its comments are kept."""
     opening = text.rfind("<port", 0, start + 5)
     positions = Positions(text[opening : opening + _LONGEST] if opening >= 0 else "")
     whole, end = positions.extent(0), positions.end_tag(0)

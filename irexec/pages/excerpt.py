@@ -26,7 +26,7 @@ class PageText:
         self._lines: dict[int, str] = {}
 
     def edit(self, start: int, end: int, text: str) -> Edit:
-        """Return another text for the characters from `start` to `end`."""
+        """Return an edit that replaces the characters from `start` to `end`."""
         return self._editable.edit(Span(start, end - start), text)
 
     def place(self, start: int, end: int) -> Place:
@@ -35,7 +35,7 @@ class PageText:
         if line not in self._lines:
             first, newline = start - column + 1, self.text.find("\n", start)
             self._lines[line] = self.text[first : len(self.text) if newline < 0 else newline].rstrip("\r")
-        # Places on one line share its text: a page may be one line, with many findings.
+        # Places on one line share the text of the line: a page may be one line, with many findings.
         written = self._lines[line]
         length = max(1, min(end, start - column + 1 + len(written)) - start)
         return Place(self.file, line, column, length, written)
@@ -76,7 +76,7 @@ class Excerpt:
         return self._positions.offset(place.line or 1, place.column or 1)
 
     def in_page(self, place: Place) -> Place:
-        """Return a place whose line and column count in this excerpt, as one of the page."""
+        """Return the place in the page of a place whose line and column count in this excerpt."""
         if place.line is None:
             return replace(place, file=self.page.file)
         return self.place(self.offset(place), place.length)
@@ -93,7 +93,7 @@ class Excerpt:
         return self.page.edit(origin, stop, text)
 
     def moved(self, diagnostic: Diagnostic) -> Diagnostic:
-        """Return a finding about this excerpt, as one about the page."""
+        """Return a finding about this excerpt as a finding about the page."""
         related = tuple(Related(r.message, self.in_page(r.place)) for r in diagnostic.related)
         fixes = tuple(fix for old in diagnostic.fixes if (fix := self._moved_fix(old)) is not None)
         return replace(diagnostic, place=self.in_page(diagnostic.place), related=related, fixes=fixes)

@@ -7,10 +7,9 @@ import re
 
 from irexec.pages.excerpt import Excerpt, PageText
 
-# Not html.parser: that of Python 3.11 takes 16 times as long for a text of unclosed tags or comments that is 4 times as
-# long, and stops with an AssertionError at "<![". Here an element without an end extends to the end of the page, as in
-# a browser, and the length of a value that contains '<' is limited; so every character is examined a bounded number of
-# times.
+# html.parser is not used: in Python 3.11 its time is quadratic in the length of unclosed tags or comments, and it stops
+# with an AssertionError at "<![". Here an element without an end extends to the end of the page, as in a browser, and
+# the length of a value that contains '<' is limited, so that every character is examined a bounded number of times.
 _MARKUP = re.compile(
     r"""(?P<hidden><(?P<tag>script|style|head|template)\b[^>]*+(?:>.*?(?:</(?P=tag)\s*+>|\Z)|\Z))
        |(?P<layer><layer\b)
@@ -22,7 +21,7 @@ _MARKUP = re.compile(
     re.DOTALL | re.VERBOSE | re.IGNORECASE,
 )
 _PREFORMATTED = re.compile(r"pre|textarea", re.IGNORECASE)
-# The elements that a browser begins on a new line.
+# The elements that a browser shows on a new line.
 _BLOCK = re.compile(
     r"p|div|pre|h\d|li|ul|ol|dl|dt|dd|table|tr|td|th|br|section|article|blockquote|figure|textarea", re.IGNORECASE
 )

@@ -36,7 +36,7 @@ class Literal:
 
 
 def read_literal(text: str, start: int, *, commented: bool = False) -> Literal | None:
-    """Return the literal at `start`; None if there is no literal (but a formula, an ellipsis or a name).
+    """Return the literal at `start`; None for any other text, such as a formula, an ellipsis or a name.
 
     `commented`: the literal is in a comment of a program, whose markers are skipped.
     """

@@ -13,7 +13,7 @@ from irexec.snippets.reader import version_from_name
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operator named on a page: type, version, and system. `start`: the offset at which it begins to apply.
+    """An operator named on a page: type, version, and system. `start`: the offset from which the page describes it.
 
     An operator without an opset (created by a plugin from other operators) has no version.
     """
@@ -47,7 +47,7 @@ _NEAR = 2000
 
 
 def names_in(text: str, file: str | None = None) -> list[Named]:
-    """Return the operators named on a page, in order; if there are none, the one in the file name."""
+    """Return the operators named on a page, in order; if there are none, the operator in the file name."""
     found = [
         Named(contents.canonical_type(match[1]) or match[1], int(match[2]) if match[2] else None, start=match.start())
         for match in _VERSIONED.finditer(text)
@@ -62,7 +62,7 @@ def names_in(text: str, file: str | None = None) -> list[Named]:
 
 
 def named_at(names: list[Named], offset: int) -> Named | None:
-    """Return the operator that the text at `offset` is about: the last named before it, or the page's first."""
+    """Return the operator that the text at `offset` is about: the last one named before it, or the page's first one."""
     if not names:
         return None
     return names[max(0, bisect_right([named.start for named in names], offset) - 1)]

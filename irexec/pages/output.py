@@ -14,7 +14,7 @@ from irexec.pages.errata import Erratum
 
 
 def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) -> Iterator[str]:
-    """Yield a page: a line per example, then the repairs, then the errata with their source lines."""
+    """Yield the text about a page: a line for each example, the repairs, and the errata with their source lines."""
     about = f": {', '.join(dict.fromkeys(page.about))}" if page.about else ""
     yield visible_text(f"{page.file}{about}") + "\n"
     if page.problem is not None:
@@ -43,7 +43,7 @@ def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) 
 
 
 def errata_text(errata: Sequence[Diagnostic]) -> str:
-    """Return the errors of one example with their source lines, and how to correct them."""
+    """Return the errors of one example with their source lines and corrections."""
     *findings, _ = text.chunks(Report(list(errata)))
     fixable = _fixable_text(errata)
     codes = " ".join(sorted({finding.code for finding in errata}))
@@ -75,7 +75,7 @@ def _line(word: str, finding: Diagnostic) -> str:
 
 
 def summary_text(pages: Sequence[CheckedPage]) -> str:
-    """Return one line with the numbers of a run, and one with those of the corrections that can be made."""
+    """Return one line with the counts of a run, and one line with the number of possible corrections."""
     numbers = summary(pages)
     aside = [f"{numbers[key]} {key}" for key in ("without examples", "unreadable") if numbers[key]]
     head = plural(numbers["pages"], "page") + (f" ({', '.join(aside)})" if aside else "")

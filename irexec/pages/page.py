@@ -99,7 +99,7 @@ def read_page(path: str | os.PathLike[str], data: bytes | None = None) -> Page:
     file = os.fspath(path)
     if data is None:
         with open_regular(path, "a page") as stream:
-            # Python takes the memory for as many bytes as it is asked for, before it reads.
+            # Python allocates memory for the requested number of bytes before it reads.
             data = stream.read(min(os.fstat(stream.fileno()).st_size, MAX_BYTES) + 1)
     if len(data) > MAX_BYTES:
         return Page(file, problem=f"the file is larger than {MAX_BYTES // 1_000_000} MB")
@@ -144,8 +144,8 @@ class _Finder:
         return heading_at(self.headings, self.all.origin(offset))
 
     def _text_examples(self, taken: Sequence[Range]) -> Iterator[TextExample]:
-        """Yield the groups of values with an output; the values of a group without an output belong to the groups after
-        it.
+        """Yield the groups of values with an output; the values of a group without an output are added to the groups
+        after it.
         """
         givens: dict[str, Assignment] = {}
         about: Named | None = None
@@ -174,7 +174,7 @@ def is_output(name: str) -> bool:
 
 
 def _blanked(text: str, ranges: Sequence[Range]) -> str:
-    """Return the text with these ranges blank, every other character where it was."""
+    """Return the text with blanks in these ranges; the positions of all other characters are unchanged."""
     parts, position = [], 0
     for start, end in ranges:
         parts += [text[position:start], "".join("\n" if c == "\n" else " " for c in text[start:end])]

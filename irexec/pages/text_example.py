@@ -27,7 +27,7 @@ from irexec.types import F32, I32, I64, ElementType
 
 # Names that pages give to the first input, regardless of its name in the operator.
 _FIRST = ("input", "data", "x", "arg", "inputs", "input_shape")
-# Words for element types in sentences, for attributes that require the name of the type.
+# Words for element types in sentences, and the names of these types for attributes.
 _TYPE_WORDS = {"double": "f64", "float": "f32", "half": "f16"}
 _SHAPE = re.compile(r"(\w+?)_?shape")
 
@@ -60,7 +60,7 @@ def describe(example: TextExample) -> Described:
 
 
 class _Binder:
-    """Gives every named value of one example its place in the operator's signature."""
+    """Assigns the named values of one example to the ports and attributes of the operator's signature."""
 
     def __init__(self, example: TextExample, operator: Operator) -> None:
         self.example = example

@@ -72,7 +72,7 @@ Typed = tuple[ElementType, TypeOrigin]
 class ExampleInput:
     """One input port of an example: its type, its array (or None), and the source of each.
 
-    `repaired`: the values were read in another shape than the written one, so that the example can be checked further.
+    `repaired`: the values were read in a shape other than the written shape, so that further checks are possible.
     """
 
     name: str
@@ -118,7 +118,7 @@ def complete_inputs(layer: SnippetLayer, operator: Operator, given: Given, findi
 def _supplied_array(
     value: Any, kind: ElementType, shape: PartialShape, name: str, layer: SnippetLayer, findings: Findings
 ) -> Array | None:
-    """Return the values of --input in the port's type. A flat list takes the shape of the port's dims."""
+    """Return the values of --input in the port's type. A flat list is reshaped to the port's dims."""
     array = None if shape_of(value) is None else convert(value, kind)
     if array is None:
         message = f"the values given for {name} are not {kind} values"
@@ -166,7 +166,7 @@ def listed_array(
 def draw_missing(
     inputs: Sequence[ExampleInput], operator: Operator, attributes: dict[str, Any], given: Given
 ) -> Obstacle | None:
-    """Give every input without an array seeded random values; returns the reason if values for an input cannot be
+    """Set seeded random values for every input without an array; return the reason if values for an input cannot be
     drawn, else None.
     """
     rng = np.random.default_rng(given.seed)
@@ -203,8 +203,7 @@ def _drawn(
     if array is None:
         array = draw(rng, kind, shape)
     elif given.duplicates and array.dtype.kind in "iu" and array.size > 1:
-        # Values are drawn from the drawn ones with repetitions, so that they are in range and some occur more
-        # than once.
+        # Values are drawn again from the drawn values, so that they are in range and some occur more than once.
         array = repeated(rng, array)
     return np.asarray(array, kind.dtype)
 
@@ -224,7 +223,7 @@ def _written_shape(port: SnippetPort) -> PartialShape:
 
 
 def _of_port(given: Mapping[str, Any], name: str, index: int, port: SnippetPort) -> Any:
-    """Return the option for a port, found by its name, its name on the page, its id or its position."""
+    """Return the value that an option gives for a port, by its name, its name on the page, its id or its position."""
     keys = (name, port.role, port.port.id, str(index))
     return next((given[key] for key in keys if key is not None and key in given), None)
 

@@ -1,4 +1,4 @@
-"""Documented against computed values: whether the operator computes the values that a page lists."""
+"""Comparing documented with computed values: whether the operator computes the values that a page lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of examples: completed, built, inferred, run like any model, and compared with the documented values."""
+"""Evaluation of examples: they are completed, built, inferred, run, and compared with the documented values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def estimated_work(example: Example) -> float:
     if family in _SAMPLING:
         work *= _SAMPLES
     if family in _MULTIPLYING and len(sizes) > 1:
-        # A matrix product: the square root of the product of its three sizes. A convolution takes a multiple.
+        # A matrix product: the root of the product of the sizes of its inputs and result. A convolution needs more.
         first, second = sorted(sizes)[-2:]
         work = max(work, math.sqrt(first * second * max(results, default=1)))
     return work
@@ -86,7 +86,7 @@ def read_examples(
 
 
 def evaluate(snippet: Snippet, given: Given | None = None, *, execute: bool = True) -> list[Example]:
-    """Evaluate every loose layer of a snippet; findings go to the snippet's. Never raises for its text."""
+    """Evaluate every loose layer of a snippet; findings are added to the snippet's. Never raises for its text."""
     layers = watched(snippet.layers, "checking examples", of=lambda _, found: found.layer)
     return [evaluate_layer(layer, snippet.findings, given or Given(), execute=execute) for layer in layers]
 
@@ -161,7 +161,7 @@ class _Evaluation:
         return area is not Area.PORT or not elided & {"input", "output"}
 
     def obstacle(self, *, execute: bool, most_work: float) -> Obstacle | None:
-        """Infer the example, as far as it is written, and repair it.
+        """Infer the types of the example, as far as it is written, and repair it.
 
         Returns the obstacle to running it; None if it can be run.
         """
@@ -224,7 +224,7 @@ class _Evaluation:
         return infer(self.model, types or None, findings, declared=True)
 
     def _infer(self) -> list[Diagnostic]:
-        """Return findings about the layer. If a broken constraint proposes a shape that fixes it, infer with it."""
+        """Return findings about the layer. If a broken constraint proposes a shape that fixes it, use this shape."""
         while True:
             trial = self.findings.trial()
             inference = self._types_inferred(trial)

@@ -19,8 +19,7 @@ def complete_net(
     """Return the net that the layer is part of, and the layers that were added to it.
 
     `inputs`: a name and a type for each of the first input ports. `outputs`: the smallest number of output ports;
-    missing
-    ports are added. Everything that is added has the place of its port, or of the layer.
+    missing ports are added. Added ports and layers have the place of the port that they belong to, or of the layer.
     """
     ids = _unused_ids(layer)
     ports = [*layer.outputs]
@@ -35,7 +34,7 @@ def complete_net(
             version="opset1",
             data={"shape": attribute_text(type.shape), "element_type": attribute_text(type.element_type)},
             data_at=port.at,
-            # It repeats the port's declaration, so that findings about it concern the layer alone.
+            # The Parameter repeats the port's declaration, so that findings about the port concern the layer alone.
             outputs=(replace(port, id="0", names=None, rt_info=None),),
         )
         for port, (name, type) in zip(layer.inputs, inputs, strict=False)
@@ -64,6 +63,6 @@ def complete_net(
 
 
 def _unused_ids(layer: Layer) -> Iterator[str]:
-    """Return numbers that are not yet the id of the layer or one of its ports."""
+    """Yield numbers that are not the id of the layer or of one of its ports."""
     taken = {whole(id).value for id in (layer.id, *(port.id for port in (*layer.inputs, *layer.outputs)))}
     return (str(number) for number in count() if number not in taken)

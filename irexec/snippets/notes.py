@@ -12,7 +12,7 @@ from irexec.ir.xml.events import Span
 from irexec.snippets.repairs.parts import PrintedComment, PrintedElement
 
 MOST_JOINED = 256
-"""The maximum number of comments that contain one list."""
+"""The maximum number of comments among which one list may be divided."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ def _is_unfinished(comments: Sequence[_Placed]) -> bool:
 
 
 def _joined(comments: Sequence[_Placed]) -> tuple[Listed | None, int]:
-    """Return the values that begin in the first comment, and the number of comments that contain them."""
+    """Return the values that begin in the first comment, and the number of comments among which they are divided."""
     result, count = read_values(comments[0].comment.text), 1
     while result is Unfinished.LIST and count < min(len(comments), MOST_JOINED):
         result = read_values(_text(comments[: count + 1]))
@@ -147,7 +147,7 @@ def _rows(found: Sequence[Listed], extents: Sequence[str]) -> Listed | None:
 
 
 def _as_bytes(listed: Listed, port: PrintedElement) -> Listed:
-    """Return a text that is the content of a byte tensor, as its bytes."""
+    """Return the bytes of a text if it is the content of a byte tensor; other values unchanged."""
     precision = port.get("precision")
     is_bytes = listed.kind == "utf-8" or (precision is not None and precision.value.lower() == "u8")
     if not is_bytes or not isinstance(listed.value, str):

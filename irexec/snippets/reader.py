@@ -121,7 +121,7 @@ def read_snippet(
 
 
 def _whole(source: Source, mode: Mode) -> Snippet:
-    """Read a text without repairs: a model, or a text whose errors only `read` can report."""
+    """Read a text without repairs: a model, or a text that cannot be repaired."""
     findings = Findings(source.locate, file=source.file, mode=mode)
     return Snippet(source.text, source.text, read_document(source, findings), findings)
 
@@ -206,7 +206,7 @@ class _Repaired:
         return (Fix(repair.change_title, Safety.SAFE if same else Safety.UNSAFE, edits),)
 
     def _check(self, net: Net) -> None:
-        """Run the grammar checks of layers and ports, except those for parts that a page may leave to the signature."""
+        """Run the grammar checks of layers and ports, except checks of parts that a page may leave to the signature."""
         version = int(net.version or 0)
         findings = Findings(self.source.locate, file=self.findings.file, mode=self.findings.mode)
         scope = NetScope(net, findings)

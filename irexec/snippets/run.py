@@ -17,7 +17,7 @@ from irexec.types import Array
 
 @dataclass(frozen=True, slots=True)
 class ExampleRun:
-    """The examples of one text, run. `report` has every finding in the order of the text."""
+    """The results of running the examples of one text. `report` contains every finding in the order of the text."""
 
     snippet: Snippet
     given: Given
@@ -25,7 +25,7 @@ class ExampleRun:
     report: Report
 
     def arrays(self) -> dict[str, Array]:
-        """Return the results as `-o` writes them: `output`, or `output_0`, `output_1`, ...; of layers, by layer."""
+        """Return the results by name, as `-o` writes them: `output` or `output_0`, ...; or `layer_0.output`, ..."""
         arrays = {}
         for number, example in enumerate(self.examples):
             for index, output in enumerate(example.outputs):

@@ -11,7 +11,7 @@ _BLANKS = re.compile(r"\s*")
 
 
 def without(text: str, span: Span) -> Change:
-    """Remove a range of text, with its line if the line contains nothing else, otherwise with superfluous blanks."""
+    """Return an edit that removes a range of text, with its line or with superfluous blanks on its line."""
     start, stop = span.start, span.stop
     line, end = text.rfind("\n", 0, start) + 1, text.find("\n", stop)
     if line and end >= 0 and not text[line:start].strip() and not text[stop:end].strip():
@@ -49,7 +49,7 @@ def opened_again(text: str, tag: Span) -> tuple[Change, ...]:
 
 
 def joined(text: str, first_end: int, second: Span, name: str) -> tuple[Change, ...]:
-    """Return two sections side by side as one: without the end tag of the first and the start tag of the second."""
+    """Return edits that join two adjacent sections: they remove the first one's end tag, the second one's start tag."""
     closing = text.rfind("</", 0, first_end)
     if closing < 0 or text[closing:first_end] != f"</{name}>" or text[first_end : second.start].strip():
         return ()
@@ -64,7 +64,7 @@ def joined(text: str, first_end: int, second: Span, name: str) -> tuple[Change, 
 
 
 def moved(text: str, attribute: Attribute, layer: Span, data: Span | None) -> tuple[Change, ...]:
-    """Return an attribute of a `<layer>` in its `<data>`, whose start tag is `data`; None: one is added."""
+    """Return edits that move an attribute of a `<layer>` into its `<data>`; `data`: its start tag, None to add it."""
     if attribute.named is None or text[attribute.span.stop : attribute.span.stop + 1] not in ("'", '"'):
         return ()
     start, stop = attribute.named.start, attribute.span.stop + 1

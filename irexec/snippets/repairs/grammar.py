@@ -24,17 +24,17 @@ CHILDREN: dict[str, frozenset[str]] = {
     "dim": frozenset(),
     "edge": frozenset(),
 }
-"""Parent ("" is the text itself) to the children it may have."""
+"""Names of parents ("" for the text itself), with the names of the children that they may have."""
 
 NAMES = frozenset(CHILDREN) - {""} | _SECTIONS
 """Every element name of the grammar."""
 
 LAYER_ATTRIBUTES = ("id", "name", "type", "version", "output_names")
-"""The attributes that stand on `<layer>` itself; an operator's own belong into `<data>`."""
+"""The attributes of `<layer>` itself; an operator's attributes belong in `<data>`."""
 
 
 def is_free(name: str) -> bool:
-    """Return True for an element whose content the grammar does not define (rt_info, meta_data, unknown ones)."""
+    """Return True for an element whose content the grammar does not define: rt_info, meta_data, unknown elements."""
     return name not in CHILDREN
 
 

@@ -14,7 +14,7 @@ from irexec.snippets.repairs.parts import Attribute, Change, PrintedElement, Rep
 from irexec.types import ElementType
 
 ChooseVersion = Callable[[str], str | None]
-"""The version text of the intended operator, by its type; None if there is no such type."""
+"""A function from an operator type to the version text of the intended operator; None if there is no such type."""
 
 _BODIES = ("body", "then_body", "else_body")
 _PORT_MAPS = ("port_map", "then_port_map", "else_port_map")
@@ -30,7 +30,7 @@ class LooseLayers:
     repairs: list[Repair]
 
     def complete(self, layers: list[PrintedElement], *, in_body: bool = False) -> None:
-        """Change `layers` in place. In a body, edges name layers and ports by id, so written ids stay."""
+        """Complete `layers` in place. In a body, edges name layers and ports by id, so written ids are kept."""
         for layer in layers:
             self._merge_sections(layer)
             self._move_attributes(layer)

@@ -13,7 +13,7 @@ _VERSIONED = re.compile(r"(?:\d+[_-])?(?P<name>[A-Za-z].*?)(?P<version>[_-]\d+)?
 
 
 def known_type(written: str, known: Collection[str]) -> str | None:
-    """Return the operator type that `written` means, itself when it is known, None if no name is similar enough.
+    """Return the operator type that `written` means: `written` itself if it is known, None if no name is similar.
 
     Another letter case, a written-out abbreviation (Non Max Suppression for Nms), and one or two wrong letters count as
     similar; a name that differs in its capitals or digits is another operator, not a typo.
@@ -31,7 +31,7 @@ def known_type(written: str, known: Collection[str]) -> str | None:
 
 
 def version_from_name(path: str, operator: str) -> str | None:
-    """Return the number in a page's or file's name when that name is the operator's: "15" for `slice-scatter-15/2.xml`.
+    """Return the number in the name of a page or file named after the operator: "15" for `slice-scatter-15/2.xml`.
 
     The number is the operator's own version, which is not always the operator set's (ScatterNDUpdate-3 is in opset4).
     """

@@ -35,9 +35,9 @@ class Repair:
 
 @dataclass(slots=True)
 class Attribute:
-    """An attribute after repair; `span` is its value in the original text, or the tag if it was not written.
+    """An attribute after repair. `span`: its value in the original text, or the tag if the attribute was not written.
 
-    `named` is its name there, None if it was not written.
+    `named`: its name in the original text, or None if the attribute was not written.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Attribute:
 
 @dataclass(slots=True, eq=False)
 class PrintedComment:
-    """A comment: its text without the marks, and its place with them."""
+    """A comment: its text without `<!--` and `-->`, and its place including them."""
 
     text: str
     span: Span
@@ -85,11 +85,11 @@ class PrintedElement:
         return self.attributes.get(name)
 
     def put(self, attribute: Attribute) -> None:
-        """Add an attribute unless there is one of that name."""
+        """Add an attribute unless there is an attribute of that name."""
         self.attributes.setdefault(attribute.name, attribute)
 
     def elements(self, *names: str) -> list[PrintedElement]:
-        """Return the child elements, those with one of `names` when any are given."""
+        """Return the child elements; if `names` are given, only elements with one of these names."""
         return [c for c in self.children if isinstance(c, PrintedElement) and (not names or c.name in names)]
 
     @property

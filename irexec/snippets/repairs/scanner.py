@@ -1,4 +1,4 @@
-"""Splits a printed example into tags, comments and text. It is tolerant: no text is refused."""
+"""Splitting a printed example into tags, comments and text; no text is rejected."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Tag:
 class Scanner:
     """Divides a text into tags, comments and text, and records the repairs.
 
-    `unsafe` is the location of a document type declaration or the like, where reading stops.
+    `unsafe` is the location of a document type declaration or a similar construct, where reading stops.
     """
 
     def __init__(self, text: str, repairs: list[Repair]) -> None:
@@ -119,7 +119,7 @@ class Scanner:
         return PrintedComment(self.text[match.end() : end.start()], Span(start, end.end() - start)), end.end()
 
     def _find(self, mark: str, position: int) -> re.Match[str] | None:
-        """Return the end of a comment. A failed search is remembered, so that it is not repeated."""
+        """Search for the end of a comment. A failed search is remembered, so that it is not repeated."""
         if mark in self._endless:
             return None
         found = _COMMENT_END[mark].search(self.text, position)

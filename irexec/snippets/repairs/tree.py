@@ -143,7 +143,7 @@ class _Builder:
                 self._close_silently(span.start)
 
     def _open_port(self, span: Span) -> None:
-        """Open the port of dims outside a port: one that was closed too early (`<port id="4"/>`), or a new one."""
+        """Open a port for dims outside a port: reopen a port closed too early (`<port id="4"/>`), or add a port."""
         last = next((child for child in reversed(self.top.children) if isinstance(child, PrintedElement)), None)
         if last is not None and last.name == "port" and not last.elements("dim"):
             what, changes = ("<dim> elements follow a port that is already closed", opened_again(self.text, last.span))
@@ -234,7 +234,7 @@ class _Builder:
         if not shown:  # It can be closed in its start tag.
             change = Change(Span(node.span.stop - 1, 0), "/")
         else:
-            # A comment after the text of a <dim> is about it, and not in it.
+            # A comment after the text of a <dim> is about the <dim>, but not inside it.
             behind = next((text.start + len(text.text) for text in shown if isinstance(text, Text)), offset)
             change = end_tag(self.text, node.name, node.span.start, behind)
         self._repair("Q005", f"{end} is missing", node.span, f"add {end}", change)
@@ -253,7 +253,7 @@ class _Builder:
             node.end = len(self.text)
 
     def _report_prose(self) -> None:
-        """Report text that is not IR markup with one finding, instead of one for each fault in it."""
+        """Report text that is not IR markup with one finding, instead of a finding for each fault in it."""
         starts = [span.start for span in self._prose]
 
         def is_inside(repair: Repair) -> bool:
@@ -302,7 +302,7 @@ class _Builder:
 
 
 def _element_with(tag: Tag, possible: frozenset[str]) -> str:
-    """Return the element whose name was replaced by an ellipsis: the innermost one with these attributes."""
+    """Return the element whose name was replaced by an ellipsis: the innermost element with these attributes."""
     for name, mark in (("layer", "type"), ("edge", "from-layer"), ("port", "id")):
         if mark in tag.attributes and name in possible:
             return name

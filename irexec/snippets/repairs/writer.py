@@ -15,7 +15,7 @@ _IN_VALUE = _IN_TEXT | str.maketrans({"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"
 
 
 class _Piece(NamedTuple):
-    """Maps the written text from offset `start` on to `origin` in the original text, perhaps character by character."""
+    """Maps the written text from offset `start` on to `origin` in the original text. `verbatim`: both are equal."""
 
     start: int
     origin: Span
@@ -23,7 +23,7 @@ class _Piece(NamedTuple):
 
 
 class Written:
-    """The text of a repaired tree; each element's node stores its number in it (`PrintedElement.at`)."""
+    """The text of a repaired tree; `PrintedElement.at` is the number of an element in this text."""
 
     def __init__(self, roots: list[PrintedElement], *, wrapper: str | None = None) -> None:
         self._parts: list[str] = []
@@ -90,7 +90,7 @@ def _clean(text: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return an attribute's value between quotes of a kind that it does not contain, if possible."""
+    """Return an attribute's value in quotes, single or double, that it does not contain, if possible."""
     text = value.translate(_IN_VALUE)
     if '"' in text and "'" not in text:
         return f"'{text}'"
