@@ -1,9 +1,9 @@
 """ConvolutionBackpropData and GroupConvolutionBackpropData: transposed convolution.
 
-Source: operation pages ConvolutionBackpropData-1, GroupConvolutionBackpropData-1. With `output_shape` given, pads
-follow the page's formula also for auto_pad explicit and valid, where OpenVINO takes the attributes or zero. If
-`output_shape` extends beyond the data, the rest is zeros at the end, as in OpenVINO, ONNX and TensorFlow: the
-formula's total padding is at least 0.
+Source: operation pages ConvolutionBackpropData-1, GroupConvolutionBackpropData-1. If `output_shape` is given, pads
+follow the page's formula for every auto_pad (for explicit and valid, OpenVINO uses the attributes or zero). Its total
+padding is at least 0: if `output_shape` extends beyond the data, zeros follow at the end, as in OpenVINO, ONNX and
+TensorFlow.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def group_convolution_backprop_data_1(
 def _spread(
     data: Array, kernel: Array, output_shape: Array | None = None, *, windows: Spreading, out: Array | None
 ) -> Array:
-    """Compute a transposed convolution with a kernel `[G, I, O, *K]`, with blocks of output channels on all threads."""
+    """Compute a transposed convolution with a kernel `[G, I, O, *K]`, in blocks of output channels on all threads."""
     groups, inputs, outputs, *taps = kernel.shape
     batch, _, *extents = data.shape
     strides, dilations, *_ = windows.for_rank(len(extents))
@@ -115,7 +115,7 @@ def _spread(
 def placement(
     extents: Sequence[int], taps: Sequence[int], windows: Spreading, wanted: Sequence[int] | None
 ) -> tuple[list[int], Sequence[int]]:
-    """Return the extents of the result, `wanted` if given, and the padding at the beginning of each spatial axis."""
+    """Return the result's spatial extents (`wanted` if given) and the padding at the beginning of each spatial axis."""
     strides, dilations, begins, ends = windows.for_rank(len(extents))
     padding = windows.output_padding or (0,) * len(extents)
     full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]
@@ -165,7 +165,7 @@ def _rule(
 
 
 def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimension]:
-    """Return the extents given by output_shape."""
+    """Check C6; return the extents given by output_shape, or unknown dimensions."""
     if not has_rank(check, "C6", output_shape, 1, "output_shape"):
         return [Dimension(-1)] * spatial
     known = output_shape.known

@@ -55,8 +55,8 @@ def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing)
 
 @binary_convolution_1.undefined_for
 def _(data: Array, kernel: Array, *, windows: Windowing, pad_value: float) -> Undefined:
-    """Values that are no bits. A `pad_value` of 0 fills the padding with bits of 0, which the page interprets as -1,
-    as in OpenVINO's reference implementation; its CPU plugin leaves the padding out of the sum.
+    """Return True for data or padding other than 0 and 1. Padding with 0 is defined: the page interprets these bits as
+    -1, as does OpenVINO's reference implementation; its CPU plugin omits the padding from the sum.
     """
     placed = Windows.over(data.shape[2:], kernel.shape[2:], windows)
     padded = any(n for n in (*placed.begins, *placed.ends))

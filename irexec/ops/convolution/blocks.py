@@ -1,7 +1,7 @@
 """Grouped convolution of 1 to 3 spatial axes as matrix products over cache-sized blocks of columns, on all threads.
 
-Per block of output pixels: every kernel tap becomes rows of a column matrix, and one matrix product makes the block of
-the output. Nothing larger than a block is allocated.
+For each block of output pixels, the input pixels under the kernel taps become the rows of a column matrix, and one
+matrix product computes the block. Nothing larger than a block is allocated.
 """
 
 from __future__ import annotations

@@ -22,11 +22,11 @@ WORTH_GAPS = 32
 class Block:
     """A rectangle of output pixels, represented by `pixels` columns.
 
-    Input rows and columns are sorted by their remainder under the stride (phase), so that each tap reads neighbours;
-    rows follow each other so closely that the padding at the end of one is also that at the start of the next. With few
-    `outputs` per group each row of output pixels but the last is followed by a gap that makes it as long (`pitch`) as
-    an input row: the pixels under one kernel tap are then contiguous in memory and copied at once. The results for the
-    gaps are discarded.
+    Input rows and columns are sorted by phase (their remainder modulo the stride), so that each tap reads neighbours.
+    The padding at the end of an input row is also the padding at the start of the next row. With few `outputs` per
+    group, every row of output pixels except the last is followed by a gap that makes it as long (`pitch`) as an input
+    row: the pixels under one kernel tap are then contiguous in memory and copied at once. The results for the gaps are
+    discarded.
     """
 
     def __init__(self, windows: Windows, rows: Range, span: Range, outputs: int) -> None:
@@ -47,7 +47,7 @@ class Block:
         self.runs = (1, self.pixels) if self.width + self.gap == self.pitch else (self.height, self.width)
 
     def columns(self, image: Array, z: int, dtype: np.dtype[Any], out: Array | None = None) -> Array:
-        """`[channels, taps, pixels]` of `image` `[channels, Z, Y, X]` for the output plane `z`, into `out` if given."""
+        """Return the columns `[channels, taps, pixels]` of `image` `[channels, Z, Y, X]` for the output plane `z`."""
         w = self.windows
         (kz, ky, kx), (_, sy, sx), (_, dy, dx) = w.kernel, w.strides, w.dilations
         padded = self._padded(image, z, dtype)
@@ -114,7 +114,7 @@ class Block:
         return np.array(places)
 
     def lines_of(self, z: int) -> list[dict[str, int]]:
-        """Return the lines of a channel of the padded input: the start of each, its pixels, and the zeros around."""
+        """Return, for each line of a channel of the padded input, its start, its pixels and the zeros around them."""
         kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
         _, sy, _ = self.windows.strides
         depths, height, width = self.windows.extents
@@ -150,9 +150,9 @@ class Block:
 
 
 class Phase:
-    """Every `stride`-th position from `origin` on, `count` of them, of which [first, last) lie within [0, extent).
+    """`count` positions from `origin` in steps of `stride`, of which those numbered [first, last) lie in [0, extent).
 
-    Those are the positions range(start, stop, stride).
+    The positions in [0, extent) are range(start, stop, stride).
     """
 
     def __init__(self, origin: int, stride: int, count: int, extent: int) -> None:
@@ -163,5 +163,5 @@ class Phase:
 
 
 def phases(kernel: int, dilation: int, stride: int) -> list[int]:
-    """Return the phases of the kernel's taps: their remainders under the stride."""
+    """Return the phases of the kernel's taps: their positions modulo the stride."""
     return sorted({tap * dilation % stride for tap in range(kernel)})

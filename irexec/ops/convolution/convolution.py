@@ -147,7 +147,7 @@ def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing)
 
 
 def spatial_rank(check: Check, data: TensorType, kernel: TensorType, leading: int) -> int | None:
-    """Return the number of spatial axes (C2, C3); None if it is not known or the ranks are wrong."""
+    """Check C2 and C3; return the number of spatial axes, None if it is not known or the ranks are wrong."""
     if not has_rank(check, "C2", data, (3, 4, 5), "data"):
         return None
     if data.rank is None:
@@ -156,7 +156,7 @@ def spatial_rank(check: Check, data: TensorType, kernel: TensorType, leading: in
 
 
 def grouped_channels(check: Check, data: PartialShape, groups: Dimension, inputs: Dimension) -> Dimension:
-    """Return the number of groups, from the kernel or else from data's channels; C4: both agree."""
+    """Check C4; return the number of groups, from the kernel or else from data's channels."""
     expected = groups * inputs
     if data[1].compatible(expected):
         holds("C4")

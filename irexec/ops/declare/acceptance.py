@@ -128,7 +128,7 @@ _SCHEMAS: dict[Any, Schema] = {kind: {"type": kind.__name__} for kind in (int, f
 
 
 def _wrapped(accept: Callable[..., Any], schema: Schema) -> Schema:
-    """Return the schema of `accept(given, validate, info)`, whose `validate` is that of another schema."""
+    """Return the schema of `accept(given, validate, info)`, where `validate` applies `schema`."""
     return {"type": "function-wrap", "function": {"type": "with-info", "function": accept}, "schema": schema}
 
 

@@ -74,7 +74,7 @@ class AttributeFault(NamedTuple):
 
 
 class Unreadable(ValueError):
-    """The text is not a value of the attribute's type.
+    """Raised for a text that is not a value of the attribute's type.
 
     `lenient` is the value that OpenVINO reads, if it accepts the text; `candidates` are the texts among `allowed` that
     may be intended.

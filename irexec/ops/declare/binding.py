@@ -17,7 +17,7 @@ from irexec.ops.declare.signature import Signature
 
 
 class Binding(NamedTuple):
-    """The keyword arguments of a function: single attributes, groups by parameter, and whether it takes all others."""
+    """The keyword arguments of a function: single attributes, groups by parameter, and whether it takes `**rest`."""
 
     single: tuple[str, ...]
     groups: tuple[tuple[str, type, tuple[str, ...]], ...]
@@ -38,7 +38,7 @@ class Binding(NamedTuple):
 
 
 def kernel_binding(groups: tuple[tuple[str, type, tuple[str, ...]], ...]) -> Binding:
-    """Return the binding of a kernel, which receives all attributes: an unknown name raises a call's TypeError."""
+    """Return the binding of a kernel, which receives all attributes; a call with an unknown name raises TypeError."""
     return Binding((), groups, rest=True)
 
 

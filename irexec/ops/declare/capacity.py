@@ -63,8 +63,8 @@ def is_too_large(error: Exception) -> bool:
 
 
 def reserve(shape: Sequence[int], dtype: np.dtype[Any]) -> None:
-    """Raise MemoryError if an array does not fit; kernels call it before arrays that may be larger than inputs and
-    results.
+    """Raise MemoryError if an array does not fit into memory; kernels call this function before they allocate arrays
+    that may be larger than inputs and results.
 
     NumPy raises MemoryError for such an array, but ValueError if it cannot represent the size.
     """

@@ -1,4 +1,4 @@
-"""Records which constraints of an operator were checked, when a caller asks for it.
+"""Records which constraints of an operator were checked, if a caller requests it.
 
 A shape rule records constraints with its `check`, a kernel with `require` or, after a check of another form, with
 `holds`. Recording is local to a thread: it does not cover other threads that run the same operator at the same time.
@@ -12,7 +12,7 @@ from contextvars import ContextVar
 
 
 class Checks:
-    """The constraints of one operator that were evaluated, by whether they held each time.
+    """The constraints of one operator that were evaluated, and whether they held every time.
 
     Only the checks of `operator` are recorded, not those of other operators that run meanwhile (for example in a body).
     """
@@ -73,6 +73,6 @@ def note(constraint: str, held: bool) -> None:
 
 
 def holds(constraint: str) -> None:
-    """Record, in a kernel or a rule, that a constraint holds that was checked without `require` or `check`."""
+    """Record a constraint that holds, after a kernel or a rule checked it without `require` or `check`."""
     if (checks := _running.get()) is not None:
         checks.note(constraint, True)

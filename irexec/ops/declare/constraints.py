@@ -87,7 +87,7 @@ class Breach(NamedTuple):
     late: bool = False
 
     def as_error(self) -> ConstraintError | TypeError:
-        """Return the exception of a call that breaks the constraint; without a number it is about element types."""
+        """Return the exception of a call with this breach: TypeError for element types, otherwise ConstraintError."""
         if self.constraint is None:
             return TypeError(self.message)
         details = {"attribute": self.attribute, "found": self.found, "allowed": self.allowed}

@@ -29,7 +29,7 @@ OPSETS = {f"opset{number}": number for number in range(1, NEWEST + 1)}
 """Version text → opset number; no other spelling names an opset."""
 
 ONNX_OPSETS = {f"onnx{number}": number for number in range(1, 29)}
-"""The same for ONNX's opsets, of which irexec has the operators that IR cannot express; they are also cumulative."""
+"""Version text → ONNX opset number. Opsets are cumulative; irexec supports only operators that IR cannot express."""
 
 # Alternative spellings of types that OpenVINO's reader accepts.
 RENAMED = {"Constant": "Const", "PRelu": "PReLU", "Relu": "ReLU", "Softmax": "SoftMax"}
@@ -71,8 +71,8 @@ def opsets_with(type: str) -> list[int]:
 def versioned(type: str, number: int | None) -> str | None:
     """Return the version text of the operator that a page calls `type-number`; without a number, of the newest version.
 
-    A page's number may precede the number of the opset (ScatterNDUpdate-3 was introduced in opset4); the next opset is
-    used then.
+    A page's number may be lower than that of the opset (ScatterNDUpdate-3 was introduced in opset4): the next opset
+    counts.
     """
     own = [version for name, version in REGISTRY if name == type]
     if type not in CONTENTS:
@@ -128,11 +128,11 @@ TOKENIZERS = {
     "RaggedToRagged", "RaggedToSparse", "RegexNormalization", "RegexSplit", "SpecialTokensSplit", "TrieTokenizer",
     "Truncate", "UTF8Validate", "UnigramTokenizer", "VocabDecoder", "VocabEncoder", "WordpieceTokenizer",
 }  # fmt: skip
-"""The operators of OpenVINO Tokenizers that irexec has, all of version "extension"."""
+"""The operators of OpenVINO Tokenizers that irexec supports, all of version "extension"."""
 
 
 def everything() -> Iterator[tuple[str, int, Operator | None]]:
-    """Return (type, opset, operator or None if it is not implemented) for every operator, by type."""
+    """Return (type, opset, operator or None if it is not implemented) for every operator, sorted by type."""
     for type, (_, versions) in sorted(CONTENTS.items()):
         for version in versions:
             yield type, version, load(type, version)

@@ -58,7 +58,7 @@ def _missing(attribute: Attribute, validate: Callable[[Any], Any], faults: list[
 
 
 def _unreadable(attribute: Attribute, given: Any, error: Unreadable, faults: list[AttributeFault]) -> Any:
-    """Return the fault of a text that is not a value of the attribute, and what OpenVINO reads (None: nothing)."""
+    """Add the fault of a text that is not a value of the attribute; return the value that OpenVINO reads, or None."""
     name, near, lenient = attribute.file_name, error.candidates, error.lenient
     if error.code in ("D005", "D008"):
         near = tuple(nearest(_shown(given), attribute.members, 1))
@@ -73,7 +73,7 @@ def _unreadable(attribute: Attribute, given: Any, error: Unreadable, faults: lis
 
 
 def _refused(attribute: Attribute, given: Any, error: ValueError, faults: list[AttributeFault]) -> Any:
-    """Return the fault of a value outside the domain, and the value that all readers use instead, or a valid one."""
+    """Add the faults of a value outside the domain; return the value that all readers use instead, or a valid value."""
     name, taken_as = attribute.file_name, attribute.taken_as
     findings = error.errors() if isinstance(error, ValidationError) else [{"type": "", "msg": f"value error, {error}"}]
     for finding in findings:

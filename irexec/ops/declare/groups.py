@@ -72,8 +72,8 @@ class AttributesOf:
                 raise TypeError(f"{operator} has no attribute {name!r}, so `without` cannot omit it")
 
     def completed(self, own: list[Attribute]) -> list[Attribute]:
-        """Return all attributes in the other version's order; `own` attributes replace those of the same name, new ones
-        are last.
+        """Return all attributes in the other version's order; attributes in `own` replace those of the same name, and
+        new attributes are last.
 
         Raises TypeError for an own attribute that is identical to the other version's.
         """

@@ -55,7 +55,7 @@ def _element_type(kind: Any) -> Any:
 
 
 def _ports_json_schema(signature: Signature) -> dict[str, Any]:
-    """Return the names of the element types that each port accepts."""
+    """Return the JSON schema of the ports, with the names of the element types that each port accepts."""
     ports: list[dict[str, Any]] = [
         {"title": port.name, "enum": sorted(kind.name for kind in port.elements.types) + [None] * port.optional}
         for port in signature.inputs

@@ -53,8 +53,8 @@ class Operator:
 
     A call checks the shape rule and runs the kernel, which checks only constraints that depend on values.
 
-    An invalid declaration raises TypeError immediately. Only irexec's own declarations are read on first use (see
-    `read_declaration`), because a module declares many operators of which a model uses few.
+    An invalid declaration raises TypeError: immediately, or in irexec.ops when the declaration is first used (see
+    `read_declaration`), because its modules declare many operators of which a model uses few.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Operator:
         has_state: bool = False,
     ) -> None:
         self.type, self.opset, self.kernel = type, opset, kernel
-        self.is_own = not (kernel.__module__ or "").startswith("irexec.ops.")  # None for a function made by exec().
+        self.is_own = not (kernel.__module__ or "").startswith("irexec.ops.")  # __module__ may be None after exec().
         self._bindings: list[LaterBinding] = []
         self.rule: Rule | None = None
         self.inplace = (inplace,) if isinstance(inplace, str) else inplace
@@ -94,7 +94,7 @@ class Operator:
         self.worker: Callable[..., int] | None = None
         self.older_rule: Callable[[OlderForm, Sequence[TensorType | None]], None] | None = None
         self.make_node: Callable[[dict[str, Any], int], Any] | None = None
-        """Makes a node of attributes and a number of inputs, where the operator's nodes are of a class of their own."""
+        """Creates a node from attributes and a number of inputs, if the operator's nodes have their own class."""
         self.__doc__ = kernel.__doc__
         self.__name__ = kernel.__name__
         self.__module__ = kernel.__module__
@@ -139,7 +139,7 @@ class Operator:
     def draw(self, *ports: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Declare a generator of random values for these ports: `f(rng, port, types, *, attributes)` → array or None.
 
-        `types` maps input names to static TensorTypes, with `.value` for those already drawn.
+        `types` maps input names to static TensorTypes; those of inputs already drawn have a `.value`.
         """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,7 +170,7 @@ class Operator:
     def work(self, function: Callable[..., int]) -> Callable[..., int]:
         """Declare the cost of a call beyond its inputs and outputs: `f(output types, *input types, *, attributes)`.
 
-        It counts processed elements, including scratch memory; requesting an unknown extent ends it.
+        The cost is a number of elements, including scratch memory. It is unknown if `f` requests an unknown extent.
         """
         binding = self.binding(function, "work", before=1)
         self.worker = lambda outputs, *inputs, attributes: function(outputs, *inputs, **binding(attributes))
@@ -269,13 +269,13 @@ class Operator:
 
     @cached_property
     def accept(self) -> Acceptor:
-        """The acceptor of layers: `accept(attributes, inputs)`, of which either may be unknown."""
+        """The acceptor of layers: `accept(attributes, inputs)`; either may be None if it is unknown."""
         from irexec.ops.declare.acceptance import Acceptor
 
         return Acceptor(self.signature, self.attributes)
 
     def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[AttributeFault]]:
-        """Return the attributes by Python name and all their faults. `given` is by names in a file: texts or values."""
+        """Return the attributes by Python name, and their faults. `given` maps names in a file to texts or values."""
         accepted = self.accept(given)
         return accepted.attributes, accepted.faults
 

@@ -67,5 +67,5 @@ _ATTRIBUTES = {
 
 
 def suggested_attributes(text: str, own: Sequence[str]) -> list[str]:
-    """Return the operator's attribute with the meaning of another framework's attribute name, or None."""
+    """Return the operator's attribute with the meaning of another framework's attribute name, if it has one."""
     return [name for name in _ATTRIBUTES.get(text.lower(), ()) if name in own][:1]

@@ -1,4 +1,4 @@
-"""What plans of a model share: forms of constants, and the types by which a kernel is specialised for a node."""
+"""Forms of constants that the plans of a model share, and the types by which a kernel is specialised for a node."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Prepared:
     def of(self, constants: tuple[Array, ...], form: Hashable, make: Callable[[], T]) -> T:
         """Return the form of some constants; `make` creates it if no plan uses it yet.
 
-        Constants are distinguished by their memory, to which the form keeps references.
+        Constants are identified by their memory, which is kept alive as long as the form.
         """
         key = form, *((c.__array_interface__["data"][0], c.shape, c.strides, c.dtype.str) for c in constants)
         with LOCK:

@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 
 class Elements:
-    """A type variable: ports with the same variable have the same element type out of `types`; a variable without a
-    name does not bind.
+    """A type variable: ports with the same variable have the same element type out of `types`, unless the variable has
+    no name.
 
     `binding=False`: the types may differ. The page requires equal types, but OpenVINO's own converters write different
     types and all readers accept them (integers whose type does not matter, such as indices).
@@ -50,7 +50,7 @@ class Elements:
 
     @property
     def expected(self) -> str:
-        """The types for a message: a few are named, many are counted."""
+        """The types for a message: their names, or only their number if there are many."""
         if len(self.types) > _MOST_NAMED:
             return f"one of {len(self.types)} other types"
         return self.listed if len(self.types) == 1 else f"one of {self.listed}"
@@ -72,7 +72,7 @@ class Input(NamedTuple):
 
 
 class Output(NamedTuple):
-    """One output port, or (`variadic`) a number of ports that the shape rule decides."""
+    """One output port, or (`variadic`) as many ports as the shape rule returns."""
 
     elements: Elements | TypeFrom
     variadic: bool = False
@@ -90,12 +90,12 @@ class Signature:
     """The parameters that stand for groups: name, class, the attributes' names."""
     min_inputs: int = field(init=False)
     max_inputs: int | None = field(init=False)
-    """None where the last one is variadic."""
+    """None if the last input is variadic."""
     is_variadic: bool = field(init=False)
     makes_any_number: bool = field(init=False)
-    """Of outputs, which the shape rule decides."""
+    """True if the shape rule determines the number of outputs."""
     attribute_names: frozenset[str] = field(init=False)
-    """As Python has them."""
+    """The Python names of the attributes."""
 
     def __post_init__(self) -> None:
         self.min_inputs = sum(not i.optional and not i.variadic for i in self.inputs)
@@ -113,7 +113,7 @@ class Signature:
         return f"{port.name}[{index - len(self.inputs) + 1}]" if port.variadic else port.name
 
     def named(self, inputs: Sequence[T]) -> dict[str, T]:
-        """Return the inputs of ports that are not variadic by the names of the ports."""
+        """Return the inputs by the names of their ports, none of which is variadic."""
         return dict(zip((port.name for port in self.inputs), inputs, strict=True))
 
     def missing(self, inputs: Sequence[object]) -> list[str]:
@@ -128,9 +128,9 @@ class Signature:
     def fault_of_count(
         self, count: int, missing: Sequence[str] = (), *, with_bodies: bool = False
     ) -> tuple[str, str] | None:
-        """Return a message about a wrong number of input ports, and the allowed numbers; None if it is allowed.
+        """Return a message about a wrong number of input ports, and the allowed numbers; None if `count` is allowed.
 
-        missing: the names of inputs that lack a tensor. with_bodies: the bodies determine which inputs are required.
+        `missing`: names of inputs that lack a tensor. `with_bodies`: the bodies determine which inputs are required.
         """
         low, high = max(self.min_inputs, int(self.is_variadic)), self.max_inputs
         low = min(low, 1) if with_bodies else low
@@ -211,7 +211,7 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
 
 
 def port_parameters(kernel: inspect.Signature, inputs: tuple[Input, ...]) -> list[inspect.Parameter]:
-    """Return the inputs as parameters, annotated as in the kernel; those of another version are arrays."""
+    """Return the inputs as parameters, annotated as in the kernel; inputs of another version are annotated as Array."""
     return [
         kernel.parameters.get(i.name)
         or inspect.Parameter(
@@ -313,8 +313,8 @@ def output_types(
 
 
 def _as_shape(shape: Any) -> PartialShape:
-    """Return a rule's result as a shape of types/: a public shape has OpenVINO's members, such as a rank that is a
-    Dimension.
+    """Return a rule's result as a PartialShape of irexec.types. The public subclass has OpenVINO's members, such as a
+    rank that is a Dimension.
     """
     if type(shape) is PartialShape:
         return shape

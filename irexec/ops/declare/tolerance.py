@@ -15,8 +15,8 @@ class Tolerance(NamedTuple):
     "random".
 
     `per`: the units are multiplied by the root of the number of terms in the sum ("root"), or by the extent of the
-    interpolated axes ("extent"). `least`: differences of numbers smaller than this are counted in the units of this
-    number; if `among` names inputs, it is their largest magnitude.
+    interpolated axes ("extent"). `least`: smaller results have the units of this number; if `among` names inputs, it is
+    the largest magnitude in these inputs.
     """
 
     kind: Literal["exact", "rounded", "random"]
@@ -31,7 +31,7 @@ random = Tolerance("random")
 
 
 def rounded(ulp: float, *, least: float = 0.0, among: tuple[str, ...] = ()) -> Tolerance:
-    """Return results that may differ by this many units in the last place of the output's element type.
+    """Return the tolerance of results that may differ by this many units in the last place of their element type.
 
     `least` is for results that are small because larger numbers cancel in the usual computation, such as exp(x) - 1:
     OpenVINO's Elu and Erf differ by up to 1 and 8 units of 1 near 0. `among` names the inputs that contain such larger
@@ -41,8 +41,7 @@ def rounded(ulp: float, *, least: float = 0.0, among: tuple[str, ...] = ()) -> T
 
 
 def summed(ulp: float) -> Tolerance:
-    """Return sums that may be taken in any order: of n terms, results may differ by this many units times the root of
-    n.
+    """Return the tolerance of sums in any order: with n terms, they may differ by this many units times the root of n.
 
     In a sum of n terms in floats, each partial sum is rounded; these errors are independent and of the size of the
     sum's typical unit, so they add up as the root of n. A few such deviations are allowed, for the largest of many
@@ -52,8 +51,8 @@ def summed(ulp: float) -> Tolerance:
 
 
 def positioned(ulp: float) -> Tolerance:
-    """Interpolated values at positions that are computed in floats: if axes of n elements in total are resized, results
-    may differ by this many units times n.
+    """Return the tolerance of values interpolated at positions that are computed in floats: if the resized axes have n
+    elements in total, results may differ by this many units times n.
 
     A position near n has an error of some units of n, and so does the weight of a neighbour. For Interpolate, on white
     noise and an axis of 16 to 2,048 elements, irexec and f64 are up to 2.6 times n units apart, OpenVINO and f64 up to
@@ -68,7 +67,7 @@ class Open:
     """A result that the page leaves open: the values that each slot of the output may take.
 
     The output, seen as rows of `slice_size` elements, may hold in row `r` any one of `candidates[r]` (each an array of
-    slice_size elements); rows that are not named are determined.
+    slice_size elements); the other rows are determined.
     """
 
     note: str
@@ -78,12 +77,12 @@ class Open:
 
 @record(frozen=True)
 class Allowed:
-    """Results beside the kernel's that a page also allows.
+    """Results that a page allows besides the kernel's.
 
-    `nan`: numbers that a layer which orders values may read instead of NaN, for each `reduction` if they depend on this
-    attribute. `limit`: an infinity times zero may be 0 instead of NaN. `rounding`: integers may be rounded either way.
-    `chosen`: whether results are another valid choice, `f(expected, found, *inputs, **attributes)`; None if the inputs
-    allow one choice only.
+    `nan`: the numbers that a layer which orders values may read instead of NaN, by the attribute `reduction` if they
+    depend on it. `limit`: infinity times zero may be 0 instead of NaN. `rounding`: integers may be rounded either way.
+    `chosen`: `f(expected, found, *inputs, **attributes)` returns whether `found` is another valid choice; None if the
+    inputs allow only one choice.
     """
 
     nan: tuple[float, ...] | dict[str, tuple[float, ...]] = ()
@@ -93,11 +92,11 @@ class Allowed:
 
 
 LARGEST, LEAST = Allowed(nan=(-math.inf,)), Allowed(nan=(math.inf,))
-"""What is allowed for the largest and for the least of several values."""
+"""The results allowed for the largest and for the least of several values."""
 REDUCED = Allowed(nan={"max": (-math.inf,), "min": (math.inf,)})
-"""What is allowed for values that an attribute `reduction` combines."""
+"""The results allowed for values that an attribute `reduction` combines."""
 
 
 Undefined: TypeAlias = bool | Literal["no result"] | tuple[Array, ...]
-"""The part of the results that a page leaves undefined for some inputs: none or all of the values, even that there is a
-result, or for each output the elements of a mask."""
+"""The part of the results that a page leaves undefined for some inputs: no value (False), all values (True), even their
+existence ("no result"), or a mask of the undefined elements for each output."""

@@ -1,7 +1,7 @@
-"""The validator of pydantic-core: its compiled module alone.
+"""The validator of pydantic-core, imported from its compiled module alone.
 
-The package `pydantic_core` also describes its schemas as Python types, whose import takes longer than irexec's own. If
-the package is imported later, by pydantic for instance, it has the same compiled module.
+The package `pydantic_core` also describes its schemas as Python types, whose import takes longer than that of irexec.
+If the package is imported later, for instance by pydantic, it uses the same compiled module.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _compiled() -> Any:
             del sys.modules[_NAME]
             if not isinstance(error, ImportError):
                 raise
-    # It is not a package in folders, or its compiled module needs the package.
+    # The package is not in a folder, or its compiled module needs the package.
     import pydantic_core
 
     return pydantic_core

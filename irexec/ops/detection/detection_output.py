@@ -1,7 +1,7 @@
 """DetectionOutput: the detections of an SSD head, decoded from its logits and filtered by suppression.
 
-Source: operation pages DetectionOutput-1 and -8; the steps in between (decoding, the two ways of suppression, the order
-of the results) are those of OpenVINO's reference.
+Source: operation pages DetectionOutput-1 and -8; decoding, the two methods of suppression and the order of the results
+follow OpenVINO's reference.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _detect(
 ) -> Array:
     """Return detections [1, 1, rows, 7]: image, class, confidence, corners.
 
-    In the row after the last detection image is -1.
+    The row after the last detection contains the image number -1.
     """
     images, size = len(location), s.prior_box_size
     count = priors.shape[2] // size
@@ -173,7 +173,7 @@ def _suppress(boxes: Array, scores: Array, candidates: Array, label: int, s: Set
 
 
 def _best(found: dict[int, Array], scores: Array, keep: int) -> list[tuple[int, int]]:
-    """Return (class, prior) of the `keep` best detections (-1: all), by class and falling score."""
+    """Return (class, prior) of the `keep` best detections (-1: all), by class and descending score."""
     pairs = [(label, int(index)) for label in sorted(found) for index in found[label]]
     if -1 < keep < len(pairs):
         pairs = sorted(pairs, key=lambda p: (-scores[p[1], p[0]], p[1]))[:keep]
@@ -216,7 +216,7 @@ def detection_output_1(
 
 @detection_output_8.older
 def _(form: OlderForm, *inputs: TensorType | None) -> None:
-    """The version before states the number of classes, which follows from the extents of confidence and proposals."""
+    """Set `num_classes`, which the previous version requires, from the extents of class_preds and proposals."""
     classes, proposals = (given.shape if given is not None else PartialShape.dynamic() for given in inputs[1:3])
     known = classes.rank == 2 and proposals.rank == 3 and classes[1].is_static and proposals[2].is_static
     form.need(known, "the number of classes is not known")
@@ -227,7 +227,7 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
 @detection_output_8.shapes
 @detection_output_1.shapes
 def _(check: Check, *inputs: TensorType | None, settings: Settings, num_classes: int | None = None) -> PartialShape:
-    """Check C1 to C7, and return the shape of the output. `num_classes` None: it follows from the shapes."""
+    """Check C1 to C7, and return the shape of the output. If `num_classes` is None, it follows from the shapes."""
     keep_top_k = settings.keep_top_k
     names = ("box_logits", "class_preds", "proposals", "aux_class_preds", "aux_box_preds")
     ranks = (2, 2, 3, 2, 2)

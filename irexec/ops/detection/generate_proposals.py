@@ -1,7 +1,7 @@
 """GenerateProposals and ExperimentalDetectronGenerateProposalsSingleImage: regions of interest from anchors.
 
-Source: operation pages GenerateProposals-9, ExperimentalDetectronGenerateProposalsSingleImage-6; how deltas move and
-resize an anchor is OpenVINO's reference (Detectron's).
+Source: operation pages GenerateProposals-9, ExperimentalDetectronGenerateProposalsSingleImage-6; deltas move and resize
+anchors as in OpenVINO's reference (and Detectron).
 """
 
 from __future__ import annotations

@@ -26,12 +26,12 @@ LARGEST = float(np.finfo(np.float32).max)
 Positives = tuple[Annotated[float, Within(gt=0, le=LARGEST)], ...]
 NonNegative = Annotated[float, Within(ge=0, le=LARGEST)]
 
-# One box of a grid point: shift of its centre, half of its sides, whether its far corners are bounded.
+# One box of a grid point: the shift of its centre, half of each side, whether its corners are limited to the image.
 Box = tuple[float, float, float, float, bool]
 
 
 def _ratios(aspect_ratio: Sequence[float], flip: bool) -> list[float]:
-    """Return 1 and the aspect ratios without duplicates, each followed by its inverse if they are flipped."""
+    """Return 1 and the aspect ratios without duplicates, each followed by its inverse if `flip` is true."""
     ratios = [1.0]
     for ratio in aspect_ratio:
         if all(abs(ratio - known) >= 1e-6 for known in ratios):
@@ -40,8 +40,8 @@ def _ratios(aspect_ratio: Sequence[float], flip: bool) -> list[float]:
 
 
 def _fixed(size: float, density: float, ratios: Sequence[float], square_side: float) -> Iterator[Box]:
-    """Yield boxes of one fixed size: density x density boxes of each ratio, spread over the size; the side of ratio 1
-    is computed separately.
+    """Yield boxes of one fixed size: density x density boxes of each ratio, spread over the size; boxes of ratio 1 have
+    the side `square_side`.
     """
     count = int(density)
     shift = int(np.float32(size) / count)
@@ -92,7 +92,7 @@ class Sizes:
 
 
 def _count(sizes: Sizes) -> int:
-    """Return OpenVINO's number of boxes for each grid point, from which files declare the output's shape."""
+    """Return OpenVINO's number of boxes for each grid point, which determines the output's shape in files."""
     ratios = len(_ratios(sizes.aspect_ratio, sizes.flip))
     if sizes.scale_all_sizes:
         count = ratios * len(sizes.min_size) + len(sizes.max_size)
@@ -132,7 +132,7 @@ def prior_box_8(
     ratios = _ratios(sizes.aspect_ratio, sizes.flip)
     boxes: list[Box] = []
     for size, one in zip(sizes.fixed_size, sizes.density or [1.0] * len(sizes.fixed_size), strict=True):
-        # Without fixed ratios, OpenVINO's squares have whole sides.
+        # Without fixed ratios, OpenVINO truncates the sides of squares to integers.
         boxes += _fixed(size, one, sizes.fixed_ratio or ratios, size if sizes.fixed_ratio else int(size))
     boxes += _sized(min_size, sizes.max_size, ratios, sizes.scale_all_sizes, min_max_aspect_ratios_order)
     values = np.array([b[:4] for b in boxes], np.float32).reshape(-1, 4)
@@ -187,7 +187,7 @@ def _shape(check: Check, output_size: TensorType, image_size: TensorType, *, siz
 def _grid_shape(
     check: Check, output_size: TensorType, image_size: TensorType | None, variance: Sequence[float], count: int
 ) -> PartialShape:
-    """C1 to C3, and the shape for `count` boxes at each point."""
+    """Check C1 to C3; return the output's shape for `count` boxes at each grid point."""
     message = f"variance has {len(variance)} values, expected 0, 1 or 4"
     check("C3", len(variance) in (0, 1, 4), message, attribute="variance", allowed="0, 1 or 4")
     for name, tensor in (("output_size", output_size), ("image_size", image_size)):
@@ -268,8 +268,6 @@ def _(
 @prior_box_8.undefined_for
 @prior_box_1.undefined_for
 def _(output_size: Array, image_size: Array, *, sizes: Sizes) -> Undefined:
-    """The result is undefined for sizes for which the number of boxes on the page differs from the boxes that its
-    formulas compute.
-    """
+    """Return True for sizes for which the page's number of boxes differs from the number that its formulas compute."""
     odd = len(sizes.min_size) != len(sizes.max_size) or not sizes.scale_all_sizes
     return bool(sizes.max_size) and odd

@@ -53,7 +53,7 @@ class Settings:
 
 
 def anchors_of(s: Settings) -> Array:
-    """Return corners [ratios * scales, 4] of the first point's anchors. Caffe rounds the sides to pixels."""
+    """Return corners [ratios * scales, 4] of the first point's anchors; their sides are rounded to pixels for Caffe."""
     ratio = np.array(s.ratio, np.float32)
     width = np.sqrt(np.float32(s.base_size * s.base_size) / ratio)
     width = width if s.tensorflow else np.floor(width + np.float32(0.5))
@@ -68,13 +68,13 @@ def anchors_of(s: Settings) -> Array:
 
 
 def _extent(image: Array, s: Settings) -> Array:
-    """Return the largest x and y, twice. In the framework "tensorflow" x counts rows."""
+    """Return [largest x, largest y] twice, for two corners. In the framework "tensorflow", x counts rows."""
     height, width = image[:2]
     return np.array([height, width] * 2 if s.tensorflow else [width, height] * 2, image.dtype)
 
 
 def _proposals(scores: Array, deltas: Array, image: Array, s: Settings) -> tuple[Array, Array]:
-    """Return boxes [n, 4] and scores [n] of one image, best first. scores [count, height, width], deltas alike."""
+    """Return boxes [n, 4] and scores [n], best first, from scores [count, H, W] and deltas [count * 4, H, W]."""
     count, height, width = scores.shape
     kind = deltas.dtype.type
     extent = _extent(image, s)
@@ -184,4 +184,4 @@ def proposal_1(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: S
 for _proposal in (proposal_4, proposal_1):
     _proposal.undefined_for(
         lambda *inputs: True
-    )  # The pages do not define the order of the boxes and what follows them.
+    )  # The pages define neither the order of the boxes nor the values after the last box.

@@ -1,6 +1,6 @@
 """PSROIPooling and DeformablePSROIPooling: pooling in which each bin of a region has its own channels.
 
-Source: operation pages PSROIPooling-1, DeformablePSROIPooling-1; the arithmetic is OpenVINO's reference.
+Source: operation pages PSROIPooling-1, DeformablePSROIPooling-1; the arithmetic follows OpenVINO's reference.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _samples(first: np.floating, last: np.floating, bins: int, size: int, extent
 
 
 def _interpolate(feature: Array, y: Array, x: Array) -> Array:
-    """Return values [C, *points] between the pixels of [C, H, W]; 0 outside, up to a pixel beyond the far borders."""
+    """Return values [C, *points] interpolated between the pixels of [C, H, W]; 0 unless 0 <= y < H and 0 <= x < W."""
     height, width = feature.shape[1:]
     y, x = np.broadcast_arrays(y, x)
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
@@ -201,14 +201,14 @@ def deformable_psroi_pooling_1(
 
 
 _SAMPLES, _NUMBERS = 1 << 18, 12
-"""The number of samples that are taken at once (at least those of a region), and of the numbers for each sample."""
+"""The number of samples computed at once (at least those of one region or row), and the numbers stored per sample."""
 
 
 def _means(features: Array, batches: Array, labels: int, x: Array, y: Array, inner_x: Array, inner_y: Array) -> Array:
     """Return the mean of the samples of each bin that lie in the feature map; 0 if no sample does.
 
-    `x` and `y` [rois, labels or 1, bins, bins] are the corners of the bins, `inner_x` and `inner_y` [rois, samples]
-    where the samples lie from there.
+    `x` and `y` [rois, labels or 1, bins, bins] are the corners of the bins, `inner_x` and `inner_y` [rois, samples] the
+    distances of the samples from these corners.
     """
     height, width = features.shape[2:]
     x = x[..., None, None] + inner_x[:, None, None, None, None, :]
@@ -223,11 +223,11 @@ def _means(features: Array, batches: Array, labels: int, x: Array, y: Array, inn
 
 
 def _own_channels(features: Array, batches: Array, labels: int, y: Array, x: Array) -> Array:
-    """Return values at places [rois, labels or 1, bins, bins, ...], each bin in the channel that belongs to it."""
+    """Return values at places [rois, labels or 1, bins, bins, ...], for each bin from its own channel."""
     _, channels, height, width = features.shape
     size = y.shape[2]
     channel = np.arange(labels * size * size).reshape(1, labels, size, size, 1, 1)
-    # Where the plane of each bin begins in the flat features: one index is found far sooner than four.
+    # The start of each bin's plane in the flat features: indexing by one array is far faster than by four.
     begin = (batches.reshape(-1, 1, 1, 1, 1, 1) * channels + channel) * (height * width)
     flat = features.reshape(-1)
     top, left, bottom, right = (f(v).astype(int) for f in (np.floor, np.ceil) for v in (y, x))

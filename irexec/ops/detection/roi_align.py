@@ -1,7 +1,7 @@
 """ROIAlign and ROIAlignRotated: regions of interest pooled to a fixed size from samples between the pixels.
 
-Source: operation pages ROIAlign-3, -9 and ROIAlignRotated-15. A sample more than a pixel outside the feature map is 0,
-one nearer takes the value of the border (OpenVINO's reference).
+Source: operation pages ROIAlign-3, -9 and ROIAlignRotated-15. As in OpenVINO's reference, a sample more than a pixel
+outside the feature map is 0, and a nearer sample takes the value of the border.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IND_T: TypeAlias = Annotated[Array, Elements("IND_T", INTEGERS)]
 Pooling = Literal["max", "avg"]
 Aligned = Literal["asymmetric", "half_pixel_for_nn", "half_pixel"]
 Scale = Annotated[float, Within(gt=0)]
-# 0 means as many as fit; torchvision writes -1 for this, which OpenVINO's kernels accept.
+# 0 means as many samples as the bin has pixels; torchvision writes -1 for this, which OpenVINO's kernels accept.
 Samples = Annotated[int, Within(ge=0), TakenAs(0)]
 
 
@@ -43,7 +43,7 @@ class Bins:
 
 
 class Between(NamedTuple):
-    """Positions on one axis, in relation to its pixels: [places] each, all but `outside` usable as indices, weights."""
+    """The neighbouring pixels (`low`, `high`) and their weights, for positions on one axis that are not `outside`."""
 
     outside: Array
     low: Array
@@ -75,7 +75,7 @@ def sample(feature: Array, y: Array, x: Array) -> Array:
 def average_or_max(
     feature: Array, start: Sequence[Any], size: Sequence[Any], pooled: tuple[int, int], sampling_ratio: int, mode: str
 ) -> Array:
-    """[C, *pooled]: the bins of one region of a feature map [C, H, W] that starts at (y, x) and has this size."""
+    """Return the bins [C, *pooled] of one region of a feature map [C, H, W]; `start` and `size` are (y, x)."""
     (y, rows), (x, columns) = (
         bin_samples(first, length, count, sampling_ratio, -1, extent)
         for first, length, count, extent in zip(start, size, pooled, feature.shape[1:], strict=True)
@@ -99,11 +99,11 @@ def average_or_max(
 _FEW_SAMPLES = 64
 """The number of samples of a bin above which its mean is computed axis by axis: interpolation is separable."""
 _SAMPLES_AT_ONCE = 1 << 16
-"""One channel at a time, to limit memory."""
+"""The number of samples of each channel that are computed at once, to limit memory."""
 
 
 def _ends(places: Array) -> Array:
-    """Return those of the samples [bins, samples] that can be largest: the first and last between two pixels."""
+    """Return the samples, of [bins, samples], that can be largest: the first and the last between two pixels."""
     if places.shape[1] <= _FEW_SAMPLES:
         return places
     cells = np.floor(places)
@@ -116,7 +116,7 @@ def _ends(places: Array) -> Array:
 
 
 def _weights(places: Array, extent: int) -> tuple[Array, Array]:
-    """Return how much the samples [bins, samples] of an axis take from its pixels: [bins, used], and which are used."""
+    """Return the weights [bins, used] of an axis's pixels in samples [bins, samples], and the pixels that are used."""
     between = Between.pixels(places, extent)
     flat = np.arange(len(places))[:, None] * extent
     total = np.zeros(len(places) * extent)
@@ -128,7 +128,7 @@ def _weights(places: Array, extent: int) -> tuple[Array, Array]:
 
 
 def bin_samples(start: Any, size: Any, pooled: int, sampling_ratio: int, low: float, high: float) -> tuple[Array, int]:
-    """Return places [pooled, samples] of the samples along one side of a region, and how many each bin has.
+    """Return places [pooled, samples] of the samples along one side of a region, and the number of samples per bin.
 
     For a region far larger than the feature map [low, high], only positions around the map are returned.
     """
@@ -140,14 +140,14 @@ def bin_samples(start: Any, size: Any, pooled: int, sampling_ratio: int, low: fl
     if sampling_ratio or count <= high - low + 8:
         numbers = np.arange(count)
     else:
-        # About one sample per pixel: outside of the feature map they are 0.
+        # There is about one sample per pixel. Samples outside of the feature map are 0.
         some = min(count, 2 * math.ceil(high - low) + 8)
         numbers = np.clip(np.floor((low - starts) / inner) - 4, 0, count - some).astype(np.int64) + np.arange(some)
     return starts + (numbers + 0.5).astype(kind) * inner, count
 
 
 def pool(samples: Array, mode: str, count: int) -> Array:
-    """[C, bins y, samples y, bins x, samples x] → [C, bins y, bins x]; `count` samples each, those left out being 0."""
+    """Pool [C, bins y, samples y, bins x, samples x] to [C, bins y, bins x]; of `count` samples, absent ones are 0."""
     if mode == "max":
         return np.asarray(samples.max(axis=(2, 4), initial=0))
     return np.asarray(samples.sum(axis=(2, 4)) / samples.dtype.type(max(count, 1)))
@@ -219,7 +219,7 @@ def roi_align_rotated_15(
     scaled = boxes[:, :4] * kind(bins.spatial_scale)
     angles = -boxes[:, 4] if clockwise_mode else boxes[:, 4]
     result = np.zeros((len(boxes), features.shape[1], bins.pooled_h, bins.pooled_w), features.dtype)
-    # The feature map is inside a circle around its centre.
+    # The feature map lies in a circle around its centre.
     middle, radius = np.array(features.shape[:1:-1]) / 2, float(np.hypot(*features.shape[2:])) + 4
     for index in usable(np.column_stack([scaled, angles]), features):
         (cx, cy, width, height), angle = scaled[index], angles[index]
@@ -266,7 +266,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @roi_align_rotated_15.draw("rois")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, spatial_scale: float) -> Array:
-    """Draw boxes (centre x, centre y, width, height, angle) that lie in the feature map, mostly."""
+    """Draw boxes (centre x, centre y, width, height, angle), most of which lie in the feature map."""
     kind, (height, width) = types[port], types["feature_maps"].shape.to_shape()[2:]
     count = kind.shape[0].value
     limits = np.array([[0, width], [0, height], [0.5, width], [0.5, height], [-3, 3]]) / (

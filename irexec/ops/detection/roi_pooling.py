@@ -1,6 +1,6 @@
 """ROIPooling: regions of interest pooled to a fixed size, by the maximum of each bin or one sample in it.
 
-Source: operation page ROIPooling-1; how boxes become bins is OpenVINO's reference.
+Source: operation page ROIPooling-1; boxes are divided into bins as in OpenVINO's reference.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-# Beyond every pixel coordinate.
+# A number beyond every pixel coordinate.
 FAR = 1 << 40
 
 
@@ -82,7 +82,7 @@ def _bins(first: int, last: int, count: int, extent: int, dtype: np.dtype[np.flo
 
 
 def _bilinear(feature: Array, box: Array, pooled_h: int, pooled_w: int) -> Array:
-    """Return one sample for each bin; the outer ones lie on the borders of the box (x1, y1, x2, y2) in [0, 1]."""
+    """Return one sample for each bin; the outer samples lie on the borders of the box (x1, y1, x2, y2) in [0, 1]."""
     height, width = feature.shape[1:]
     y, x = _points(box[1], box[3], pooled_h, height), _points(box[0], box[2], pooled_w, width)
     inside = ((y >= 0) & (y <= height - 1))[:, None] & ((x >= 0) & (x <= width - 1))
@@ -128,7 +128,7 @@ def _(
 
 
 def usable(boxes: Array, features: Array) -> list[int]:
-    """Return a mask of the usable boxes: their numbers are finite, and the feature maps are not empty."""
+    """Return the indices of the boxes whose numbers are finite; an empty list if the feature maps are empty."""
     found: list[int] = np.flatnonzero(np.isfinite(boxes).all(axis=1)).tolist()
     return found if features.size else []
 

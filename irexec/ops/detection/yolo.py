@@ -1,6 +1,6 @@
 """RegionYolo and ReorgYolo: the last layers of YOLO v2 and v3.
 
-Source: operation pages RegionYolo-1, ReorgYolo-1 (OpenVINO's tables have the latter from opset 2).
+Source: operation pages RegionYolo-1, ReorgYolo-1 (OpenVINO's tables contain ReorgYolo from opset2 on).
 """
 
 from __future__ import annotations
@@ -142,14 +142,12 @@ def _divided(extent: Dimension, divisor: int) -> Dimension:
 
 @reorg_yolo_2.undefined_for
 def _(data: Array, *, stride: int) -> Undefined:
-    """There is no result if the square of the stride does not divide the channels: the page's indices would leave the
-    tensor.
-    """
+    """Return "no result" if stride**2 does not divide the channels: the page's indices would exceed the tensor."""
     return "no result" if data.shape[1] % stride**2 else False
 
 
 @region_yolo_1.undefined_for
 def _(data: Array, *, regions: Regions) -> Undefined:
-    """There is no result for a number of channels that contradicts the attributes."""
+    """Return "no result" for an axis other than 1 or a number of channels that contradicts the attributes."""
     fits = regions.axis == 1 and data.shape[1] == regions.count * regions.each
     return False if fits else "no result"

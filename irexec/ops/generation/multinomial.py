@@ -1,7 +1,7 @@
 """Multinomial: random classes drawn with given probabilities.
 
-Source: operation page Multinomial-13. It does not define the generator, which is that of OpenVINO's CPU plugin: MT19937
-seeded by C++'s `std::seed_seq{global_seed, op_seed}`.
+Source: operation page Multinomial-13. The page does not define the generator; irexec uses that of OpenVINO's CPU
+plugin: MT19937 seeded by C++'s `std::seed_seq{global_seed, op_seed}`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def seed_sequence(seeds: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 
 def draw(weights: Array, numbers: Array, with_replacement: bool) -> Array:
-    """Return the class [batch, count] for each number in [0, 1]; without replacement a class is drawn once."""
+    """Return the class [batch, count] for each number in [0, 1]; without replacement, at most once per row."""
     drawn = np.zeros(numbers.shape, np.int64)
     if not numbers.size:
         return drawn
@@ -121,7 +121,7 @@ def _(check: Check, probs: TensorType, num_samples: TensorType, *, with_replacem
 
 
 def _check_count(check: Check, count: int, most: int | None) -> bool:
-    """C2, C3; `most` is the number of classes, from which each sample takes one without replacement."""
+    """Check C2 and C3; return False if one fails. `most`: the number of classes, or None with replacement."""
     if not in_range(check, "C2", "num_samples", count, 0):
         return False
     message = f"num_samples is {count}, expected at most {most} without replacement, the number of classes"

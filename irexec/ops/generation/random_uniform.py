@@ -26,7 +26,7 @@ _MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _KEY_STEPS = 0x9E3779B9, 0xBB67AE85
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
-# Bits of the significand that each type takes: (explicit ones for Philox, all of them for Mersenne-Twister).
+# The number of random bits in each type: the explicit bits of the significand (Philox), or all (Mersenne Twister).
 _BITS = {"f16": (10, 11), "bf16": (7, 8), "f32": (23, 24), "f64": (52, 53)}
 
 
@@ -83,7 +83,7 @@ def random_uniform_8(
     needed = count * (2 if two_each else 1)
     drawn = mersenne_twister(global_seed, needed) if pytorch else philox(global_seed, op_seed, needed)
     if two_each:
-        # PyTorch has the high half first; TensorFlow too for f64, but last for i64.
+        # PyTorch draws the high half first, as does TensorFlow for f64; for i64 TensorFlow draws it last.
         pairs = drawn.reshape(-1, 2).astype(np.uint64)
         high_first = pytorch or output_type == "f64"
         first, second = (pairs[:, 0], pairs[:, 1]) if high_first else (pairs[:, 1], pairs[:, 0])
@@ -94,7 +94,7 @@ def random_uniform_8(
 
 
 def _integers(drawn: Array, low: Any, high: Any, kind: str) -> Array:
-    """Return x mod (maxval - minval) + minval, in the unsigned type of the same width, which cannot overflow."""
+    """Return x mod (maxval - minval) + minval, computed in the unsigned type of the same width, which wraps."""
     wide: Any = np.uint32 if kind == "i32" else np.uint64
     span = wide((int(high) - int(low)) % 2 ** (8 * np.dtype(wide).itemsize))
     shifted: Array = drawn.astype(wide) % span + np.asarray(low).astype(wide)
@@ -102,7 +102,7 @@ def _integers(drawn: Array, low: Any, high: Any, kind: str) -> Array:
 
 
 def _floats(drawn: Array, low: Any, high: Any, kind: str, pytorch: bool) -> Array:
-    """Return the lowest bits as a fraction in [0, 1), scaled to the interval."""
+    """Return the lowest bits of the drawn numbers as fractions in [0, 1), scaled to the interval."""
     wide: Any = np.float64 if kind == "f64" else np.float32
     bits = _BITS[kind][pytorch]
     fraction = (drawn & drawn.dtype.type(2**bits - 1)).astype(wide) * wide(2.0**-bits)

@@ -74,7 +74,7 @@ def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:
     for begin in range(0, count, _AT_ONCE):
         number = np.arange(begin, min(begin + _AT_ONCE, count), dtype=np.int64)
         if isinstance(first, int) and isinstance(by, int):
-            # Whole numbers wrap like every integer arithmetic.
+            # Integers wrap, as in all integer arithmetic.
             start_bits, step_bits = (np.uint64(n % (1 << 64)).astype(np.int64) for n in (first, by))
             values: Array = number * step_bits + start_bits
         else:
@@ -125,7 +125,7 @@ def _rule(check: Check, start: TensorType, stop: TensorType, step: TensorType, k
     first, last, by = values
     positions = isinstance(last, Dimension) and not is_unknown(last)
     if isinstance(last, Dimension) and positions and isinstance(first, int) and isinstance(by, int) and by > 0:
-        # Positions of a dimension: the count follows its interval.
+        # `stop` is a dimension: the count follows from its interval.
         high = None if last.max is None else _count(first, last.max, by)
         return PartialShape([Dimension(_count(first, last.min, by), high)])
     numbers = [v for v in values if not isinstance(v, (Dimension, type(None)))]
@@ -172,7 +172,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 @range_1.undefined_for
 @range_4.undefined_for
 def _(start: Array, stop: Array, step: Array) -> Undefined:
-    """The result is undefined if its number of elements depends on the rounding of a quotient."""
+    """Return True if the number of elements depends on the rounding of a quotient."""
     first, last, by = (float(np.asarray(a).reshape(-1)[0]) for a in (start, stop, step))
     if all(number.is_integer() and abs(number) < _EXACT for number in (first, last, by)):
         return False

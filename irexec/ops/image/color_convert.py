@@ -1,7 +1,7 @@
 """Colour conversion between RGB or BGR and the video formats NV12 and I420, whose colour planes have half the size.
 
-Source: operation pages NV12toRGB-8, NV12toBGR-8, I420toRGB-8, I420toBGR-8, RGBtoNV12-17, BGRtoNV12-17. Computed in f32
-(f64 in f64), clipped to [0, 255]; u8 is rounded half up. Tensors are [N, H, W, C].
+Source: operation pages NV12toRGB-8, NV12toBGR-8, I420toRGB-8, I420toBGR-8, RGBtoNV12-17, BGRtoNV12-17. Results are
+computed in f32 (for f64 in f64) and clipped to [0, 255]; for u8 they are rounded half up. Tensors are [N, H, W, C].
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _to_rgb(y: Array, u: Array, v: Array, *, bgr: bool) -> Array:
 
 
 def _split(arg: Array) -> tuple[Array, Array, int, int]:
-    """Split a single plane [N, 1.5 H, W, 1] into y [N, H, W] and the flat rest [N, H * W / 2]; also return H and W."""
+    """Split a single plane [N, 1.5 H, W, 1]; return y [N, H, W], the flat colours [N, H * W / 2], H and W."""
     batch, rows, width, _ = arg.shape
     height = rows * 2 // 3
     flat = arg.reshape(batch, rows * width)

@@ -19,7 +19,7 @@ from irexec.types import BOOLEAN, FLOATS, NUMERIC, Array, PartialShape, TensorTy
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
 Padding = Literal["zeros", "border", "reflection"]
-# The pixels [N, C, points] at integer coordinates [N, points].
+# Returns the pixels [N, C, points] at rows and columns [N, points].
 Fetch = Callable[[Array, Array], Array]
 
 
@@ -68,7 +68,7 @@ def _denormalise(value: Array, extent: int, align_corners: bool) -> Array:
 
 
 def _bounded(index: Array, extent: int, padding: str, align_corners: bool) -> tuple[Array, Array]:
-    """Return integer coordinates (as floats) moved into [0, extent), and a mask of those that were inside."""
+    """Return integer coordinates (given as floats) moved into [0, extent), and a mask of those that were inside."""
     # Clipped, so that the cast is defined; nan becomes 0.
     whole = np.nan_to_num(np.clip(index, -(2.0**31), 2.0**31)).astype(np.int64)
     inside = (whole >= 0) & (whole < extent)

@@ -35,7 +35,7 @@ ShapeMode = Literal["sizes", "scales"]
 PILLOW = ("bilinear_pillow", "bicubic_pillow")
 
 
-# The measured value, increased by a third.
+# The largest measured difference (see `positioned`), increased by a third.
 _TOLERANCE = positioned(8)
 
 
@@ -99,7 +99,7 @@ def interpolate_11(
     # Pillow resizes the width first; in other modes, the passes after which the least work remains come first.
     order = chosen[::-1] if mode in PILLOW else sorted(chosen, key=lambda a: (scales[a], -a))
     result = _apply(image, mode, [(a, resized[a], begin[a]) for a in order])
-    # The zeros of a resized axis are not stored: its pass uses zero in their place.
+    # The pads of a resized axis are not stored: its pass uses zero in their place.
     return _padded(result, [(0, 0) if a in chosen else pads for a, pads in enumerate(zip(begin, end, strict=True))])
 
 
@@ -127,7 +127,7 @@ def _padded(image: Array, pads: list[tuple[int, int]]) -> Array:
 
 
 _MOST_AT_ONCE = 1 << 20
-"""The number of elements that are resized at once: a pass needs memory for several values for each."""
+"""The number of elements that are resized at once: a pass needs memory for several values per element."""
 
 
 def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) -> Array:
@@ -146,7 +146,7 @@ def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) ->
 
 
 def _resized(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) -> Array:
-    """Apply all passes in order, each with the number of zeros before its axis, and the mode's rounding of integers."""
+    """Apply all passes in order, each with the number of zeros before its elements; round integers as the mode does."""
     if mode == "nearest":
         result = image
         for number, axis, zeros in passes:
@@ -233,7 +233,7 @@ def _(
 
 @interpolate_4.undefined_for
 def _(data: Array, sizes: Array, scales: Array, axes: Array | None = None) -> Undefined:
-    """Sizes or scales that the mode does not read, and that are not 1D."""
+    """Return "no result" if sizes or scales are not 1D, even those that the mode does not read."""
     return "no result" if sizes.ndim != 1 or scales.ndim != 1 else False
 
 
@@ -298,7 +298,7 @@ def _(
 @interpolate_4.work
 @interpolate_1.work
 def _(outputs: Sequence[TensorType], image: TensorType, *others: TensorType, padding: Padding) -> int:
-    """Return the cost of the padded image, which is processed however small the result is; a single pad may apply to
+    """Return the cost of the padded image, which is processed even if the result is small; a single pad may apply to
     each axis.
     """
     shape = image.shape.to_shape()

@@ -1,7 +1,7 @@
 """Resampling along one axis: the input elements of each output element, and their weights.
 
 Every mode of Interpolate is separable, so that a whole interpolation is one pass per axis.
-Source: operation pages Interpolate-4 and -11; Pillow's resampling as the latter describes it.
+Source: operation pages Interpolate-4 and -11; Pillow's resampling as described by the page of Interpolate-11.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def taps_of(axis: Axis, part: range) -> Taps:
 
 
 BLOCK = 1 << 14
-"""Output elements along an axis whose taps are held at once: they are several times as large as the elements."""
+"""The number of output elements along an axis whose taps are in memory at once: taps are far larger than elements."""
 
 MOST_COPIES = 8
-"""The largest factor by which rows are enlarged faster by copies than by a gather."""
+"""The largest factor by which copies enlarge rows faster than a gather does."""
 
 
 def resample(x: Array, number: int, axis: Axis, zeros: int = 0) -> Array:
@@ -131,7 +131,7 @@ def _coordinates(axis: Axis, part: range) -> Array:
 
 
 def _nearest(axis: Axis, part: range) -> Taps:
-    # A rounding decision has to fall as in OpenVINO, hence f32 for all types.
+    # Positions must be rounded as in OpenVINO, which uses f32 for all types.
     x = _coordinates(axis._replace(double=False), part)
     low = np.floor(x)
     if axis.rounding == "round_prefer_floor":
@@ -185,7 +185,7 @@ def _cubic(axis: Axis, part: range) -> Taps:
 
 
 def _pillow(support: float, filter: Callable[[Array, float], Array]) -> Callable[[Axis, range], Taps]:
-    """Pillow's resampling: the filter is stretched when shrinking, and its weights within the image sum to 1."""
+    """Return a builder of Pillow's taps: the filter is stretched when shrinking; weights within the image sum to 1."""
 
     def build(axis: Axis, part: range) -> Taps:
         if axis.source == axis.target:

@@ -24,8 +24,8 @@ class Padding:
 
 
 def spatial_pads(check: Check, pads: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
-    """Return a pad for each dimension; check C5. A single pad is for each of the axes, as many pads as axes for these,
-    and otherwise each pad for the dimension at its place.
+    """Check C5; return a pad for each dimension. A single pad applies to each of the axes, as many pads as axes apply
+    to the axes in order, and any other number of pads to the dimensions in order.
     """
     if len(pads) <= 1 < rank:
         return [pads[0] if pads and d in axes else 0 for d in range(rank)]
@@ -68,7 +68,7 @@ def resized_shape(
     pillow: bool,
     port: str,
 ) -> PartialShape:
-    """Return the shape rule of all versions; `given` is the input that the mode reads."""
+    """Return the output shape, for all versions; `given` is the input (sizes or scales) that the mode reads."""
     if axes is not None and not has_rank(check, "C1", axes, 1, "axes"):
         return PartialShape.dynamic(image.rank)
     rank = len(image.shape)
@@ -96,9 +96,9 @@ def resized_shape(
 
 
 def resized_extent(check: Check, axis: int, source: Dimension, value: Any, mode: str, port: str) -> Dimension:
-    """Return the extent that a size or a scale makes of the padded extent `source`; check C4 and C7.
+    """Check C4 and C7; return the extent to which a size or scale `value` changes the padded extent `source`.
 
-    The value is a number or, for an unknown size, a Dimension.
+    `value` is a number or, for an unknown size, a Dimension.
     """
     possible = isinstance(value, Dimension) or 0 <= value < np.inf
     message = f"axis {axis} is resized by {mode} {value}, expected a finite number, 0 or more"

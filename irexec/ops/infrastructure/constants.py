@@ -11,7 +11,7 @@ from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.rules.shapes import same_as
 from irexec.types import ANY, CONTAINERS, FOREIGN, Array, ElementType, PartialShape
 
-# Models of other origin have tensors that no IR file can declare.
+# Models from other formats have tensors of types that an IR file cannot declare.
 T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]
 
 

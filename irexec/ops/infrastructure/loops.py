@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 from irexec.ops.declare.operator import Elements, operator
 from irexec.types import ANY, BOOLEAN, INDICES, Array
 
-# Ports of a body operation have a type each: one variable cannot stand for them.
+# Each port of an operator with bodies has its own type, so the ports share no type variable.
 Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 
 

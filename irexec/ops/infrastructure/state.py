@@ -41,7 +41,7 @@ def read_value_6(
 
 @read_value_6.older
 def _(form: OlderForm, init_value: TensorType | None) -> None:
-    """In the previous version the type of the variable is that of its initial value."""
+    """In the previous version, the initial value determines the type of the variable."""
     form.need(init_value is not None, "there is no initial value")
     if init_value is not None:
         own = form.outputs[0]

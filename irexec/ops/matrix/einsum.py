@@ -54,7 +54,7 @@ def _labels(part: str, where: str) -> Labels:
 
 
 def _spread(labels: Labels, rank: int, port: str) -> Labels:
-    """Return the labels with the ellipsis expanded, counted from its right end. Raises ConstraintError C4."""
+    """Return the labels with the ellipsis expanded to numbers, from its right end. Raises ConstraintError C4."""
     covered = rank - len([label for label in labels if label != "..."])
     fits = covered == 0 or (covered > 0 and "..." in labels)
     require("C4", fits, f"{port} has rank {rank}, which its subscript {''.join(labels)!r} does not fit", port=port)
@@ -126,7 +126,7 @@ class _Term:
         return _Term(self.array.sum(axis=axes, dtype=self.array.dtype), tuple(x for x in self.labels if x in keep))
 
     def ordered(self, labels: Labels) -> _Term:
-        """Return the array with axes in this order; a missing label becomes an axis of extent 1."""
+        """Return the term with its axes in this order; a missing label becomes an axis of extent 1."""
         have = [label for label in labels if label in self.labels]
         array = self.array.transpose([self.labels.index(label) for label in have])
         return _Term(array.reshape([array.shape[have.index(x)] if x in have else 1 for x in labels]), labels)
@@ -206,7 +206,7 @@ def _(check: Check, *inputs: TensorType, equation: str) -> PartialShape:
 
 
 def _note(check: Check, port: str, labels: Labels, shape: PartialShape, extents: dict[str, Dimension]) -> None:
-    """Add one input's extents to the extents known by label (C5, C6)."""
+    """Check C5 and C6; add the extents of one input to `extents` by label."""
     here: dict[str, Dimension] = {}
     for label, extent in zip(labels, shape, strict=True):
         merged = here.get(label, extent).merge(extent)

@@ -1,8 +1,8 @@
 """GroupedMatMul: one matrix product per group of rows.
 
-Source: operation GroupedMatMul-17 as in OpenVINO 2026: `mat_b` is stored transposed, `[G, N, K]`, and ranks 2 with 2
-are not supported. An earlier draft of the page had `[G, K, N]` and allowed these ranks. Rows after the last offset
-belong to no group; their result is zero.
+Source: operation GroupedMatMul-17 as in OpenVINO 2026: `mat_b` is stored transposed, `[G, N, K]`, and has rank 3. (An
+earlier draft of the page had `[G, K, N]`, and allowed rank 2 for both inputs.) Rows after the last offset belong to no
+group; their result is zero.
 """
 
 from __future__ import annotations
@@ -92,6 +92,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @grouped_matmul_17.undefined_for
 def _(mat_a: Array, mat_b: Array, offsets: Array | None = None) -> Undefined:
-    """There is no result if the last offset is not the number of tokens, as the page requires."""
+    """Return "no result" unless the last offset is the number of tokens, which the page requires."""
     ends = [] if offsets is None else integers(offsets)
     return "no result" if ends and ends[-1] != len(mat_a) else False

@@ -76,8 +76,8 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
 class ConstantMatrix:
     """A constant matrix `[K, N]` in f32 or f16, for sums in f32.
 
-    A small matrix is converted to the form that BLAS takes (aligned, f32) at once. A large one is converted block by
-    block in each product, so that it uses the file's memory; the results are bit-identical.
+    A small matrix is converted immediately to the form that BLAS takes (aligned, f32). A large matrix stays in the
+    file's memory and is converted block by block in each product; the results are bit-identical.
     """
 
     def __init__(self, constant: Array, transposed: bool) -> None:

@@ -15,18 +15,18 @@ from irexec.types import Array, common_shape
 SMALL = 1 << 18
 # For fewer rows, the panels of compiled code are as wide as the widest tile of one row.
 FEW_ROWS = 4
-# Stacks are divided into more parts than matrices are.
+# The number of parts of a stack of matrices for each part of a single matrix.
 MATRIX_PARTS = 4
-# The amount of an unaligned matrix that is copied at a time: it stays in the caches until it is multiplied.
+# The bytes of an unaligned matrix that are copied at a time: they stay in the caches until they are multiplied.
 COPIED_BYTES = 1 << 21
 # NumPy multiplies integers element by element. From this many multiply-adds on, exact products of floats are faster.
 LEAST_INTEGER_WORK = 1 << 13
-# Floats of 64 bits hold whole numbers up to this exactly.
+# f64 represents all integers up to this number exactly.
 EXACT = 1 << 53
-# The parts of integers whose products are summed exactly, for sums of up to 2²¹ products.
+# The bits in each part of an integer. Sums of up to 2²¹ products of two such parts are exact in f64.
 LIMB_BITS = 16
-# Products with at most this many rows, which are at least this many times as long, are transposed, with this many
-# columns at a time.
+# Products with at most TURNED_ROWS rows, each at least TURNED_DEPTH times as long as there are rows, are computed
+# transposed, TURNED_COLUMNS columns at a time.
 TURNED_ROWS, TURNED_DEPTH, TURNED_COLUMNS = 128, 8, 512
 
 
@@ -37,13 +37,13 @@ class Columns(Protocol):
     def shape(self) -> tuple[int, int]: ...
 
     def columns(self, start: int, stop: int) -> Array:
-        """Return some columns, in memory that the next call in this thread may reuse."""
+        """Return the columns [start, stop), in memory that the next call in this thread may reuse."""
 
 
 def multiply_by_columns(a: Array, b: Columns, out: Array) -> None:
-    """Multiply as `multiply` does, with the same bits.
+    """Multiply like `multiply`, with bit-identical results.
 
-    All columns are in memory at the same time only if `a` has as many rows, or the product is small.
+    All columns are in memory at the same time only if `a` has at least as many rows, or if the product is small.
     """
     depth, columns = b.shape
     if a.ndim > 2 and a.flags.c_contiguous and out.flags.c_contiguous:
@@ -58,7 +58,7 @@ def multiply_by_columns(a: Array, b: Columns, out: Array) -> None:
 def multiply(a: Array, b: Array, out: Array) -> Array:
     """Multiply `a` `[..., M, K]` by `b` `[..., K, N]` into `out` `[..., M, N]`; leading axes broadcast.
 
-    All are of one dtype, except that `b` may be f16 if the others are f32.
+    All arrays have the same dtype, except that `b` may be f16 if the others are f32.
     """
     if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous and out.flags.c_contiguous:
         count = prod(a.shape[:-1])
@@ -98,7 +98,7 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
 
 
 def _multiply_integers(a: Array, b: Array, out: Array) -> Array:
-    """Multiply integers by products of floats of 64 bits, each of which is exact; the results wrap as integers do."""
+    """Multiply integers by exact products in f64; the results wrap."""
     if a.shape[-1] * _largest(a) * _largest(b) <= EXACT:
         sums = np.empty(out.shape)
         multiply(a.astype(np.float64), b.astype(np.float64), sums)
@@ -116,12 +116,12 @@ def _multiply_integers(a: Array, b: Array, out: Array) -> Array:
 
 
 def _largest(integers: Array) -> int:
-    """Return the largest magnitude of integers that are not empty."""
+    """Return the largest magnitude in a non-empty array of integers."""
     return max(int(integers.max()), -int(integers.min()))
 
 
 def _limbs(integers: Array) -> list[Array]:
-    """Return integers modulo 2 to the power of their bits as parts of LIMB_BITS, the lowest part first."""
+    """Return integers, modulo 2 to the power of their bits, as f64 parts of LIMB_BITS bits, the lowest part first."""
     count = max(1, integers.dtype.itemsize * 8 // LIMB_BITS)
     numbers = integers.astype(np.uint64)
     mask = np.uint64((1 << LIMB_BITS) - 1)
@@ -131,7 +131,7 @@ def _limbs(integers: Array) -> list[Array]:
 def _by_columns(a: Array, b: Array | Columns, out: Array) -> Array:
     """Multiply two matrices by ranges of the columns of `b`.
 
-    If `b` is not aligned or is f16, it is copied range by range, because a copy of the whole would need new memory. If
+    If `b` is not aligned or is f16, it is copied range by range, because a full copy would need new memory. If
     `b` is transposed in memory and there are few rows, `bᵀ aᵀ` is computed and transposed: BLAS then lays out each part
     of `b` just before multiplying by it.
     """
