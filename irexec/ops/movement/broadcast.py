@@ -30,10 +30,10 @@ def broadcast_3(
     *,
     mode: Literal["numpy", "explicit", "bidirectional"] = "numpy",
 ) -> T:
-    """`data` as if it had `target_shape`: a read-only view.
+    """`data` broadcast to `target_shape`, as a read-only view.
 
-    Modes: "numpy" aligns the last dimensions, "bidirectional" also broadcasts the target to `data`, "explicit" puts
-    dimension d of `data` at axes_mapping[d] of the target.
+    Modes: "numpy" aligns the last dimensions; "bidirectional" also broadcasts the target to `data`; "explicit" aligns
+    dimension d of `data` with dimension axes_mapping[d] of the target.
 
     Raises ConstraintError C1 when a dimension is neither 1 nor the target's (for "bidirectional": nor is that 1),
     C2 unless axes_mapping has one value per dimension of `data`, C4 when these are not strictly ascending axes of the
@@ -144,7 +144,7 @@ def _explicit(check: Check, data: TensorType, target: PartialShape, axes_mapping
 @broadcast_1.draw("target_shape", "axes_mapping")
 @broadcast_3.draw("target_shape", "axes_mapping")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, mode: str) -> Array:
-    """Draw a shape that contains the shape of data: at the front for mode "explicit", otherwise after extents of 2."""
+    """Draw a shape that begins (modes "explicit" and "none") or ends with the shape of data; other extents are 2."""
     if port == "axes_mapping":
         return filled(types, port, np.arange(types[port].shape[0].value))
     extents, length = list(types["data"].shape.to_shape()), types[port].shape[0].value

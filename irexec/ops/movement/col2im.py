@@ -39,7 +39,8 @@ def col2im_15(
     stride: PositiveInts = (1, 1),
     strides: PositiveInts = (),
 ) -> T:
-    """[N, C * product(kernel_size), L] blocks (N may be missing) to images [N, C, *output_size]; overlaps add up.
+    """Blocks [N, C * product(kernel_size), L] to images [N, C, *output_size]; overlapping elements are added. N is
+    optional.
 
     Constraints: C1 the last dimension is the number L of blocks that fit, C2 output_size and C3 kernel_size are given
     and have two values, those of kernel_size at least 1, C4 dilations, pads and stride have two values, C5 data has
@@ -130,7 +131,7 @@ def _(
 def _two(
     check: Check, constraint: str, name: str, port: TensorType | None, attribute: Size, least: int
 ) -> list[int] | None:
-    """Return the two values of an input, or of the attribute in its place. `least`: the least allowed value."""
+    """Return the two values of an input, else of the attribute; None if unknown. `least`: the least allowed value."""
     if port is None:
         message = f"{name} has {len(attribute)} values, expected 2"
         return list(attribute) if check(constraint, len(attribute) == 2, message, attribute=name) else None

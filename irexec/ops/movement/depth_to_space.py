@@ -39,7 +39,7 @@ def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
     parts = data.reshape(n, *((*blocks, depth) if first else (depth, *blocks)), *space)
     result = out if out is not None and out.flags.c_contiguous else np.empty(shape, data.dtype)
     grid = result.reshape(n, depth, *(part for d in space for part in (d, block_size)))
-    # One position of every block is copied at a time: long strides copy faster than many short runs.
+    # Copy one position of every block at a time: a few strided copies are faster than many short runs.
     every = slice(None)
     for place in np.ndindex(*blocks):
         spots = (every, every, *(axis for offset in place for axis in (every, offset)))

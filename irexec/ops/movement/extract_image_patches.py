@@ -24,7 +24,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 @group
 class Patches:
-    """The placement of patches: their sizes, the strides of patches and of a patch's elements, and the padding."""
+    """The placement of patches: their sizes, the strides between patches, the rates (strides within), the padding."""
 
     sizes: PositiveInts
     strides: PositiveInts
@@ -41,8 +41,8 @@ class Patches:
 def extract_image_patches_3(data: T, /, *, patches: Patches, out: Array | None = None) -> T:
     """[batch, depth, rows, cols] to [batch, sizes[0] * sizes[1] * depth, out rows, out cols].
 
-    The depth of the result is [row in the patch, column in the patch, depth of data]; `rates` is the distance of a
-    patch's elements, "same_upper" and "same_lower" pad with zeros to ceil(extent / stride) patches.
+    The depth of the result is [row in the patch, column in the patch, depth of data]. `rates` is the distance between
+    the elements of a patch. "same_upper" and "same_lower" pad with zeros to ceil(extent / stride) patches.
 
     Shape rule: C1 sizes, strides and rates have two values each, C2 data has rank 4.
     """
@@ -50,7 +50,7 @@ def extract_image_patches_3(data: T, /, *, patches: Patches, out: Array | None =
     fits = [_fit(extent, *axis, patches.auto_pad) for extent, axis in zip(space, patches.axes, strict=True)]
     counts = [count for count, _, _ in fits]
     result = np.zeros((batch, *patches.sizes, depth, *counts), data.dtype)
-    # The data is not padded, because with large rates the padding could have any size.
+    # The data is not copied with its padding, which large rates can make arbitrarily large.
     for place in np.ndindex(*patches.sizes) if result.size else ():
         down, across = (
             meeting(at * rate - before, stride, extent, count)
@@ -62,7 +62,7 @@ def extract_image_patches_3(data: T, /, *, patches: Patches, out: Array | None =
 
 
 def _fit(extent: int, size: int, stride: int, rate: int, auto_pad: str) -> tuple[int, int, int]:
-    """Return the number of patches and of the zeros before and after."""
+    """Return the number of patches along an axis, and the numbers of zeros before and after the data."""
     reach = (size - 1) * rate + 1
     if auto_pad == "valid":
         return max((extent - reach) // stride + 1, 0), 0, 0

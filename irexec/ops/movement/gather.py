@@ -1,7 +1,7 @@
 """Gather: slices of a tensor along one axis, selected by indices.
 
-Source: operation pages Gather-1, Gather-7, Gather-8. The pages of -1 and -7 allow no negative index; OpenVINO counts
-them from the end as Gather-8 does, and so does irexec.
+Source: operation pages Gather-1, Gather-7, Gather-8. The pages of -1 and -7 allow no negative indices; OpenVINO and
+irexec count them from the end, as in Gather-8.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
 
 @operator("Gather", "opset8", unaligned="data", narrow="data", values="kernel")
 def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
-    """As Gather-7; where an index is outside [-n, n - 1], the result is filled with zeros.
+    """As Gather-7; an index outside [-n, n - 1] selects zeros.
 
     Constraints: those of Gather-7 without C1.
     """
@@ -63,7 +63,7 @@ def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
         result: Array = np.zeros(data.shape[:at] + indices.shape[batch:] + data.shape[at + 1 :], data.dtype)
     else:
         result = _take(data, np.where(outside, 0, index), at, batch, None)
-    # The mask is the same for the axes before `at` and after the indices.
+    # Add axes to the mask, over which it broadcasts: those before `at` and those after the indices.
     mask = outside.reshape(outside.shape[:batch] + (1,) * (at - batch) + outside.shape[batch:])
     mask = mask.reshape(mask.shape + (1,) * (data.ndim - at - 1))
     return into(np.where(mask, np.zeros((), data.dtype), result), out)
@@ -71,7 +71,7 @@ def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
 
 @gather_8.older
 def _(form: OlderForm, data: TensorType, indices: TensorType, axis: TensorType) -> None:
-    """Negative and out-of-range indices are defined in Gather-8 only."""
+    """Refuse negative and out-of-range indices, which only Gather-8 defines."""
     inside = constant_indices_inside(form, data, "indices", "axis")
     form.need(inside, "an index is negative or may be outside of data")
 
@@ -105,7 +105,7 @@ def check_range(check: Check, indices: Array, at: int, count: int) -> None:
 
 
 def as_index(indices: Array) -> Array:
-    """Return indices in NumPy's index type; values that do not fit it are out of range for every tensor."""
+    """Return indices in NumPy's index type; larger values are clipped, as they are out of range for every tensor."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(np.iinfo(np.intp).max))
     return indices.astype(np.intp, copy=False)
@@ -123,7 +123,7 @@ def _take(data: Array, index: Array, at: int, batch: int, out: Array | None) -> 
 
 
 def _taken(data: Array, index: Array, at: int, out: Array | None) -> Array:
-    """Apply np.take; an unaligned table, which np.take would copy, is read as bytes."""
+    """Apply np.take; unaligned data, which np.take would copy, is read as bytes."""
     by_bytes = not data.flags.aligned and data.flags.c_contiguous and at < data.ndim - 1
     if by_bytes and (out is None or out.flags.c_contiguous):
         rows = _taken(data.view(np.uint8), index, at, None if out is None else out.view(np.uint8))
@@ -144,7 +144,7 @@ def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | N
 
 
 def _specializer(gather: Operator) -> Callable[..., Callable[..., Any] | None]:
-    """If the table is stored in f16 and declared as f32, the taken slices are converted to f32."""
+    """Return a specialiser: if a constant is stored in f16 but declared as f32, only taken slices are converted."""
 
     def specialize(node: NodeTypes, *, batch_dims: int = 0) -> Callable[..., Any] | None:
         special, table = _with_constant_indices(node, batch_dims), node.constants[0]
@@ -161,7 +161,7 @@ def _specializer(gather: Operator) -> Callable[..., Callable[..., Any] | None]:
 
 
 def _with_constant_indices(node: NodeTypes, batch_dims: int) -> Callable[..., Any] | None:
-    """Constant indices are checked and counted from the front once."""
+    """Check constant indices once, before the run, and count them from the front."""
     data, (_, indices, axis) = node.inputs[0], node.constants
     if data is None or indices is None or axis is None or data.rank is None:
         return None

@@ -1,7 +1,7 @@
 """GatherND: slices of a tensor, selected by tuples of indices.
 
-Source: operation pages GatherND-5, GatherND-8. The page of -5 allows no negative index; OpenVINO counts them from the
-end as GatherND-8 does, and so does irexec.
+Source: operation pages GatherND-5, GatherND-8. The page of -5 allows no negative indices; OpenVINO and irexec count
+them from the end, as in GatherND-8.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 
 @operator("GatherND", "opset8", values="kernel")
 def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out: Array | None = None) -> T:
-    """Each tuple along the last dimension of `indices` picks a slice of `data`, after `batch_dims` common dimensions.
+    """Each tuple along the last dimension of `indices` selects a slice of `data`, after `batch_dims` common dimensions.
 
     Result: batch + indices.shape[batch_dims:-1] + data.shape[batch_dims + indices.shape[-1]:].
     Raises ConstraintError C1 when a tuple is longer than the rank that `batch_dims` leaves of `data`, C2 for
@@ -45,7 +45,7 @@ def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out:
         result = data[picks] if length else np.broadcast_to(data, middle + tail)
         # A single tuple selects a view.
         return into(np.asarray(result, data.dtype), out, data)
-    # One more index per batch dimension: the position itself, or 0 where data is broadcast along it.
+    # Add an index for each batch dimension: the position itself, or 0 if data is broadcast along it.
     own = [
         (np.arange(n) * (d > 1)).reshape((-1,) + (1,) * (batch_dims - i - 1 + len(middle)))
         for i, (n, d) in enumerate(zip(batch, data.shape, strict=False))

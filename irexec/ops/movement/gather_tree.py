@@ -19,7 +19,7 @@ T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 @operator("GatherTree", "opset1")
 def gather_tree_1(step_ids: T, parent_ids: T, max_seq_len: T, end_token: T, /) -> T:
-    """`step_ids` and `parent_ids` [time, batch, beam] walked back from max_seq_len [batch]; `end_token` fills the rest.
+    """Follow `parent_ids` [time, batch, beam] back from max_seq_len [batch], collect `step_ids`, pad with `end_token`.
 
     Raises ConstraintError C1 to C4 for ranks and shapes (see the shape rule), C5 for a parent outside [0, beams - 1]
     that is followed.
@@ -46,7 +46,7 @@ def gather_tree_1(step_ids: T, parent_ids: T, max_seq_len: T, end_token: T, /) -
 def _(
     check: Check, step_ids: TensorType, parent_ids: TensorType, max_seq_len: TensorType, end_token: TensorType
 ) -> PartialShape:
-    """C1: step_ids has rank 3.
+    """Check C1: step_ids has rank 3.
 
     C2: parent_ids has the same shape. C3: max_seq_len has shape [batch]. C4: end_token is a scalar.
     """

@@ -42,10 +42,10 @@ def pad_12(
     pad_mode: PadMode,
     out: Array | None = None,
 ) -> T:
-    """`data` with `pads_begin[d]` elements before and `pads_end[d]` after its own along dimension d.
+    """`data` with `pads_begin[d]` elements added at the start of dimension d and `pads_end[d]` at its end.
 
-    A negative count removes elements; mirrored elements are read before. Modes: "constant" adds `pad_value`
-    (0, False, ""), "edge" repeats the outermost element, "reflect" mirrors without it, "symmetric" with it.
+    A negative count removes elements, which can still be mirrored. Modes: "constant" adds `pad_value` (0, False, ""),
+    "edge" repeats the outermost element, "reflect" mirrors without this element, "symmetric" with it.
 
     Raises ConstraintError C1 for more elements than there are to mirror (reflect: n - 1, symmetric: n),
     C2 unless there is one count per dimension, C5 for edges of an empty dimension.
@@ -61,7 +61,7 @@ def pad_12(
     shape = [b + n + e for b, n, e in zip(begin, data.shape, end, strict=True)]
     result = np.empty(shape, data.dtype) if out is None else out
     result[tuple(slice(b, b + n) for b, n in zip(begin, data.shape, strict=True))] = data
-    # Each axis is filled over the whole extent of the others; their pads, not filled yet, are overwritten later.
+    # Each axis is filled over the whole extent of the other axes, whose pads may be unfilled and are overwritten later.
     for axis, (before, count, after) in enumerate(zip(begin, data.shape, end, strict=True)):
         if before or after:
             along = np.moveaxis(result, axis, 0)

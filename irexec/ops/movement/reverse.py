@@ -16,11 +16,11 @@ from irexec.ops.rules.shapes import AnyRank, axis_in, has_rank
 from irexec.types import ANY, BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
 
 NUMPYS_RANK = 32
-"""The maximum rank for NumPy's indexing by arrays, and so for take_along_axis; arrays may have twice as many axes."""
+"""The maximum rank for NumPy's indexing by arrays, including take_along_axis; arrays may have twice as many axes."""
 
 
 def take_along(array: Array, index: Array, axis: int) -> Array:
-    """Return np.take_along_axis. Beyond 32 dimensions, extents of `index` are those of `array`, or 1."""
+    """Return np.take_along_axis for any rank. Beyond 32, `index` must broadcast to `array` except along `axis`."""
     if array.ndim <= NUMPYS_RANK:
         return np.asarray(np.take_along_axis(array, index, axis))
     slices, places = np.moveaxis(array, axis, -1), np.moveaxis(index, axis, -1)
@@ -44,7 +44,7 @@ def reverse_1(data: T, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> T:
     Shape rule: C3 axis is 1D, C4 an index is not a boolean and a mask is one.
     """
     axes = axes_of("C1", axis, data.ndim, "axis") if mode == "index" else np.flatnonzero(axis).tolist()
-    # A set is used because an axis that is listed twice is reversed once.
+    # An axis that is listed twice is reversed once.
     return np.flip(data, tuple(set(axes)))
 
 
@@ -80,7 +80,7 @@ def reverse_sequence_1(
     in_range(require, "C5", "seq_lengths", seq_lengths, 1, extent)
     places = np.arange(extent)
     index = np.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
-    if batch == along:  # Each element is a sequence's own one.
+    if batch == along:  # Element i belongs to sequence i.
         return into(np.take(data, index.diagonal(), along), out)
     wide = [1] * data.ndim
     wide[batch], wide[along] = index.shape

@@ -14,7 +14,10 @@ from irexec.types import Array, PartialShape, TensorType
 
 
 def copied(data: Array, out: Array | None) -> Array:
-    """Return a C-contiguous array with the contents of `data`: in `out`, or without a copy in data's buffer."""
+    """Return a C-contiguous array with the contents of `data`: `out` if possible, else a new array.
+
+    If `out` shares the buffer of `data`, nothing is copied.
+    """
     if out is None or not out.flags.c_contiguous:
         return np.array(data, order="C")
     if out is not data and (_address(out) != _address(data) or out.strides != data.strides):
@@ -35,11 +38,10 @@ def _address(array: Array) -> int:
 
 
 def flat_rows(constraint: str, indices: Array, dims: Sequence[int], *, negative: bool) -> Array:
-    """Return row-major positions (intp) in a tensor of shape `dims`, one for each entry of len(dims) consecutive
-    indices.
+    """Return row-major positions (intp) in a tensor of shape `dims`, one for each entry of len(dims) indices.
 
-    With one dimension every index is an entry; otherwise those along the last axis are. `negative`: -1 names the last
-    element of a dimension. Raises ConstraintError for an index that is out of range.
+    With one dimension every index is an entry; otherwise the indices along the last axis form an entry. `negative`:
+    negative indices count from the end. Raises ConstraintError for an index that is out of range.
     """
     width = len(dims)
     count = indices.size if width == 1 else math.prod(indices.shape[:-1])
@@ -109,8 +111,8 @@ def tuple_length(
     """In a rule: return the number of indices per entry, the last extent of `indices`; None if it is not known or too
     large.
 
-    `constraints`: data is not a scalar, indices is none, and the length is at most data's rank. `fixed` is the shape of
-    indices that a finding proposes instead.
+    `constraints`: those that data is not a scalar, that indices is not a scalar, and that the length is at most data's
+    rank. `fixed`: the shape of indices that a finding proposes as a fix.
     """
     of_data, of_indices, of_length = constraints
     fits = check(of_data, data.rank != 0, "data is a scalar: there is no dimension to index", port="data")
@@ -133,7 +135,7 @@ def tuple_length(
 
 
 def check_updates(check: Check, constraint: str, updates: PartialShape, expected: PartialShape, why: str) -> bool:
-    """In a rule: report updates of an unexpected shape, with a repair if the number of elements fits."""
+    """In a rule: report updates of an unexpected shape, with a repair if only the number of elements is as expected."""
     repair = hint = None
     if expected.is_static and updates.is_static and expected.size == updates.size:
         repair = {"updates": expected.to_shape()}
@@ -151,7 +153,7 @@ def check_updates(check: Check, constraint: str, updates: PartialShape, expected
 
 
 def open_rows(rows: Array, updates: Array, note: str) -> Open | None:
-    """Return the updates that each row may hold under reduction none, for rows with several unequal updates."""
+    """Return the rows with several unequal updates under reduction none, each with its possible contents."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
@@ -168,7 +170,7 @@ def open_rows(rows: Array, updates: Array, note: str) -> Open | None:
 
 
 def draw_tuples(rng: np.random.Generator, data: TensorType, indices: TensorType) -> Array | None:
-    """Return random index tuples into data, in range, no two alike as long as there are enough places."""
+    """Return random index tuples into data, in range, and unique if data has enough elements."""
     shape, dtype = indices.shape.to_shape(), indices.element_type.dtype
     if not shape or shape[-1] > (data.rank or 0):
         return None

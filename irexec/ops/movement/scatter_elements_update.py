@@ -1,4 +1,4 @@
-"""ScatterElementsUpdate: a copy of a tensor with single elements updated, their places along one axis given by indices.
+"""ScatterElementsUpdate: a copy of a tensor with single elements updated, at positions given by indices along an axis.
 
 Source: operation pages ScatterElementsUpdate-3 and ScatterElementsUpdate-12.
 """
@@ -37,7 +37,7 @@ def scatter_elements_update_12(
     use_init_val: bool = True,
     out: Array | None = None,
 ) -> T:
-    """A copy of `data` with each update combined into the element at its own position, but at the index along `axis`.
+    """A copy of `data` with each update combined into the element at its position, with the index in place of `axis`.
 
     data: rank r; indices, updates: the same shape of rank r; axis: scalar or [1]. `use_init_val` false: data's values
     are not combined with the updates. Raises ConstraintError for
@@ -105,7 +105,7 @@ def _places(shape: tuple[int, ...], indices: Array, axis: int, negative: bool) -
     strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
     places = scratch("places", indices.shape, np.dtype(np.intp))
     np.multiply(along.reshape(indices.shape), strides[axis], out=places)
-    # Where an entry stands in the other dimensions, summed up over a tensor that has extent 1 along the axis.
+    # The contribution of the other dimensions to the flat position: a tensor of extent 1 along the axis.
     elsewhere = np.zeros((1,) * len(shape), np.intp)
     for i, extent in enumerate(indices.shape):
         if i != axis:

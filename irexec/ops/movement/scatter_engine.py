@@ -1,7 +1,7 @@
 """The engine of the scatter family: updates combined into the rows of a target.
 
-Several updates of one row are combined in row-major order, so that under "none" the last one wins. The pages do not
-define this order; irexec's is that of a plain loop.
+Several updates of one row are combined in row-major order, so that under "none" the last update wins. The pages do not
+define this order; irexec uses that of a plain loop.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _combine_wide(target: Array, rows: Array, updates: Array, reduction: str, us
     last = _last_in_row(rows, len(target))
     earlier = np.flatnonzero(last != np.arange(rows.size, dtype=last.dtype))
     combine = _mean if reduction == "mean" else _in_order
-    # All updates of a place must be in one part, so that it is rounded once: parts are columns.
+    # Parts are columns, so that all updates of an element are in one part and the element is rounded once.
     for columns in _parts(rows.size, target.shape[1]):
         own = _taken(target, rows, columns) if use_init_val else None
         values = np.ascontiguousarray(updates[:, columns])
@@ -100,13 +100,13 @@ def _combine_wide(target: Array, rows: Array, updates: Array, reduction: str, us
             result = result.view(target.dtype)
         else:
             result = combine(None if own is None else _wider(own), _wider(values), last, earlier, reduction)
-        # Of several values for one row, the last is written last.
+        # Assignment is in order: of several values for one row, the last is kept.
         _assign_part(target, rows, columns, _narrower(result, target.dtype))
 
 
 def _taken(target: Array, rows: Array, columns: slice) -> Array:
     if target.shape[1] == 1:
-        # The rows are checked: "wrap" is the mode that does not check them again.
+        # The rows were checked before; mode "wrap" skips a second check.
         return target.reshape(-1).take(rows, mode="wrap").reshape(-1, 1)
     return np.ascontiguousarray(target[rows, columns])
 
@@ -144,7 +144,7 @@ def _mean(own: Array | None, values: Array, last: Array, earlier: Array, reducti
         total = _in_order(own, values, last, earlier, "sum")
         total /= counts
         return total
-    # The sum of 64-bit integers takes more than 64 bits: their halves are summed separately, then combined and divided.
+    # The sum of 64-bit integers needs more than 64 bits: sum their halves separately, then combine and divide.
     own_high, own_low = (None, None) if own is None else _halves(own)
     high, low = _halves(values)
     highs = _in_order(own_high, high, last, earlier, "sum")
@@ -163,7 +163,7 @@ def _halves(values: Array) -> tuple[Array, Array]:
 
 
 def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype to combine in: f32 for narrower floats, i32 for integers of less than 8 bits, else itself."""
+    """Return the dtype to combine in: f32 for narrower floats, i32 for integers of less than 8 bits, else `dtype`."""
     if is_narrow(dtype):
         return np.dtype(np.float32)
     return np.dtype(np.int32) if dtype.isbuiltin == 2 else dtype

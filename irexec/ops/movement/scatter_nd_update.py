@@ -36,7 +36,7 @@ Reduction: TypeAlias = Literal["none", "sum", "sub", "prod", "min", "max"]
 def scatter_nd_update_15(
     data: T, indices: T_IND, updates: T, /, *, reduction: Reduction = "none", out: Array | None = None
 ) -> T:
-    """A copy of `data` with `updates` combined into the places that `indices` names.
+    """A copy of `data` with `updates` combined into the places that `indices` selects.
 
     data: [s_0, .., s_r-1]; indices: [.., k], each entry naming an element (k = r) or a slice (k < r) of data;
     updates: indices.shape[:-1] + data.shape[k:]. Raises ConstraintError for
@@ -130,8 +130,8 @@ def _accepts(expected: PartialShape, updates: PartialShape) -> bool:
 
 
 def _with_last_axis(data: TensorType, indices: TensorType, updates: TensorType) -> tuple[int, ...] | None:
-    """Return `indices.shape` with a further last axis of extent 1, which may have been omitted; None unless updates
-    fits it.
+    """Return `indices.shape` with an additional last axis of extent 1, which may have been omitted; None unless the
+    shape of updates fits it.
     """
     if not indices.shape.is_static or updates.rank is None or not data.rank:
         return None

@@ -23,7 +23,7 @@ T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 
 @operator("ScatterUpdate", "opset3", inplace="data", values="kernel")
 def scatter_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, out: Array | None = None) -> T:
-    """A copy of `data` in which the slices along `axis` that `indices` names are those of `updates`.
+    """A copy of `data` in which the slices that `indices` selects along `axis` are replaced by those of `updates`.
 
     data: rank r; indices: any shape; updates: data.shape[:axis] + indices.shape + data.shape[axis + 1:]; axis: scalar
     or [1]. Raises ConstraintError for
@@ -32,7 +32,7 @@ def scatter_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, ou
     C2  updates of another shape
     C3  an axis that is not one value, or outside of [-r, r - 1]
 
-    The page leaves open which of several updates of one slice is the last: here it is the last in row-major order.
+    The page does not define the result for several updates of one slice: the last in row-major order is used.
     """
     along = axis_of("C3", integer(axis), data.ndim, "axis")
     if updates.shape != data.shape[:along] + indices.shape + data.shape[along + 1 :]:

@@ -18,7 +18,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 @operator("ShuffleChannels", "opset1")
 def shuffle_channels_1(data: T, /, *, axis: int = 1, group: Positive = 1, out: Array | None = None) -> T:
-    """`data` with dimension `axis` taken as [group, channels per group] and transposed.
+    """`data` with dimension `axis` split into [group, channels per group], transposed and joined.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 when `group` does not divide the dimension.
     Shape rule: C3 data is not a scalar.

@@ -1,7 +1,7 @@
 """Slice: a region of a tensor, by Python's slicing rules.
 
-Source: operation page Slice-8. Where a backward slice starts before the first element, OpenVINO takes that element; the
-page's Python rules, and irexec, take nothing.
+Source: operation page Slice-8. A backward slice that starts before the first element is empty by the page's Python
+rules and in irexec; OpenVINO returns the first element.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _region(
 
 @slice_8.specialize
 def _(node: NodeTypes) -> Callable[..., Any] | None:
-    """With constant bounds and a static shape the region is the same for every call."""
+    """Compute the region once, before the run, for constant bounds and a static shape."""
     if not is_settled(node):
         return None
     region = _region(node.inputs[0].shape.to_shape(), *node.constants[1:])  # type: ignore[union-attr, arg-type]
@@ -88,7 +88,7 @@ def _(
         return PartialShape.dynamic(data.rank)
     places = list(range(count)) if axes is None else known_axes(check, "C4", axes, data.rank, "axes")
     if places is None:
-        # Any axis may be sliced; no axis can grow.
+        # Any axis may be sliced, which cannot enlarge it.
         return PartialShape(Dimension(0, d.max) for d in data.shape)
     distinct(check, "C5", places)
     dims = list(data.shape)

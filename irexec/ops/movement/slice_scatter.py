@@ -1,7 +1,7 @@
 """SliceScatter: a copy of a tensor with a slice of it replaced.
 
-Source: operation page SliceScatter-15. Its snippet gives start and stop Python's meaning: a backward slice that starts
-before the first element is empty. (OpenVINO takes the first element there.)
+Source: operation page SliceScatter-15. Start and stop have Python's meaning, as in the page's snippet: a backward slice
+that starts before the first element is empty. (In OpenVINO it contains the first element.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from irexec.ops.rules.slicing import sliced
 from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-# The page has one T_IND for the three; OpenVINO lets each be any integer type, and so does irexec.
+# On the page all three have the type T_IND; in OpenVINO and irexec each can be a different integer type.
 T_START: TypeAlias = Annotated[Array, Elements("T_START", INTEGERS)]
 T_STOP: TypeAlias = Annotated[Array, Elements("T_STOP", INTEGERS)]
 T_STEP: TypeAlias = Annotated[Array, Elements("T_STEP", INTEGERS)]
@@ -62,7 +62,7 @@ def slice_scatter_15(
 
 
 def _region(data: Array, start: Array, stop: Array, step: Array, axes: Array | None) -> tuple[slice, ...] | None:
-    """Return the region of data that the slices cover; None if they break a constraint."""
+    """Return the region of data as slices in NumPy's form; None if a constraint is broken."""
     rank = data.ndim
     places = list(range(start.size)) if axes is None else integers(axes)
     flat = all(a is None or a.ndim == 1 for a in (start, stop, step, axes))
@@ -112,7 +112,7 @@ def _infer(
 
 def _sliced_shape(shape: PartialShape, places: list[int] | None, bounds: list[Any]) -> PartialShape:
     if places is None:
-        # Any axis may be sliced; no axis can grow.
+        # Any axis may be sliced, which cannot enlarge it.
         return PartialShape(Dimension(0, d.max) for d in shape)
     dims = list(shape)
     starts, stops, steps = ([None] * len(places) if b is None else b for b in bounds)

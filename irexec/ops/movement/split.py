@@ -31,7 +31,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", INTEGERS)]
 
-# More output ports than this are a fault of the file and must not cost memory.
+# The maximum number of pieces; a larger number is an error in the file and must not cost memory.
 _MOST_PIECES = 1 << 16
 Pieces: TypeAlias = Annotated[int, Within(ge=1, le=_MOST_PIECES)]
 
@@ -79,7 +79,7 @@ def _pieces(data: Array, at: int, lengths: list[int]) -> list[Array]:
 @split_1.specialize
 @variadic_split_1.specialize
 def _(node: NodeTypes) -> Callable[..., Any] | None:
-    """With constant lengths and a static shape the pieces are the same for every call."""
+    """Compute the bounds of the pieces once, before the run, for constant lengths and a static shape."""
     if not is_settled(node) or not all(t.shape.is_static for t in node.outputs):
         return None
     at, shapes = integers(node.constants[1])[0], [t.shape.to_shape() for t in node.outputs]  # type: ignore[arg-type]

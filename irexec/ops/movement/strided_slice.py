@@ -1,8 +1,8 @@
 """StridedSlice: a region of a tensor, with masks for open bounds, new axes, dropped axes and an ellipsis.
 
-Source: operation page StridedSlice-1. Where the page's prose contradicts its own Python forms, the Python forms apply,
-as in OpenVINO: `begin == end` selects nothing, and a backward slice with `end_mask` reaches the first element. The page
-calls begin_mask and end_mask required, but omits them in its examples; irexec treats them as optional.
+Source: operation page StridedSlice-1. If the page's prose contradicts its Python code, the code applies, as in
+OpenVINO: `begin == end` selects nothing, and a backward slice with `end_mask` includes the first element. The page
+declares begin_mask and end_mask as required but omits them in its examples; irexec treats them as optional.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def strided_slice_1(
     shrink_axis_mask: Mask = (0,),
     ellipsis_mask: Mask = (0,),
 ) -> T:
-    """`data[begin:end:stride]` per axis. Masks shorter than `begin` are continued with zeros, longer ones cut.
+    """`data[begin:end:stride]` per axis. Masks shorter than `begin` are continued with zeros, longer masks are cut.
 
     A position marked in several masks is an ellipsis first, then a new axis, then a dropped axis. A backward slice that
     begins before the first element contains it. A missing stride is 1.
@@ -177,7 +177,7 @@ def _inferred(check: Check, shape: PartialShape, steps: list[Step]) -> PartialSh
 
 @strided_slice_1.specialize
 def _(node: NodeTypes) -> Callable[..., Any] | None:
-    """With constant bounds and a static shape the region is the same for every call."""
+    """Compute the region once, before the run, for constant bounds and a static shape."""
     data, begin, end = node.inputs[0], node.constants[1], node.constants[2]
     stride = node.constants[3] if len(node.constants) > 3 else None
     unknown_stride = stride is None and len(node.inputs) > 3 and node.inputs[3] is not None
@@ -200,6 +200,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @strided_slice_1.undefined_for
 def _(*inputs: Array, new_axis_mask: Mask, shrink_axis_mask: Mask) -> Undefined:
-    """There is no result if a position is set in new_axis_mask and in shrink_axis_mask."""
+    """The result is undefined if a position is set in both new_axis_mask and shrink_axis_mask."""
     both = any(new and shrunk for new, shrunk in zip(new_axis_mask, shrink_axis_mask, strict=False))
     return "no result" if both else False

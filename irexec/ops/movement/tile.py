@@ -20,7 +20,7 @@ T_REPEATS: TypeAlias = Annotated[Array, Elements("T_REPEATS", INTEGERS)]
 
 @operator("Tile", "opset1", values="kernel")
 def tile_1(data: T, repeats: T_REPEATS, /, *, out: Array | None = None) -> T:
-    """`data` repeated `repeats[d]` times along dimension d; the shorter of shape and repeats gets leading ones.
+    """`data` repeated `repeats[d]` times along dimension d. Ones are prepended to the shorter of shape and repeats.
 
     Constraint: C1 repeats is 1D.
     """
@@ -31,7 +31,7 @@ def tile_1(data: T, repeats: T_REPEATS, /, *, out: Array | None = None) -> T:
     result = tuple(count * extent for count, extent in zip(counts, shape, strict=True))
     if 0 in result:
         return np.empty(result, data.dtype) if out is None else out
-    # A repeated dimension becomes a pair: the repetition, along which data is broadcast, and its own extent.
+    # A repeated dimension becomes two: the repetitions, along which data is broadcast, and its own extent.
     both = list(zip(counts, shape, strict=True))
     pairs = tuple(n for pair in both for n in (pair if pair[0] > 1 else pair[1:]))
     repeated = np.broadcast_to(data.reshape([n for count, e in both for n in ((1, e) if count > 1 else (e,))]), pairs)
@@ -63,5 +63,5 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @tile_1.undefined_for
 def _(data: Array, repeats: Array) -> Undefined:
-    """There is no result for a negative number of repetitions."""
+    """The result is undefined for a negative number of repetitions."""
     return "no result" if (repeats < 0).any() else False

@@ -34,7 +34,7 @@ def transpose_1(arg: T, input_order: T_AXIS, /) -> T:
 
 @transpose_1.specialize
 def _(node: NodeTypes) -> Callable[..., Any] | None:
-    """A constant order is read once."""
+    """Read a constant order once, before the run."""
     arg, order = node.inputs[0], node.constants[1]
     if arg is None or arg.rank is None or order is None or sorted(integers(order)) != list(range(arg.rank)):
         return None

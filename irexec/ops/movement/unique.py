@@ -35,8 +35,8 @@ def unique_10(
     """The unique elements; the index of the first occurrence of each; for each element of `data` the index of its
     unique element; and the number of occurrences.
 
-    Along `axis` (a scalar or one element) slices are compared; without it, the elements of the flattened tensor.
-    Unsorted, the unique elements are in the order of their first occurrence. NaNs are equal to each other.
+    With `axis` (a scalar or one element) slices are compared, otherwise the elements of the flattened tensor. Without
+    `sorted`, unique elements are in the order of their first occurrence. NaNs are equal to each other.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1]. Shape rule: C2 axis is a scalar or one element.
     """
@@ -110,5 +110,5 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @unique_10.undefined_for
 def _(data: Array, axis: Array | None = None) -> Undefined:
-    """The order of NaN, and whether they are equal."""
+    """The result is undefined for NaN: the page defines neither their order nor whether they are equal."""
     return bool(is_float(data.dtype) and np.isnan(widen(data)).any())

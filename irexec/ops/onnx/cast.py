@@ -35,7 +35,7 @@ from irexec.types import (
     TensorType,
 )
 
-# The greatest number of each.
+# The greatest number of each 8-bit float type.
 _GREATEST = {F8E4M3: 448.0, F8E4M3FNUZ: 240.0, F8E5M2: 57344.0, F8E5M2FNUZ: 57344.0}
 _FLOAT8 = frozenset(_GREATEST)
 _NUMBERS = FLOATS | INTEGERS | _FLOAT8 | {F8E8M0, F4E2M1, I2, I4, U2, U4, BOOLEAN}
@@ -48,12 +48,12 @@ T_BITS: TypeAlias = Annotated[Array, Elements("T1", _NUMBERS | FOREIGN)]
 def cast_25(
     input: T1, /, *, to: ElementType, saturate: bool = True, round_mode: Literal["up", "down", "nearest"] = "up"
 ) -> T2:
-    """Each element in the type `to`.
+    """Convert each element to the type `to`.
 
     Numbers beyond an 8-bit float type become its greatest number, or without `saturate` infinity (f8e5m2) or NaN;
     `round_mode` applies to f8e8m0 only, whose numbers are powers of two. Integers wrap; real numbers become integers as
     in IR's Convert. Strings are read as decimal numbers, INF or NaN in any letter case, and written in the shortest
-    form that is read as the same number. f4e2m1 has no NaN; the result is -0, as in ONNX's tests. C1: `to` is no
+    form that is read as the same number. NaN becomes -0 in f4e2m1, which has no NaN, as in ONNX's tests. C1: `to` is no
     complex number. C2: a string is not a number.
     """
     source = ElementType.of(input.dtype)
@@ -89,7 +89,7 @@ def _to_f8e8m0(x: Array, saturate: bool, round_mode: str) -> Array:
     """Return the rounded exponents of f32 numbers as f8e8m0; smaller numbers become 2**-127. Signs are ignored."""
     bits = np.ascontiguousarray(x).view(np.uint32)
     exponent, rest = ((bits >> 23) & 0xFF).astype(np.int32), bits & 0x7FFFFF
-    # A denormal number of f32 lies below the code 1; the code 0 stands at half of its range.
+    # Denormal f32 numbers are less than 2**-126 (code 1); 2**-127 (code 0) is in the middle of their range.
     lower, half = np.where(exponent == 0, 0x400000, 0), np.where(exponent == 0, 0x600000, 0x400000)
     up = {"up": rest > lower, "down": np.zeros(rest.shape, bool), "nearest": rest >= half}[round_mode]
     code = exponent + up

@@ -23,7 +23,7 @@ T_AXIS: TypeAlias = Annotated[Array, Elements("T2", INDICES)]
 def cum_prod_26(
     x: T, axis: T_AXIS, /, *, exclusive: bool = False, reverse: bool = False, out: Array | None = None
 ) -> T:
-    """The running products of x along `axis`, with (or if `exclusive` without) the element itself.
+    """The running products of x along `axis`, including (or if `exclusive` excluding) the element itself.
 
     `reverse` starts from the end. Integers wrap. C1: `axis` is a scalar in [-rank, rank - 1].
     """

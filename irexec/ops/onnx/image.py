@@ -65,7 +65,7 @@ def grid_sample_20(
 
 
 def _place(coordinate: Array, extent: int, align_corners: bool) -> Array:
-    """Return the position along an axis, in elements, of a coordinate in [-1, 1]."""
+    """Return the position, in elements along an axis, of a coordinate in [-1, 1]."""
     moved: Array = np.nan_to_num(coordinate + 1, nan=0.0, posinf=1e9, neginf=-1e9)
     return moved / 2 * (extent - 1) if align_corners else (moved * extent - 1) / 2
 

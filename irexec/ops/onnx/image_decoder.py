@@ -14,7 +14,7 @@ from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import U8, Array, PartialShape, TensorType
 
-# A file with more pixels than this is refused.
+# The maximum number of pixels of a picture; larger pictures are refused.
 _MOST_PIXELS = 1 << 28
 
 

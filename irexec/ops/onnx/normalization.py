@@ -1,4 +1,4 @@
-"""Normalization in ONNX beyond IR's: training, regions of an even size, any norm.
+"""Normalization of ONNX that IR lacks: training, regions of an even size, any norm.
 
 Source: ONNX operator pages BatchNormalization-15, LRN-13, LpNormalization-22.
 """
@@ -30,7 +30,7 @@ def batch_normalization_15(
 
     The mean of a channel without elements is NaN.
 
-    x: [N, C, *X]; the others: [C]. C1: these shapes.
+    x: [N, C, *X]; other inputs: [C]. C1: these shapes.
     """
     wide = x.astype(np.result_type(compute_dtype(x.dtype), np.float32), copy=False)
     axes = (0, *range(2, x.ndim))
@@ -63,7 +63,7 @@ def _(
 
 @operator("LRN", "onnx1", tolerance=rounded(64))
 def lrn_1(x: T, /, *, size: Positive, alpha: float, beta: float, bias: float) -> T:
-    """`x` / (`bias` + `alpha` / `size` * sum of squares over `size` channels around) ** `beta`.
+    """`x` / (`bias` + `alpha` / `size` * sum of squares over `size` neighbouring channels) ** `beta`.
 
     The region extends (size - 1) / 2 channels to both sides; a region of even size extends one more channel upwards.
 

@@ -1,4 +1,4 @@
-"""Pooling in ONNX that IR does not have: by a norm, of regions, and unpooling.
+"""Pooling of ONNX that IR lacks: by a norm, of regions, and unpooling.
 
 Source: ONNX operator pages LpPool-18, AveragePool-19, MaxUnpool-9, MaxRoiPool-1, RoiAlign-16; for the maximum over the
 samples of a region, which the page does not define, ONNX's reference implementation.
@@ -52,7 +52,7 @@ def _(check: Check, data: TensorType, *, windows: PoolWindowing, p: float) -> Pa
 
 @operator("AveragePool", "onnx19", tolerance=rounded(16))
 def average_pool_19(data: T, /, *, windows: PoolWindowing) -> T:
-    """The mean of each window of `data` `[N, C, *X]` and its padding; elements beyond the padding do not count.
+    """The mean of each window of `data` `[N, C, *X]`, padding included; positions beyond the padding are not counted.
 
     C1 to C3 as in LpPool.
     """
@@ -201,9 +201,9 @@ def roi_align_16(
     spatial_scale: float,
     half_pixel: bool,
 ) -> T:
-    """[rois, C, output_height, output_width]: the largest of the samples of each bin, in mode max.
+    """[rois, C, output_height, output_width]: the largest sample of each bin (mode max).
 
-    Each sample is the largest of its four pixels, each times its weight in the interpolation.
+    A sample is the largest of the four pixels around it, each multiplied by its weight in the interpolation.
 
     C1: x has rank 4. C2: rois is [rois, 4]. C3: batch_indices is [rois], each one of x's.
     """

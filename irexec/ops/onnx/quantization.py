@@ -44,7 +44,7 @@ T_TO: TypeAlias = Annotated[Array, TypeFrom("to")]
 def spread(given: Array, shape: tuple[int, ...], axis: int, block: int) -> Array:
     """Return scales or zero points (per tensor, per axis or per block) in a form that broadcasts to `shape`.
 
-    Raises ConstraintError C1.
+    Raises ConstraintError C1 if they do not fit `shape`.
     """
     if given.size == 1 and given.ndim <= 1:
         return given.reshape(())

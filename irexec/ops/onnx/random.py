@@ -1,7 +1,7 @@
 """Random numbers in ONNX: normal and uniform distributions, and draws by probability.
 
-Source: ONNX operator pages. They do not define the generator. Here a seed gives the same numbers as in ONNX's reference
-implementation (NumPy's RandomState), and a node without a seed gives new numbers in each run.
+Source: ONNX operator pages, which do not define the generator. With a seed, the numbers are those of ONNX's reference
+implementation (NumPy's RandomState); a node without a seed produces new numbers in each run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """RNN, GRU and LSTM of ONNX with features that IR's sequences lack: peepholes, coupled gates, all activations.
 
-Source: ONNX operator pages RNN-22, GRU-22, LSTM-22. Here batches come first, as in IR: x is [batch, time, input], the
-states are [batch, directions, hidden]; the weights are as ONNX has them.
+Source: ONNX operator pages RNN-22, GRU-22, LSTM-22. The batch is the first axis, as in IR: x is [batch, time, input],
+the states are [batch, directions, hidden]. The weights have ONNX's layout.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Recurrence:
         return 2 if self.direction == "bidirectional" else 1
 
 
-# Name → the function of x, alpha and beta, and the defaults of these.
+# Name → the function of x, alpha and beta, and the defaults of alpha and beta.
 ACTIVATIONS: dict[str, tuple[Callable[[Array, float, float], Array], float, float]] = {
     "relu": (lambda x, a, b: np.maximum(x, 0), 0.0, 0.0),
     "tanh": (lambda x, a, b: np.tanh(x), 0.0, 0.0),
@@ -57,7 +57,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Array, float, float], Array], float, floa
 
 
 def _functions(how: Recurrence) -> list[Activation]:
-    """Return the activations in order. Each activation with an alpha or a beta takes the next value given."""
+    """Return the activations in order. Each activation that has an alpha or beta takes the next given value for it."""
     left_alphas, left_betas = list(how.alphas), list(how.betas)
     found = []
     for name in how.activations:

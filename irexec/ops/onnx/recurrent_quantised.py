@@ -31,7 +31,10 @@ def centred(w: Array, zero: Array) -> Array:
 
 
 def quantized(x: Array) -> tuple[Array, np.float32, np.float32]:
-    """Quantize `x` to 8 bits by its range including 0; return whole numbers, the level of 0, and the step."""
+    """Quantize `x` to 8 bits by its range including 0; return levels relative to that of 0, this level, and the step.
+
+    The product of a relative level and the step is close to the element of `x`.
+    """
     low, high = np.float32(min(x.min(initial=0), 0)), np.float32(max(x.max(initial=0), 0))
     step = (high - low) / np.float32(255) if high > low else np.float32(1)
     middle = np.rint(np.clip(-low / step, 0, 255))
@@ -39,7 +42,7 @@ def quantized(x: Array) -> tuple[Array, np.float32, np.float32]:
 
 
 def product(x: Array, weights: Array, scale: Array) -> Array:
-    """Quantize `x`, multiply it by centred weights and the scale; sums are exact."""
+    """Quantize `x` and multiply it by centred weights and the scale; sums are exact."""
     whole, _, step = quantized(x)
     exact = whole.astype(weights.dtype, copy=False) @ weights
     return np.asarray(exact.astype(np.float32) * (step * scale))
@@ -64,11 +67,11 @@ def dynamic_quantize_lstm_7(
     how: Recurrence,
     input_forget: bool = False,
 ) -> tuple[T, T, T]:
-    """LSTM of ONNX with w [directions, input, 4 * hidden] and r [directions, hidden, 4 * hidden]. C1, C2 are the same.
+    """LSTM of ONNX with w [directions, input, 4 * hidden] and r [directions, hidden, 4 * hidden]. C1, C2 as in LSTM.
 
     Scales and zero points are per direction or per column of a direction.
     """
-    # The recurrence multiplies by the same weights in each step.
+    # The recurrence weights are the same in each step, so they are centred only once.
     recurrent = [centred(*weights) for weights in zip(r, r_zero, strict=True)]
     return lstm(
         x,

@@ -21,10 +21,10 @@ from irexec.types import BOOLEAN, STRING, Array, PartialShape, TensorType
 
 S: TypeAlias = Annotated[Array, Elements(None, {STRING})]
 Accepts = Callable[[str], bool]
-# A state that takes a character: the test, and the state that follows.
+# The transition from a state: the test of a character, and the next state.
 Edge = tuple[Accepts, int]
 
-# States of one expression; repetitions of repetitions multiply.
+# The maximum number of states of an expression; nested repetitions multiply their number.
 _MOST_STATES = 20_000
 
 
@@ -32,7 +32,7 @@ class Unsupported(ValueError):
     """Raised for an expression that RE2 does not support, or that has too many states."""
 
 
-# RE2's classes in brackets are those of ASCII.
+# RE2's bracket classes such as [:alpha:] contain ASCII characters only.
 _POSIX = {
     "alnum": string.ascii_letters + string.digits, "alpha": string.ascii_letters, "blank": " \t",
     "ascii": "".join(map(chr, range(128))), "cntrl": "".join(map(chr, [*range(32), 127])), "digit": string.digits,
@@ -50,9 +50,9 @@ _CATEGORIES = {
 
 
 class Spelling:
-    """RE2's syntax in Python's: classes of characters that Python lacks become characters of private use.
+    """RE2's syntax translated to Python's: private-use characters replace classes that Python lacks.
 
-    `pattern`: the expression for Python's parser. `classes`: such a character → the test that it stands for.
+    `pattern`: the expression for Python's parser. `classes`: private-use character → the test for the class.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -65,7 +65,7 @@ class Spelling:
         self.pattern = "".join(parts)
 
     def _next(self, pattern: str, place: int, within: bool) -> tuple[str, int, bool]:
-        """Return one part in Python's syntax, the start of the next part, and whether that is within brackets."""
+        """Return one part in Python's syntax, the start of the next part, and whether this start is within brackets."""
         if found := _CATEGORY.match(pattern, place):
             sign, caret, long, short = found.groups()
             return self._category(long or short, (sign == "P") is not bool(caret)), found.end(), within
@@ -84,7 +84,7 @@ class Spelling:
             known, negated = _POSIX[found[2]], bool(found[1])
             return self._stand_in(lambda c: (c in known) is not negated), found.end(), True
         if pattern[place] == "[" and not within:
-            # The first character may be a bracket that stands for itself.
+            # The first character of a class may be a literal `]`.
             first = re.compile(r"\[\^?\]?").match(pattern, place)
             assert first is not None
             return first[0].replace("]", "\\]"), first.end(), True
@@ -104,7 +104,7 @@ class Spelling:
 
 
 class Automaton:
-    """The states of an expression. State 0 is the end; `free` contains the states that follow without a character."""
+    """The states of an expression. State 0 is the end. `free`: state → the states that follow without a character."""
 
     def __init__(self, pattern: str) -> None:
         self.edges: dict[int, Edge] = {}
@@ -131,7 +131,7 @@ class Automaton:
         return after
 
     def _item(self, operation: Any, argument: Any, after: int) -> int:
-        """Return the state from which one item leads to `after`."""
+        """Add the states of one item; return the first, from which the item leads to the state `after`."""
         if operation in (words.LITERAL, words.NOT_LITERAL, words.ANY, words.IN):
             state = self._new()
             self.edges[state] = (_accepts(operation, argument, self.flags, self.classes), after)
@@ -182,7 +182,7 @@ class Automaton:
         return 0 in states
 
     def _reached(self, states: Iterable[int], text: str, place: int) -> set[int]:
-        """Return the states, and all states that follow without a character."""
+        """Return the given states and all states that follow without a character at this position of the text."""
         reached, pending = set(), list(states)
         while pending:
             state = pending.pop()
@@ -193,7 +193,7 @@ class Automaton:
 
 
 def _accepts(operation: Any, argument: Any, flags: int, classes: dict[str, Accepts]) -> Accepts:
-    """Return a function that tests a single character by Python's regular expressions."""
+    """Return a function that tests whether a parsed item of an expression matches a character."""
     if operation is words.ANY:
         return (lambda c: True) if flags & re.DOTALL else (lambda c: c != "\n")
     if operation is words.IN:
@@ -217,7 +217,7 @@ def _one_of(items: Any, flags: int, classes: dict[str, Accepts]) -> Accepts:
     return accepts
 
 
-# RE2's classes are those of ASCII.
+# RE2's classes \d, \s and \w contain ASCII characters only.
 _CLASSES = {"DIGIT": "0123456789", "SPACE": " \t\n\r\f\v"}
 _CLASSES["WORD"] = _CLASSES["DIGIT"] + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 

@@ -1,4 +1,4 @@
-"""Resize of ONNX with features that IR's Interpolate lacks: crops, antialiasing filters, weights without the outside.
+"""Resize of ONNX with features that IR's Interpolate lacks: crops, antialiasing, exclude_outside.
 
 Source: ONNX operator page Resize-19; for undefined details ONNX's reference implementation.
 """
@@ -47,7 +47,7 @@ Nearest = Literal["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
 
 
 class Side(NamedTuple):
-    """One axis: its extent, the scale, the new extent, and where the crop begins and ends (0 and 1: all)."""
+    """One axis: its extent, the scale, the new extent, and the start and end of the crop (0 and 1: the whole axis)."""
 
     extent: int
     scale: float
@@ -142,7 +142,7 @@ def _check_roi(check: Check, ends: list[float]) -> None:
 def _scaled(check: Check, extent: Dimension, scale: float) -> Dimension:
     """Return the extent of the result along an axis; check C3.
 
-    All runtimes compute it in this way. By the page, the result of a crop would shrink to the region.
+    As in all runtimes, it does not depend on roi. According to the page, it would be multiplied by the crop's length.
     """
     fits = math.isfinite(scale) and scale > 0 and extent.min * scale <= MAX_LENGTH
     message = f"the scale of {extent} elements is {scale}, expected a positive number and at most {MAX_LENGTH} elements"
@@ -174,12 +174,12 @@ def _places(coordinates: str, side: Side) -> Array:
     return centred
 
 
-# Distances of neighbours, [places, neighbours], → their weights.
+# The number of neighbours to each side, and the function from their distances [places, neighbours] to weights.
 Weigh = tuple[int, Callable[[Array], Array]]
 
 
 def _weigher(mode: str, nearest_mode: str, scale: float, a: float) -> Weigh:
-    """Return the number of elements to each side that have a weight, and the weights by distance."""
+    """Return the number of neighbours to each side that have a weight, and the function from distances to weights."""
     stretch = min(scale, 1.0)
     if mode == "nearest":
         return 1, lambda distance: _nearest(distance, nearest_mode)
@@ -189,7 +189,7 @@ def _weigher(mode: str, nearest_mode: str, scale: float, a: float) -> Weigh:
 
 
 def _nearest(distance: Array, mode: str) -> Array:
-    """Return 1 for the neighbour that the mode selects, else 0. The distances of the two are in (-1, 0] and [0, 1)."""
+    """Return 1 for the neighbour that the mode selects, 0 for the other. Distances are in (-1, 0] and (0, 1]."""
     below = -distance[:, :1]
     upper = {
         "round_prefer_floor": below > 0.5,

@@ -34,7 +34,7 @@ Reduction16: TypeAlias = Literal["none", "add", "mul"]
 Reduction: TypeAlias = Literal["none", "add", "mul", "max", "min"]
 
 _OF_STRINGS = ("none", "add")
-# The engine's words for the reductions, and NumPy's functions for complex numbers, which the engine does not know.
+# The reductions as named in scatter_engine.py, and NumPy's functions for complex numbers, which it does not support.
 _ENGINE = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
 _UFUNCS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
@@ -43,7 +43,7 @@ _UFUNCS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "max": np.max
 def scatter_nd_18(
     data: T, indices: T_IND, updates: T, /, *, reduction: Reduction = "none", out: Array | None = None
 ) -> T:
-    """A copy of `data` with `updates` combined into the places that `indices` names.
+    """A copy of `data` with `updates` combined into the places that `indices` selects.
 
     data: [s_0, .., s_r-1]; indices: [.., k], each entry naming an element (k = r) or a slice (k < r) of data;
     updates: indices.shape[:-1] + data.shape[k:]. Raises ConstraintError for
@@ -108,7 +108,7 @@ def _combine(target: Array, rows: Array, updates: Array, reduction: str) -> None
 
 
 def _join(target: Array, rows: Array, updates: Array) -> None:
-    """Join strings, which NumPy's ufunc.at does not support: each round takes the next update of every row."""
+    """Append updates to strings, for which ufunc.at is not supported: each round takes the next update of every row."""
     left = np.arange(rows.size)
     while left.size:
         places, first = np.unique(rows[left], return_index=True)
@@ -147,7 +147,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 @scatter_nd_13.open
 @scatter_nd_11.open
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
-    """Return the open elements: those with several different updates if reduction is "none", which the page forbids."""
+    """Return the open elements: those with several different updates under "none", which the page forbids."""
     if reduction != "none":
         return None
     k = indices.shape[-1]

@@ -1,7 +1,7 @@
 """Sequences of tensors, and optionals: the operators of ONNX that create and read them.
 
-Source: ONNX operator pages. A sequence is a tensor of rank 1 whose elements are tensors, an optional one of at most one
-element (irexec.types.containers).
+Source: ONNX operator pages. A sequence is a tensor of rank 1 whose elements are tensors; an optional is a sequence of
+at most one element (irexec.types.containers).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _(check: Check, *tensors: TensorType) -> TensorType:
 
 @operator("SequenceAt", "onnx11")
 def sequence_at_11(sequence: S, position: I, /) -> Annotated[Array, Elements(None, ANY | FOREIGN)]:
-    """The tensor at a position, from the end when it is negative. C1: it exists."""
+    """The tensor at a position; a negative position counts from the end. C1: it exists."""
     found: Array = sequence[_place(sequence, position, -len(sequence), len(sequence))]
     return found
 
@@ -74,7 +74,7 @@ def _(check: Check, sequence: TensorType, position: TensorType) -> TensorType:
 
 @operator("SequenceInsert", "onnx11")
 def sequence_insert_11(sequence: S, tensor: T, position: I | None = None, /) -> S:
-    """The sequence with a tensor more, before the position or at the end. C1: the position is within [-n, n].
+    """The sequence with the tensor inserted before the position, or at the end. C1: the position is within [-n, n].
 
     C2: the tensor is of the sequence's type.
     """

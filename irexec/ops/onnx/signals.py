@@ -19,7 +19,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741
 F: TypeAlias = Annotated[Array, Elements(None, FLOATS)]
 
-# Longer transforms and larger matrices of weights are refused: a file alone must not decide how much memory is taken.
+# Longer transforms and larger matrices of weights are refused, to limit the memory that a file can claim.
 _LONGEST = 1 << 26
 
 
@@ -38,9 +38,9 @@ def dft_20(
 ) -> T:
     """The discrete Fourier transform of `x` along an axis, or the inverse.
 
-    `onesided`: only the first half of the result (the other mirrors it), or of the input of an inverse transform, whose
-    result is then real. C1: x is [..., 1] or [..., 2], and the axis is another than the last. C2: dft_length is
-    positive. C3: only a real signal has a one-sided transform.
+    `onesided`: return only the first half of the result, or, if `inverse`, take `x` as this half and return real
+    numbers; the other half is symmetric. C1: x is [..., 1] or [..., 2], and the axis is another than the last.
+    C2: dft_length is positive. C3: only a real signal has a one-sided transform.
     """
     along = -2 if axis is None else integer(axis)
     rank = x.ndim
@@ -66,10 +66,7 @@ def _check_axis(check: Check, axis: int, rank: int) -> bool:
 
 
 def _check_pairs(check: Check, signal: TensorType, port: str, *, real: bool) -> None:
-    """Check C1: the last axis contains numbers or pairs.
-
-    Check C3: it contains numbers for a one-sided transform of a `real` signal.
-    """
+    """Check C1: the last axis contains numbers or pairs. Check C3: with `real`, it contains numbers."""
     last = signal.shape[-1] if signal.rank else None
     fits = signal.rank is None or (signal.rank >= 2 and last is not None and (last.contains(1) or last.contains(2)))
     check("C1", fits, f"{port} has shape {signal.shape}, expected a last axis of 1 or 2 elements", port=port)

@@ -20,7 +20,7 @@ S: TypeAlias = Annotated[Array, Elements("T", {STRING})]
 
 @operator("StringConcat", "onnx20")
 def string_concat_20(x: S, y: S, /) -> S:
-    """Each string of `x` followed by that of `y`; the shapes broadcast."""
+    """Join each string of `x` and the string of `y` at its position; the shapes broadcast."""
     return np.asarray(x + y, STRING.dtype)
 
 
@@ -133,7 +133,7 @@ def _pool(pool: Sequence[object], counts: Sequence[int]) -> list[tuple[object, .
 def _grams(items: list[object], least: int, most: int, skips: int) -> list[tuple[object, ...]]:
     """Return all n-grams of a row, whose items lie 1 to `skips` + 1 apart."""
     found: list[tuple[object, ...]] = []
-    # Longer ones, and those further apart, do not fit into the row.
+    # Longer n-grams, and n-grams of items further apart, do not fit into the row.
     for length in range(max(least, 1), min(most, len(items)) + 1):
         furthest = (len(items) - 1) // (length - 1) if length > 1 else 1  # Single items are counted once.
         for apart in range(1, min(skips + 1, furthest) + 1):

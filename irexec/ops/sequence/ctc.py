@@ -10,7 +10,7 @@ from irexec.types import Array, Dimension, TensorType
 
 
 def packed(rows: Array, keep: Array, filler: int) -> tuple[Array, Array]:
-    """Move the kept elements of each row to its front, followed by `filler`; also return how many each row keeps."""
+    """Move the kept elements of each row to its front, followed by `filler`; return the rows and the numbers kept."""
     result = np.full_like(rows, filler)
     row, column = np.nonzero(keep)
     result[row, np.cumsum(keep, axis=1)[row, column] - 1] = rows[row, column]

@@ -1,6 +1,6 @@
 """CTCGreedyDecoder and CTCGreedyDecoderSeqLen: the most probable class of each step, as a sequence without blanks.
 
-Source: operation pages CTCGreedyDecoder-1, CTCGreedyDecoderSeqLen-6. Of equally probable classes the first is taken.
+Source: operation pages CTCGreedyDecoder-1, CTCGreedyDecoderSeqLen-6. Of equally probable classes the first is used.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def ctc_greedy_decoder_seq_len_6(
     classes_index_type: IndexType = "i32",
     sequence_length_type: IndexType = "i32",
 ) -> tuple[Annotated[Array, TypeFrom("classes_index_type")], Annotated[Array, TypeFrom("sequence_length_type")]]:
-    """`data` [N, T, C] decoded: classes [N, T], -1 after the end, and how many there are, [N].
+    """`data` [N, T, C] decoded: classes [N, T], followed by -1, and the number of classes [N].
 
-    Each of the first `sequence_length` [N] steps gives its most probable class, but no blank and, with
-    `merge_repeated`, none that the step before has given. The default blank is class C - 1.
+    Each of the first `sequence_length` [N] steps adds its most probable class, except for blanks and, with
+    `merge_repeated`, the class of the previous step. The default blank is class C - 1.
 
     C1: data has rank 3 and, unless it is empty, a class. C2: sequence_length has shape [N] and is in [0, T].
     C3: blank_index is a scalar or one element. C4: it is in [0, C - 1].
@@ -66,7 +66,7 @@ def _(
 def ctc_greedy_decoder_1(data: T_F, sequence_mask: T_F, /, *, ctc_merge_repeated: bool = True) -> T_F:
     """`data` [T, N, C] decoded, as by CTCGreedyDecoderSeqLen-6 with blank C - 1: classes [N, T, 1, 1], followed by -1.
 
-    A sequence is as long as its column of `sequence_mask` [T, N] has ones before the zeros.
+    The length of a sequence is the number of ones in its column of `sequence_mask` [T, N].
 
     C1: data has rank 3 and, unless it is empty, a class. C2: sequence_mask has shape [T, N]. C3: its columns are ones,
     then zeros.

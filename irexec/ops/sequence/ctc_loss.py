@@ -1,7 +1,7 @@
 """CTCLoss: the negative log probability of a sequence of labels, summed over all alignments that decode to it.
 
-Source: operation page CTCLoss-4. The paths are not listed: one pass over the steps sums them, as in the paper that the
-page names (Graves et al., 2006).
+Source: operation page CTCLoss-4. The paths are not enumerated: one pass over the steps sums their probabilities, as in
+the paper cited by the page (Graves et al., 2006).
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def ctc_loss_4(
 ) -> T_F:
     """The negative logarithm of the probability that `logits` [N, T, C] decode to `labels` [N, T]: [N].
 
-    The first `logit_length` [N] steps of the logits count, and the first `label_length` [N] labels, of which
+    Only the first `logit_length` [N] steps and the first `label_length` [N] labels are used. Of these labels,
     `preprocess_collapse_repeated` merges equal neighbours and `unique` keeps first occurrences. Steps decode to the
-    labels that are not blank; with `ctc_merge_repeated` equal neighbours are merged before. The default blank is class
-    C - 1. Labels that no path decodes to give infinity.
+    labels that are not blank, after equal neighbours are merged (`ctc_merge_repeated`). The default blank is class
+    C - 1. The result is infinity for labels to which no path decodes.
 
     C1: logits has rank 3 and, unless it is empty, a class. C2: logit_length has shape [N] and is in [0, T].
     C3: labels has shape [N, T]; those that count are classes other than the blank. C4: label_length has shape [N] and
@@ -99,7 +99,7 @@ def _check_lengths(check: Check, lengths: list[int], steps: list[int] | None) ->
 
 
 def _check_labels(check: Check, labels: Array, classes: int | None, blank: int | None) -> None:
-    """Check C3 for the labels that count; None stands for an unknown number of classes or blank."""
+    """Check C3 for the labels that are used; None means an unknown number of classes or an unknown blank."""
     wrong = labels[(labels < 0) | (labels == blank) | (False if classes is None else labels >= classes)]
     most = "the number of classes - 1" if classes is None else classes - 1
     other = "" if blank is None else f", {blank}"
@@ -110,8 +110,8 @@ def _check_labels(check: Check, labels: Array, classes: int | None, blank: int |
 def _loss(logits: Array, steps: Array, targets: Array, lengths: Array, blank: int, merge: bool) -> Array:
     """Return the loss [N] of the first `lengths` [N] targets [N, T], for the first `steps` [N] of logits [N, T, C].
 
-    `paths[n, s]` is the logarithm of the probability of all paths so far that end in state s: the even states are
-    blanks, before, between and behind the labels, which are the odd states.
+    `paths[n, s]` is the logarithm of the probability of all paths so far that end in state s. Odd states are the
+    labels; even states are the blanks before, between and after the labels.
     """
     count, longest = len(logits), int(lengths.max(initial=0))
     states = np.full((count, 2 * longest + 1), blank, np.intp)
@@ -159,7 +159,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @ctc_loss_4.draw("labels", "blank_index")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Draw labels, and the blank: the last class, unless it is known."""
+    """Draw labels other than the blank, or the last class as the blank."""
     classes = types["logits"].shape[2].value
     if port == "blank_index":
         return filled(types, port, max(classes - 1, 0))

@@ -132,9 +132,9 @@ def lstm_cell_1(
 ) -> tuple[T, T]:
     """As LSTMCell-4, with the peepholes P [3 * hidden] (gates f, i, o) and `input_forget` (i = 1 - f) of opset 1.
 
-    Both are OpenVINO's and not on the page, as is `weights_format`. The page fixes the order of the gates to f, i, c,
-    o, and OpenVINO computes in that order for any value of the attribute (it writes "ifco" by default), so that it has
-    no effect here.
+    P, `input_forget` and `weights_format` are OpenVINO's and not on the page. `weights_format` has no effect: the page
+    fixes the order of the gates to f, i, c, o, and OpenVINO computes in that order for any value of the attribute (it
+    writes "ifco" by default).
 
     C1 to C8 as LSTMCell-4. C9: P is [3 * hidden_size].
     """

@@ -32,10 +32,10 @@ def one_hot_16(
     axis: int,
     negative_indices_mode: Literal["ignore_negative", "normalize", "ignore-negative"] = "ignore_negative",
 ) -> T2:
-    """A new dimension of `depth` places at `axis`: `on_value` at the index, `off_value` elsewhere.
+    """Insert a dimension of `depth` elements at `axis`: `on_value` at the index, `off_value` elsewhere.
 
-    An index outside [0, depth - 1] sets no element; "normalize" counts those of [-depth, -1] from the end. The page
-    writes "ignore-negative", OpenVINO "ignore_negative"; both are accepted.
+    An index outside [0, depth - 1] sets no element; with "normalize", indices in [-depth, -1] count from the end. The
+    page writes "ignore-negative", OpenVINO "ignore_negative"; both are accepted.
 
     Raises ConstraintError C1 for an axis outside [-rank - 1, rank], C2 for a depth below 1.
     Shape rule: C3 depth, C4 on_value and off_value are scalars.

@@ -21,7 +21,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
 T2: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
 Activation = Literal["relu", "sigmoid", "tanh"]
-# The activations of a sequence. OpenVINO's reader has no default for them: a file without them fails there.
+# The activations of a sequence. OpenVINO's reader has no default for them and rejects a file without them.
 SequenceActivations: TypeAlias = Annotated[tuple[Activation, ...], ReaderDefault(())]
 Direction = Literal["forward", "reverse", "bidirectional"]
 
@@ -37,9 +37,9 @@ class Gates:
 
 
 InPlace = Callable[[Array], object]
-# A function that updates the states in place, given one time step of the projected input. Inside the walk batches are
-# columns: states [hidden, batch] and the projected input [gates * hidden, batch]: the recurrence is R @ h with R as it
-# is stored, and each gate is one block of memory.
+# A function that updates the states in place, given one time step of the projected input. Batches are columns here:
+# states are [hidden, batch], the projected input is [gates * hidden, batch]. The recurrence is then R @ h with R as
+# stored, and each gate is one block of memory.
 Step = Callable[[Array, list[Array]], None]
 # A function that makes the step of one direction from recurrence weights, biases (in the page's layout) and batch.
 MakeStep = Callable[[Array, Array, int], Step]
@@ -65,7 +65,7 @@ _ACTIVATIONS: dict[str, InPlace] = {"relu": _relu, "sigmoid": _sigmoid, "tanh": 
 
 
 def activations_of(names: Sequence[str], defaults: Sequence[str]) -> list[InPlace]:
-    """Return the activations, which work in place; `defaults` replaces an empty list. Raises ConstraintError C1."""
+    """Return the activations as in-place functions; `defaults` replaces an empty list. Raises ConstraintError C1."""
     _check_activations(require, names or defaults, len(defaults))
     return [_ACTIVATIONS[name] for name in names or defaults]
 
@@ -82,7 +82,7 @@ def clipped(gates: Array, clip: float) -> None:
 
 
 def _check_gates(check: Check, gates: Gates, count: int) -> None:
-    """Check C1: as many activations as the cell has; C2: clip is not negative."""
+    """Check C1: there are `count` activations; C2: clip is not negative."""
     _check_activations(check, gates.activations, count)
     clip = gates.clip
     check("C2", clip >= 0, f"clip is {clip}, expected a positive number", attribute="clip", allowed="> 0")
@@ -91,8 +91,8 @@ def _check_gates(check: Check, gates: Gates, count: int) -> None:
 def declare_cell(cell: Operator, rows: int, defaults: Sequence[str]) -> None:
     """Declare the shape rule of a cell: the shapes of its states.
 
-    C1: the activations are as many as the `defaults`. C2: the clipping. C3: X. C4 and possibly C5: the states. The next
-    three: W with `rows` * hidden_size rows, R with the same, and B with as many elements, or with linear_before_reset
+    C1: the number of activations is that of `defaults`. C2: the clipping. C3: X. C4 and possibly C5: the states. The
+    next three: W and R with `rows` * hidden_size rows, and B with as many elements, or with linear_before_reset
     hidden_size more.
     """
 
@@ -153,7 +153,7 @@ def declare_sequence(sequence: Operator, rows: int, defaults: Sequence[str]) -> 
 
 
 def _draw_lengths(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Lengths between 1 and the extent of the time axis."""
+    """Draw lengths between 1 and the extent of the time axis."""
     kind, steps = types[port], types["x"].shape[1].value
     return rng.integers(min(1, steps), steps + 1, kind.shape.to_shape()).astype(kind.element_type.dtype)
 
@@ -172,8 +172,8 @@ def run_sequence(
     """Run the sequence in each direction: Y [batch, directions, time, hidden] and the last states, in x's type.
 
     `states` are [batch, directions, hidden] each. `projected_bias`: the biases that are added to the input projection.
-    Steps beyond a batch element's length leave its states unchanged and give zeros in Y; length 0 gives zero states
-    (OpenVINO's reference).
+    Steps beyond a batch element's length leave its states unchanged and are zeros in Y; for length 0 the states become
+    zeros, as in OpenVINO's reference.
     """
     dtype, (batch, steps, _) = x.dtype, x.shape
     x, w, r, b, *states = map(widen, (x, w, r, b, *states))

@@ -1,8 +1,8 @@
 """ScaledDotProductAttention: softmax(query · keyᵀ · scale + mask) · value.
 
-Source: operation page ScaledDotProductAttention-13. A row that is masked completely has no softmax and gives
-NaN, as the page's formula does. `sink`, which the page does not have, is OpenVINO's sixth input: one more column of
-scores, left out of the product.
+Source: operation page ScaledDotProductAttention-13. The result of a completely masked row is NaN, as by the page's
+formula. `sink`, which is not on the page, is OpenVINO's sixth input: one more column of scores in the softmax, omitted
+from the product.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from irexec.types import BOOLEAN, DYNAMIC, FLOATS, Array, Dimension, PartialShap
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
 
-# The scores of one block of queries: they stay in a core's second-level cache.
+# The size of the scores of one block of queries, which stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20
 
 
@@ -92,7 +92,7 @@ def scaled_dot_product_attention_13(
 
 
 def _softmax(scores: Array, extra: Array | None) -> Array:
-    """Replace the scores s by e^s in place; return the divisors of the rows."""
+    """Replace the scores s by e^(s - maximum of the row) in place; return the divisors of the rows."""
     highest = scores.max(axis=2, keepdims=True, initial=-np.inf)
     if extra is not None:
         np.maximum(highest, extra, out=highest)
@@ -123,7 +123,7 @@ def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, parts: int) -> 
 
 
 def common_batch(*tensors: Array) -> tuple[int, ...]:
-    """Return the batch dimensions of all inputs."""
+    """Return the batch dimensions of all inputs after broadcasting."""
     batch = common_shape(*(t.shape[:-2] for t in tensors))
     assert batch is not None
     return batch

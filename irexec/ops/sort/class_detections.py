@@ -1,7 +1,7 @@
 """Detections per class: their order, their number, and the outputs that MatrixNms and MulticlassNms share.
 
-Source: operation pages MatrixNonMaxSuppression-8, MulticlassNonMaxSuppression-8 and -9. The pages call the attribute
-for the order `sort_result` with a value `class`; files have `sort_result_type` and `classid`. Both are accepted.
+Source: operation pages MatrixNonMaxSuppression-8, MulticlassNonMaxSuppression-8 and -9. On the pages, the attribute
+for the order is `sort_result` with a value `class`; in files, `sort_result_type` with `classid`. Both are accepted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IndexType: TypeAlias = Literal["i64", "i32"]
 
 @group
 class Listing:
-    """The order and the index type in which the selected boxes are listed."""
+    """The order of the selected boxes and the type of their indices."""
 
     sort_result: SortType = "none"
     sort_result_type: SortType = "none"
@@ -32,7 +32,7 @@ class Listing:
 
     @property
     def order(self) -> str:
-        """The order of the results, from the attribute that sets it."""
+        """The order of the results, from either attribute."""
         return self.sort_result if self.sort_result_type == "none" else self.sort_result_type
 
 
@@ -40,7 +40,7 @@ Most: TypeAlias = Annotated[int, Within(ge=-1)]  # the number of boxes to keep, 
 
 
 class Found(NamedTuple):
-    """The detections of one image: class, index of the box, score and corners of each."""
+    """The detections of one image: the class, index of the box, score and corners of each detection."""
 
     labels: Array
     indices: Array
@@ -60,9 +60,9 @@ class Found(NamedTuple):
 def outputs(
     images: list[Found], keep_top_k: int, listing: Listing, dtype: np.dtype[np.generic]
 ) -> tuple[Array, Array, Array]:
-    """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [images].
+    """Return selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1] and selected_num [images].
 
-    Each image keeps its `keep_top_k` best (-1: all), by falling score, or by class if `order` requests it.
+    Each image keeps its `keep_top_k` best detections (-1: all), by descending score, or by class if `order` requires.
     """
     order, across = listing.order, listing.sort_result_across_batch
     kept = []
@@ -104,7 +104,7 @@ def shapes(
 def shared_shapes(
     check: Check, boxes: TensorType, scores: TensorType, *, nms_top_k: int, keep_top_k: int, background_class: int
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
-    """C1: boxes. C2: scores. C3: background_class. For boxes that all classes share."""
+    """Check C1 (boxes), C2 (scores) and C3 (background_class) for boxes that all classes share; return the shapes."""
     extents = Extents(check)
     extents.match("C1", "boxes", boxes, "num_batches", "num_boxes", 4)
     extents.match("C2", "scores", scores, "num_batches", "num_classes", "num_boxes")
@@ -113,11 +113,11 @@ def shared_shapes(
 
 
 def check_background(check: Check, background_class: int) -> None:
-    """C3: the background is a class, or -1 for none."""
+    """Check C3: the background is a class, or -1 for no background."""
     message = f"background_class is {background_class}, expected -1 (no background) or a class number"
     check("C3", background_class >= -1, message, attribute="background_class", allowed="-1 or a class")
 
 
 def undefined_order(*inputs: Array | None, listing: Listing) -> Undefined:
-    """Return whether the order of the selected boxes is not by score; that of equal classes is not defined."""
+    """The order is undefined unless it is by score: the pages do not define it for boxes of the same class."""
     return listing.order != "score"

@@ -37,8 +37,8 @@ def matrix_nms_8(
 ) -> tuple[T, T_IND, T_IND]:
     """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [num_batches].
 
-    Indices count boxes through the whole batch. Without normalized, corners name pixels, both ends included. The linear
-    decay has 1e-10 in its denominator, as in OpenVINO's reference, for boxes that are the same.
+    Indices count boxes through the whole batch. Without normalized, corners are pixels, both ends included. As in
+    OpenVINO's reference, 1e-10 is added to the denominator of the linear decay, which is 0 for identical boxes.
 
     C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: background_class
     is -1 or a class.
@@ -64,7 +64,7 @@ def matrix_nms_8(
 
 
 def _decay(boxes: Array, normalized: bool, gaussian: bool, sigma: float) -> Array:
-    """Return the factor of each box, from its overlaps with the boxes before it and the overlaps among those."""
+    """Return the factor of each box, from its overlaps with better boxes and from the overlaps of these boxes."""
     kind = boxes.dtype.type
     overlap = np.triu(_overlaps(boxes, kind(0 if normalized else 1)), 1)
     most = overlap.max(axis=0, initial=0)[:, None]
@@ -78,7 +78,7 @@ def _decay(boxes: Array, normalized: bool, gaussian: bool, sigma: float) -> Arra
 
 
 def _overlaps(boxes: Array, extra: np.floating) -> Array:
-    """Return the intersection over union of all pairs; 0 for boxes that do not touch, whatever `extra` adds."""
+    """Return the intersection over union of all pairs; 0 for boxes that do not touch. Sides are longer by `extra`."""
     low, high = boxes[:, :2], boxes[:, 2:]
     sides = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
     common = np.where((sides >= 0).all(axis=2), (sides + extra).prod(axis=2), 0)

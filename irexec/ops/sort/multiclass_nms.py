@@ -74,7 +74,8 @@ def multiclass_nms_9(
     """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [num_batches].
 
     Indices count boxes through the whole batch; if each class has its own boxes, box i of class c is i * num_classes +
-    c, as in OpenVINO's reference. A box whose overlap equals the threshold is kept, as on the page (OpenVINO drops it).
+    c, as in OpenVINO's reference. A box with an overlap equal to the threshold is kept, as on the page (OpenVINO drops
+    it).
 
     C1: boxes is [num_batches, num_boxes, 4], with roisnum [num_classes, num_boxes, 4]. C2: scores is
     [num_batches, num_classes, num_boxes], with roisnum [num_classes, num_boxes]. C3: background_class is -1 or a class.
@@ -149,7 +150,7 @@ def multiclass_nms_8(
     *inputs: Annotated[Any, InputsOf(multiclass_nms_9, without=1)],
     **rest: Annotated[Any, AttributesOf(multiclass_nms_9)],
 ) -> tuple[T, T_IND, T_IND]:
-    """As MulticlassNms-9 with boxes that all classes share. C1 to C3 are the same."""
+    """As MulticlassNms-9 with boxes that all classes share. C1 to C3 as MulticlassNms-9."""
     result: tuple[Array, Array, Array] = multiclass_nms_9.compute(*inputs, **rest)
     return result
 

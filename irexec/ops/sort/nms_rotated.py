@@ -1,7 +1,7 @@
 """NMSRotated: non-maximum suppression of rotated rectangles.
 
-Source: operation page NMSRotated-13. The result has the rows that are selected; a score equal to the threshold is taken
-(OpenVINO leaves it out); equal scores go to the lower box index.
+Source: operation page NMSRotated-13. The result contains only selected rows. A score equal to the threshold is selected
+(in OpenVINO not); of equal scores the lower box index is selected first.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def corners_of(boxes: Array, clockwise: bool) -> Array:
 
 
 def intersections(one: Array, others: Array) -> Array:
-    """Areas [n] that the rectangle one [4, 2] has in common with others [n, 4, 2], by their corners.
+    """Return the areas [n] of the intersections of a rectangle [4, 2] with others [n, 4, 2], given by their corners.
 
-    The common area is a convex polygon; its corners are those of either rectangle within the other, and the points
-    where their sides cross.
+    An intersection is a convex polygon. Its corners are the corners of either rectangle within the other, and the
+    points where their sides cross.
     """
     sides_one, sides = np.roll(one, -1, axis=0) - one, np.roll(others, -1, axis=1) - others
-    # Where side i of one meets side j of the others: [n, 4, 4].
+    # The points where side i of `one` crosses side j of the others: [n, 4, 4].
     determinant = _cross(sides[:, None, :], sides_one[None, :, None])
     apart = others[:, None, :] - one[None, :, None]
     safe = np.where(np.abs(determinant) > 1e-14, determinant, 1)

@@ -69,7 +69,9 @@ def select(
     *,
     soft_cut: bool,
 ) -> tuple[Array, Array]:
-    """Return indices [n, 3] of selected boxes as (batch, class, box), and their scores [n]. `soft_cut`: of opset 5."""
+    """Return indices [n, 3] of selected boxes as (batch, class, box), and their scores [n]. `soft_cut`: as in opset 5,
+    soft suppression drops boxes whose overlap is above the threshold.
+    """
     corners, scores = _corners(widen(boxes), how.box_encoding), widen(scores)
     indices: list[Array] = [np.empty((0, 3), np.int64)]
     values: list[Array] = [np.empty(0, scores.dtype)]
@@ -116,7 +118,7 @@ def _soft(
 
 
 def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Extents:
-    """C1: boxes. C2: scores. C3: each further input is a scalar (`vectors`: or a 1D tensor of one element)."""
+    """Check C1 (boxes), C2 (scores) and C3: other inputs are scalars (`vectors`: or 1D tensors of one element)."""
     boxes, scores, *others = inputs
     extents = Extents(check)
     extents.match("C1", "boxes", boxes, "num_batches", "num_boxes", 4)
@@ -131,8 +133,8 @@ def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Ex
 
 
 def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
-    """Return the maximum number of selected boxes per class: the number of boxes, or max_output_boxes_per_class if that
-    is less.
+    """Return the maximum number of selected boxes per class: the number of boxes or max_output_boxes_per_class, the
+    smaller of both.
     """
     if given is None:
         return Dimension(0)
@@ -157,7 +159,7 @@ def non_max_suppression_9(
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
     """selected_indices and selected_scores [n, 3] as (batch, class, box | score), and n [1].
 
-    Inputs left out are 0: nothing is selected without max_output_boxes_per_class.
+    Omitted inputs are 0: without max_output_boxes_per_class no box is selected.
 
     C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: the other inputs
     are scalars or have one element.
@@ -180,7 +182,7 @@ def _select_5(
     how: Selection,
     soft_cut: bool,
 ) -> tuple[Array, Array, Array]:
-    """`thresholds`: of the overlap, of the score, and the sigma of soft suppression; trailing ones may be left out."""
+    """Select boxes. `thresholds`: of the overlap, of the score, and the sigma; trailing ones may be omitted."""
     overlap, score, sigma = map(_scalar, (*thresholds, None, None, None)[:3])
     indices, values = select(boxes, scores, int(_scalar(max_boxes)), overlap, score, sigma, how, soft_cut=soft_cut)
     given = next((t for t in thresholds if t is not None), None)
@@ -309,8 +311,8 @@ def non_max_suppression_1(
 def undefined_selection(
     boxes: Array, scores: Array, most: Array | None = None, *thresholds: Array | None, by_formula: bool = True
 ) -> Undefined:
-    """Return the undefined parts of the result: without `by_formula`, the number of rows; the type to which thresholds
-    are rounded, if it is not that of the boxes; the boxes kept by an overlap that is not between 0 and 1."""
+    """The result is undefined without `by_formula`, for thresholds whose type is not that of the boxes (they may be
+    rounded to it), and for an overlap threshold that is not between 0 and 1."""
     if _scalar(most) < 0:
         return "no result"
     return (
@@ -323,5 +325,5 @@ def undefined_selection(
 for _new in (non_max_suppression_9, non_max_suppression_5):
     _new.undefined_for(undefined_selection)
 for _old in (non_max_suppression_4, non_max_suppression_3, non_max_suppression_1):
-    # The pages' formulas of the number of rows leave out the images.
+    # The pages' formulas for the number of rows do not include the number of images.
     _old.undefined_for(partial(undefined_selection, by_formula=False))

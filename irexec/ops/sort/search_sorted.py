@@ -1,7 +1,7 @@
 """SearchSorted: the insertion positions of values in sorted sequences.
 
-Source: operation page SearchSorted-15. The page names the attribute `right` and the result i64; OpenVINO reads
-`right_mode` and `output_type`. irexec accepts both forms.
+Source: operation page SearchSorted-15. On the page the attribute is `right` and the result is i64; OpenVINO reads the
+attributes `right_mode` and `output_type`. irexec accepts both forms.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def search_sorted_15(
 ) -> Annotated[Array, TypeFrom("output_type")]:
     """For each value the first position in its row of `sorted` that keeps the order, or (`right`) the last.
 
-    `sorted` is 1D, for all values, or has the shape of `values` but for the last dimension.
+    `sorted` is 1D, for all values, or has the shape of `values` except for the last dimension.
 
     Raises ConstraintError C1 unless the shapes fit.
     """
@@ -52,7 +52,7 @@ def search_sorted_15(
 
 
 _BLOCK = 1 << 16
-"""The number of values that are searched at once: a search needs memory for several numbers for each."""
+"""The number of values that are searched at once: each needs memory for several numbers."""
 
 
 def _search(rows: Array, wanted: Array, right: bool) -> Array:
@@ -89,5 +89,5 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @search_sorted_15.undefined_for
 def _(*inputs: Array) -> Undefined:
-    """The result is undefined if an input contains NaN, which has no place in an order."""
+    """The result is undefined if an input contains NaN, which is not ordered."""
     return any(bool(np.isnan(widen(a)).any()) for a in inputs)

@@ -1,7 +1,7 @@
 """TopK: the k largest or smallest elements of each slice, and their indices.
 
-Source: operation pages TopK-1, TopK-3, TopK-11. Choices where the pages leave the result open: of equal elements the
-one with the lower index comes first, sort "none" sorts by value, NaN is greater than every number.
+Source: operation pages TopK-1, TopK-3, TopK-11. Choices where the pages do not define the result: of equal elements the
+one with the lower index is first, sort "none" sorts by value, NaN is greater than every number.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def top_k_11(
 
     Sorted by "value" (the best first) or by "index". Always stable.
 
-    Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [1, data.shape[axis]]; if that is
-    0, k may be 0. Shape rule: C2 k is a scalar, and C3 of a constant k.
+    Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [1, data.shape[axis]], or other
+    than 0 for an empty axis. Shape rule: C2 k is a scalar, and C3 of a constant k.
     """
     at, count = axis % data.ndim, integer(k)
     extent = data.shape[at]
@@ -66,7 +66,7 @@ def top_k_11(
 
 
 _BLOCK = 1 << 20
-"""The number of elements that are ordered at once: ordering needs memory for several numbers for each."""
+"""The number of elements that are ordered at once: each needs memory for several numbers."""
 
 
 @operator("TopK", "opset3")
@@ -159,14 +159,14 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, axis
 @top_k_3.undefined_for
 @top_k_11.undefined_for
 def _(*inputs: Array, sort: str) -> Undefined:
-    """The order of the selected elements, and of NaN."""
+    """The order is undefined for sort "none" and for data with NaN."""
     return sort == "none" or any(bool(is_float(a.dtype) and np.isnan(widen(a)).any()) for a in inputs)
 
 
 def _is_chosen(
     expected: Sequence[Array], found: Sequence[Array], data: Array, k: Array, *, axis: int, sort: str, **others: Any
 ) -> bool | None:
-    """Return whether the values are right, and the indices name as many different elements with these values."""
+    """Return whether the values are as expected, and the indices are unique and select elements with these values."""
     if not data.size or (is_float(data.dtype) and np.isnan(widen(data)).any()):
         return None
     right, values, indices = expected[0], found[0], found[1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""The operators of the package OpenVINO Tokenizers, which files name with version="extension"."""
+"""The operators of the package OpenVINO Tokenizers; in files they have version="extension"."""
 
 import importlib
 

@@ -1,7 +1,7 @@
 """Normalisation by SentencePiece: a compiled map of characters, or the map of a form of Unicode.
 
 A map consists of the size of a double-array trie, the trie, and the texts that it maps to, each ended by a zero byte.
-At each place of a text, the longest entry of the map that fits is replaced.
+At each position of a text, the longest matching entry of the map is replaced.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from irexec.ops.declare.operator import require
 from irexec.types import Array
 
 _LONGEST = 4
-"""The largest number of characters that one character of Unicode is composed of."""
+"""The maximum number of characters into which a character of Unicode is decomposed."""
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _FORMS: dict[str, Form] = {"nfc": "NFC", "nfd": "NFD", "nfkc": "NFKC", "nfkd": "NFKD"}
 _DECOMPOSED: dict[Form, Form] = {"NFC": "NFD", "NFKC": "NFKD"}
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 Replace = Callable[[bytes, int], tuple[bytes, int]]
-"""The bytes that replace what begins at a place, and the number of bytes that they replace."""
+"""A function of a text and a position: the replacement of the bytes there, and the number of replaced bytes."""
 
 
 class CompiledMap:
-    """A compiled map of characters as stored in a tokenizer's file. Raises ConstraintError for other bytes."""
+    """A compiled map of characters as stored in a tokenizer's file. Raises ConstraintError for invalid bytes."""
 
     def __init__(self, blob: Array, constraint: str) -> None:
         raw = blob.tobytes()
@@ -37,7 +37,7 @@ class CompiledMap:
         self._texts = raw[4 + size :]
 
     def replace(self, raw: bytes, start: int) -> tuple[bytes, int]:
-        """Return the replacement of the longest entry at a place, or the character there."""
+        """Return the replacement of the longest entry at a position (else the character there), and its length."""
         units, length, value = self._units, 0, 0
         node = _offset(units[0]) if units else 0
         for at in range(start, len(raw) if units else start):
@@ -58,7 +58,7 @@ def _offset(unit: int) -> int:
 
 
 def character(raw: bytes, start: int) -> tuple[bytes, int]:
-    """Return the character at a place; a byte that begins no character becomes the replacement character."""
+    """Return the character at a position, and its length; an invalid byte becomes the replacement character."""
     for length in range(1, 5):
         try:
             raw[start : start + length].decode()
@@ -71,7 +71,7 @@ def character(raw: bytes, start: int) -> tuple[bytes, int]:
 def form_of(name: str, case_fold: bool) -> Callable[[str], str]:
     """Return the normalisation of SentencePiece's map of a form: `identity`, `nfc`, `nfd`, `nfkc` or `nfkd`.
 
-    Unlike Unicode's, it does not order combining marks.
+    Unlike Unicode's normalization, it does not order combining marks.
     """
     form = _FORMS.get(name.lower(), "NFD")
     plain = name.lower() == "identity"
@@ -110,10 +110,9 @@ def _folded(char: str) -> str:
 
 
 def _composed_length(text: str, at: int, form: Form, decomposed: Form) -> int:
-    """Return the number of characters from `at` on that are the decomposition of one character.
+    """Return the number of characters from `at` on that compose one character in this form; 1 if they do not compose.
 
-    A map contains decompositions as single characters, or as the characters that the normalization form replaces them
-    by.
+    A character that the form `decomposed` replaces by one other character composes like that character.
     """
     if at + 1 == len(text) or not _may_follow(unicodedata.normalize(decomposed, text[at + 1])):
         return 1
@@ -132,7 +131,7 @@ def _may_follow(char: str) -> bool:
 
 
 def whitespace(replace: Replace, *, dummy_prefix: bool, extra_removed: bool, escaped: bool) -> Callable[[bytes], bytes]:
-    """Return SentencePiece's normaliser: `replace` at each place, and its rules for white space."""
+    """Return SentencePiece's normaliser: it calls `replace` at each position and applies the rules for white space."""
     space = "\N{LOWER ONE EIGHTH BLOCK}".encode() if escaped else b" "
 
     def normalize(raw: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""BPETokenizer, WordpieceTokenizer, UnigramTokenizer and TrieTokenizer: strings become rows of numbers of tokens.
+"""BPETokenizer, WordpieceTokenizer, UnigramTokenizer and TrieTokenizer: strings become rows of token numbers.
 
-Source: OpenVINO Tokenizers. Each gets the rows of strings and the vocabulary, whose entries are numbered from 0. A
-vocabulary that is constant is prepared once.
+Source: OpenVINO Tokenizers. The inputs are rows of strings and a vocabulary, whose entries are numbered from 0. A
+constant vocabulary is prepared once.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _tokens(given: Sequence[Array], encode: Encode) -> tuple[Array, Array, Array
 
 
 def _once(name: str, make: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Callable[..., Any] | None]:
-    """Return a specialiser that creates the vocabulary of constant inputs once: it calls `call(inputs, make(inputs,
-    **attributes))`.
+    """Return a specialiser for `call(inputs, make(vocabulary inputs, **attributes))` that calls `make` only once if the
+    vocabulary is constant.
     """
 
     def specialize(node: NodeTypes) -> Callable[..., Any] | None:
@@ -73,7 +73,7 @@ def _once(name: str, make: Callable[..., Any], call: Callable[..., Any]) -> Call
 
 
 def _bpe(inputs: Sequence[Array], **attributes: Any) -> Merging:
-    """Return the model that the inputs after the strings define."""
+    """Return the model defined by the inputs that follow the strings."""
     vocabulary = {text: number for number, text in enumerate(_strings(inputs, 0))}
     inputs = inputs[3:]
     if len(inputs) in (6, 10):
@@ -117,10 +117,10 @@ def bpe_tokenizer(
     """Split each string into the longest entries that are not results of merges, and merge these parts by pairs in the
     order of `merges`.
 
-    vocabulary: begins, ends and chars of the entries; of the merges, as `left right` or in two string tensors; and of
-    added tokens, with their numbers, or without them. end_suffix: ends each string. byte_fallback: a byte without an
-    entry is the entry `<0x41>`, else `unk_token`, or nothing. `fuse_unk`, `suffix_indicator` and `cache_capacity` have
-    no effect on the result.
+    vocabulary: begins, ends and chars of the entries; of the merges, as `left right` or in two string tensors; and
+    optionally of added tokens, followed by their numbers. end_suffix: appended to each string. byte_fallback: a byte
+    without an entry becomes an entry such as `<0x41>`, else `unk_token`, or is omitted. `fuse_unk`, `suffix_indicator`
+    and `cache_capacity` have no effect on the result.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 11, 14, 15 or
     18 inputs, of the types above. C4: each added token has a number. C5: the parts of a merge and its result are
@@ -193,7 +193,7 @@ def wordpiece_tokenizer(
 ) -> Tokens:
     """Cut each word into the longest entries, of which all but the first begin with `suffix_indicator`.
 
-    A word that cannot be cut so, or has more than `max_bytes_per_word` bytes, is the token `unknown`.
+    A word that cannot be cut in this way, or has more than `max_bytes_per_word` bytes, becomes the token `unknown`.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: unknown has one
     element.
@@ -242,8 +242,8 @@ def unigram_tokenizer(
 ) -> Tokens:
     """Cut each string into the entries with the largest sum of scores.
 
-    A character that is not an entry is `unk_token_id`, 10 below the lowest score; several in a row are one.
-    `byte_fallback`, `fuse_unk` and `min_score` have no effect.
+    A character that is not an entry becomes `unk_token_id`, with a score 10 below the lowest; several in a row become
+    one token. `byte_fallback`, `fuse_unk` and `min_score` have no effect.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a score.
     """

@@ -26,7 +26,7 @@ def regex_normalization(
 ) -> list[Part]:
     """Replace the matches of a pattern in each string, or without `global_replace` the first match.
 
-    `rest`: the pattern and the replacement, with `skips` in front of them or not: strings to leave as they are, and the
+    `rest`: the pattern and the replacement, optionally preceded by flags of unchanged strings, which are then also the
     last result.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 5 or 6
@@ -55,7 +55,7 @@ def case_fold(
 ) -> list[Part]:
     """Change each string to lower case (or upper case): letters of ASCII, or with `utf-8` all by folding their case.
 
-    `rest`: flags of strings to leave as they are, which are the last result.
+    `rest`: optional flags of unchanged strings, which are also the last result.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 3 inputs, or
     4 with flags (boolean) as the fourth. C4: with `utf-8`, lower is true.
@@ -85,7 +85,7 @@ def normalize_unicode(
 ) -> list[Part]:
     """Convert each string to a normalization form of Unicode; the order of combining marks is not changed.
 
-    `rest`: flags of strings to leave as they are, which are the last result.
+    `rest`: optional flags of unchanged strings, which are also the last result.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 3 inputs, or
     4 with flags (boolean) as the fourth.
@@ -117,9 +117,9 @@ def chars_map_normalization(
     case_fold: bool = False,
     nmt: bool = False,
 ) -> list[Part]:
-    """Normalise each string as SentencePiece does: by a compiled map of characters, or that of a form of Unicode.
+    """Normalise each string as SentencePiece does: by a compiled map of characters, or by the map of a Unicode form.
 
-    `rest`: flags of strings to leave as they are, which are the last result, and the map, where `normalization_form` is
+    `rest`: optional flags of unchanged strings, which are also the last result, and the map if `normalization_form` is
     empty. add_dummy_prefix: put a space in front. remove_extra_whitespaces: keep one space of several, and none at the
     ends. escape_whitespaces: write spaces as U+2581. `nmt` has no effect.
 
@@ -140,7 +140,7 @@ def chars_map_normalization(
 
 
 def _after(one: Callable[[bytes], bytes]) -> Callable[[bytes, int], tuple[bytes, int]]:
-    """Return the replacement of the character at a position with the marks after it."""
+    """Return a function that replaces the character at a position, with the marks that follow it, by `one`."""
 
     def replace(raw: bytes, start: int) -> tuple[bytes, int]:
         at = start + 1
@@ -230,7 +230,7 @@ def _valid(raw: bytes, replacement: bytes) -> bytes:
 
 @operator("ByteFallback", "extension")
 def byte_fallback(begins: Index, ends: Index, chars: Chars, /) -> tuple[Index, Index, Chars]:
-    """Replace each string of the form `<0x41>` by the byte that it names. Four other bytes in `<>` become the byte 255.
+    """Replace each string of the form `<0x41>` by this byte. Any other four bytes in `<>` become the byte 255.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars.
     """
@@ -253,7 +253,7 @@ def _in_form(name: str, case_fold: bool) -> Callable[[bytes], bytes]:
 def _each(
     begins: Array, ends: Array, chars: Array, skips: Array | None, change: Callable[[bytes], bytes]
 ) -> list[Array]:
-    """Return the strings, with all but the skipped ones changed, and the flags."""
+    """Return the strings after `change`, except for skipped strings, and the flags `skips` if they are given."""
     given = strings(begins, ends, chars)
     skipped = [False] * len(given) if skips is None else skips.ravel().tolist()
     require("C2", len(skipped) >= len(given), f"there are {len(skipped)} flags for {len(given)} strings")

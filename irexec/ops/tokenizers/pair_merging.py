@@ -58,7 +58,7 @@ class Merging:
         return found
 
     def _merge(self, tokens: list[int]) -> list[int]:
-        """Repeatedly merge the pair of the lowest rank; of several such pairs, the first."""
+        """Repeatedly merge the pair of the lowest rank (the first, if there are several); return the tokens."""
         merged = self._merged
         count = len(tokens)
         before = list(range(-1, count - 1))

@@ -1,6 +1,6 @@
 """Regular expressions of PCRE2, with the classes of Unicode, by the package `regex`.
 
-Places are those of bytes. Bytes that are not UTF-8 match nothing, as in PCRE2.
+Positions count bytes. `Pattern.matches` finds nothing in text that is not valid UTF-8, as PCRE2.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _POSIX = {
     "space": _CLASSES["s"], "word": _CLASSES["w"], "punct": r"\p{P}$+<=>\^`|~", "blank": _CLASSES["h"],
 }  # fmt: skip
 _BRACKETED = re.compile(r"\[:(\w+):\]")
-# A script by name: its characters, and the characters that it shares with other scripts.
+# A script by name: it includes the characters that the script shares with other scripts.
 _SCRIPT = re.compile(r"\\([pP])\{(\^?)([A-Za-z_]{3,})\}")
 _NO_SCRIPTS = frozenset({"Any", "Xan", "Xsp", "Xps", "Xwd", "Xuc", "Letter", "Number", "Punctuation", "Symbol", "Mark"})
-# The replacement in tokenizers of older releases, which OpenVINO Tokenizers also corrects.
+# Faulty patterns in tokenizers of older releases → their corrections, as in OpenVINO Tokenizers.
 _OLDER = {
     r" ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't)": r"(?| ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't))",
     r"(^)(.)": r"(^)([\s\S])",
     r"(^)(.+)": r"(^)([\s\S])",
 }
-# The number of a character, and text without special characters.
+# A character by its number.
 _NUMBER = re.compile(r"\\x\{([0-9a-fA-F]{1,6})\}|\\x([0-9a-fA-F]{0,2})")
 _QUOTED = re.compile(r"\\Q(.*?)(?:\\E|\Z)", re.DOTALL)
 _ENDS = {"z": r"\Z", "Z": r"(?=\n?\Z)", "e": r"\x1b"}
@@ -42,7 +42,7 @@ _REFERENCE = re.compile(r"\$(?:(\$)|(\d+)|(\w+)|\{(\w+)\})")
 
 
 class UnsetGroup(Exception):
-    """A replacement names a group that took no part in the match: PCRE2 then replaces nothing."""
+    """A replacement refers to a group that is not part of the match: PCRE2 then replaces nothing."""
 
 
 class Pattern:
@@ -65,7 +65,7 @@ class Pattern:
             raise ConstraintError(constraint, message) from error
 
     def matches(self, raw: bytes) -> Iterator[tuple[int, int, int, int]]:
-        """Return the begin and end of each match, and of the last group within it; the first empty match ends them."""
+        """Yield the begin and end of each match up to the first empty match, and those of the last group within it."""
         text = _decoded(raw)
         if text is None:
             return
@@ -80,7 +80,7 @@ class Pattern:
             if plain:
                 yield start, end, *inner
                 continue
-            # Matches follow each other, so that all bytes are counted once.
+            # Matches are in ascending order, so the bytes of each part of the text are counted once.
             first = behind + len(text[at:start].encode())
             last = first + len(text[start:end].encode())
             at, behind = end, last
@@ -113,7 +113,7 @@ def pattern(expression: bytes, constraint: str) -> Pattern:
 
 
 def normalization_pattern(expression: bytes, constraint: str) -> Pattern:
-    """Return the compiled expression of a RegexNormalization, of which older releases wrote some differently."""
+    """Return the compiled expression of a RegexNormalization, after correction if an older release wrote it."""
     text = _decoded(expression)
     return Pattern(_OLDER.get(text or "", text or "").encode() if text is not None else expression, constraint)
 
@@ -139,7 +139,7 @@ def _decoded(raw: bytes) -> str | None:
 
 
 def _translated(text: str) -> str:
-    """Return the expression with PCRE2's classes spelled out, in and out of brackets."""
+    """Return the expression with PCRE2's classes spelled out, both inside and outside of brackets."""
     parts: list[str] = []
     inside = False
     at = 0
@@ -167,7 +167,7 @@ def _translated(text: str) -> str:
             continue
         if char == "[" and not inside:
             inside = True
-            # A bracket that closes at once is a character of the class.
+            # A closing bracket directly after the opening one is a character of the class.
             begin = 2 if text.startswith("[^", at) else 1
             length = begin + text.startswith("]", at + begin)
             parts.append(text[at : at + begin] + ("\\]" if length > begin else ""))

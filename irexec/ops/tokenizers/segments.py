@@ -25,8 +25,8 @@ Data: TypeAlias = Annotated[Array, Elements("T", ANY)]
 def truncate(*inputs: Part, m_num_inputs: int = 1) -> list[Part]:
     """Shorten the rows of one ragged tensor, or of two together, to a number of tokens.
 
-    `inputs`: begins, ends and tokens of one or two; the number; the side, `left` or `right`, where tokens are left out;
-    and for two, which is shortened: `only_first`, `only_second` or `longest_first`.
+    `inputs`: begins, ends and tokens of each tensor; the number; the side where tokens are removed, `left` or `right`;
+    and for two tensors, the one that is shortened: `only_first`, `only_second` or `longest_first`.
 
     C1: there are 6 or 9 inputs, of the types above. C2: begins and ends have the same number of elements. C3: side and
     mode are among the words above. C4: a row's end is not before its begin. C5: both tensors have the same number of
@@ -57,10 +57,7 @@ def truncate(*inputs: Part, m_num_inputs: int = 1) -> list[Part]:
 
 
 def _shortened(first: int, second: int, most: int, mode: str) -> tuple[int, int]:
-    """Return the lengths to which two rows are truncated:
-
-    `most` tokens together, or the number that the mode leaves.
-    """
+    """Return the lengths to which two rows are truncated: together `most` tokens, if the mode allows it."""
     if first + second <= most:
         return first, second
     if mode == "only_first":
@@ -88,10 +85,10 @@ def _(check: Check, *inputs: TensorType) -> list[TensorType]:
 
 @operator("CombineSegments", "extension")
 def combine_segments(*inputs: Some) -> list[Some]:
-    """Join the rows of several ragged tensors, and number the tensor that each element is from.
+    """Join the rows of several ragged tensors, and mark each element with the number of its tensor.
 
-    `inputs`: begins, ends and elements of each, and the numbers. A tensor of one row is joined to each row of the
-    others. The result is the joined ragged tensor, and a ragged tensor of the numbers.
+    `inputs`: begins, ends and elements of each tensor, and the numbers. A tensor of one row is joined to each row of
+    the others. The result is the joined ragged tensor, and a ragged tensor of the numbers.
 
     C1: there are 3 inputs for each tensor and one for the numbers; begins and ends are i32, and elements have one type
     and rank 1. C2: each row lies within its elements. C3: there is a number for each tensor. C4: tensors of more than
@@ -159,10 +156,10 @@ def ragged_to_dense(
     pad_right: bool = True,
     pad_max_length: Annotated[bool, Alias("m_pad_max_length")] = False,
 ) -> tuple[Data, Annotated[Array, Elements(None, {BOOLEAN})]]:
-    """Return rows of `size` elements, filled with `default` on the right (or left) side, and a mask of those
-    that are not filled in.
+    """Return rows of `size` elements, filled with `default` on the right (or left) side, and a mask of the elements
+    from `data`.
 
-    right: the side, instead of the attribute. pad_max_length: take `size` elements of each row, whatever its end.
+    right: replaces `pad_right`. pad_max_length: take `size` elements from each row's begin, without regard to its end.
 
     C1: begins and ends have one shape, data has rank 1 or more. C2: each row lies within data. C3: size has one element
     and is not negative. C4: default is one element.
@@ -212,7 +209,7 @@ def _(
 
 @operator("RaggedToSparse", "extension")
 def ragged_to_sparse(begins: Index, ends: Index, /) -> Annotated[Array, Elements(None, {I32})]:
-    """Return [row, place in the row] of each element.
+    """Return [row, position in the row] of each element.
 
     C1: begins and ends have one shape. C2: a row's end is not before its begin.
     """
@@ -230,8 +227,7 @@ def _(check: Check, begins: TensorType, ends: TensorType) -> PartialShape:
 
 @operator("RaggedToRagged", "extension")
 def ragged_to_ragged(row_ids: Index, row_count: Index, /) -> tuple[Index, Index]:
-    """Return the begins and ends of rows, given the row of each element; elements after the first row that is too large
-    are omitted.
+    """Return the begins and ends of `row_count` rows, given the row of each element; later rows are omitted.
 
     C1: row_count has one element. C2: the rows are in ascending order and not negative. C3: row_count is not negative.
     """

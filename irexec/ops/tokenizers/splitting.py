@@ -32,7 +32,7 @@ from irexec.types import BOOLEAN, U8, Array, TensorType
 
 Behaviour = Literal["remove", "isolate", "contiguous", "mergedwithprevious", "mergedwithnext"]
 Piece = tuple[int, int, bool]
-"""Where a piece begins and ends in its string, and whether later operators leave it as it is."""
+"""The begin and end of a piece in its string, and whether later operators leave it unchanged."""
 
 
 @operator("RegexSplit", "extension")
@@ -48,11 +48,11 @@ def regex_split(
     invert: bool = False,
     max_splits: Annotated[int, Within(ge=-1)] = -1,
 ) -> list[Part]:
-    """Cut each string where the pattern matches. `rest`: the pattern; `skips` and the pattern; or the pattern and the
-    begins, ends and chars of strings to leave as they are. With `skips`, they are the last result.
+    """Cut each string where the pattern matches. `rest`: the pattern; flags of unchanged strings and the pattern; or
+    the pattern and the begins, ends and chars of unchanged strings. Flags are also the last result.
 
-    behaviour: the treatment of matches. They are removed, are pieces of their own (`contiguous`: those that touch are
-    one), or belong to the piece before or after them. invert: exchange matches and the text between them.
+    behaviour: matches are removed, become separate pieces (`contiguous`: adjacent matches are one piece), or belong to
+    the piece before or after them. invert: exchange matches and the text between them.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 6, 7 or 9
     inputs. C4: the pattern is a regular expression. C5: max_splits is -1 or positive.
@@ -64,7 +64,7 @@ def regex_split(
     kept = set(strings(*rest[1:])) if len(rest) == 4 else set()
     pattern = Pattern(expression, "C4")
     if not chars.size:
-        # Rows of empty strings have no pieces. (OpenVINO returns one row, however many there are.)
+        # Rows of empty strings have no pieces. (OpenVINO returns a single row instead.)
         nothing = np.zeros_like(ragged_begins)
         return [nothing, nothing, begins, ends, chars, *rest[:has_skips]]
 
@@ -92,7 +92,7 @@ def _pieces(pattern: Pattern, raw: bytes, behaviour: Behaviour, invert: bool, mo
                 held = begin
                 continue
             begin = begin if held == -1 else held
-        # OpenVINO continues after the piece that contains the remainder, the last piece that max_splits allows.
+        # The last piece that max_splits allows contains the remainder; as in OpenVINO, further pieces follow it.
         yield begin, len(raw) if count == most else end, False
         count += 1
     if behaviour == "mergedwithnext" and dropped and not invert:
@@ -100,7 +100,7 @@ def _pieces(pattern: Pattern, raw: bytes, behaviour: Behaviour, invert: bool, mo
 
 
 def _parts(pattern: Pattern, raw: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Return the matches and the text between them."""
+    """Yield the matches and the texts between them: begin, end, and True for a match."""
     start = 0
     for begin, end, *_ in pattern.matches(raw):
         if begin != start:

@@ -19,13 +19,13 @@ from irexec.types import BOOLEAN, I32, U8, Array, ElementType, PartialShape, Ten
 Index: TypeAlias = Annotated[Array, Elements(None, {I32})]
 Chars: TypeAlias = Annotated[Array, Elements(None, {U8})]
 Part: TypeAlias = Annotated[Array, Elements(None, {I32, U8, BOOLEAN})]
-"""One of the tensors of a string tensor, a pattern (u8), or which strings stay as they are (boolean)."""
+"""One of the tensors of a string tensor, a pattern (u8), or flags of unchanged strings (boolean)."""
 
 ANY_LENGTH = PartialShape([-1])
 
 
 def places(begins: Array, ends: Array, size: int, constraint: str, port: str = "ends") -> list[tuple[int, int]]:
-    """Return the begin and end of each element. Raises ConstraintError for one that is outside of `size`."""
+    """Return the begin and end of each element. Raises ConstraintError for an element outside of [0, size]."""
     found = list(zip(begins.ravel().tolist(), ends.ravel().tolist(), strict=False))
     wrong = next((place for place in found if not 0 <= place[0] <= place[1] <= size), (0, 0))
     message = f"an element goes from {wrong[0]} to {wrong[1]}, expected 0 <= begin <= end <= {size}"
@@ -63,7 +63,7 @@ def indices(numbers: Iterable[int]) -> Array:
 
 
 def are_strings(check: Check, begins: TensorType, ends: TensorType, chars: TensorType) -> PartialShape:
-    """C1: begins and ends have one shape, and chars has rank 1. Return the shape of the string tensor."""
+    """Check C1: begins and ends have one shape, and chars has rank 1. Return the shape of the string tensor."""
     has_rank(check, "C1", chars, 1, "chars")
     return same_shape(check, "C1", begins.shape, ends.shape, "ends")
 
@@ -71,7 +71,7 @@ def are_strings(check: Check, begins: TensorType, ends: TensorType, chars: Tenso
 def are_ragged_strings(
     check: Check, ragged_begins: TensorType, ragged_ends: TensorType, *parts: TensorType
 ) -> PartialShape:
-    """C1 for a ragged tensor of strings. Return the shape of its rows."""
+    """Check C1 for a ragged tensor of strings. Return the shape of its rows."""
     are_strings(check, *parts)
     return same_shape(check, "C1", ragged_begins.shape, ragged_ends.shape, "ragged_ends")
 

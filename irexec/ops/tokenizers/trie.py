@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 _NUMBER = -1
-"""The key, beside those of the next bytes, of the number of the entry that ends here."""
+"""The key of the number of an entry, in the node where the entry ends; all other keys are bytes."""
 
 
 class Trie:
-    """Entries and their numbers; of equal entries, the last has the number."""
+    """Entries and their numbers; equal entries have the number of the last."""
 
     def __init__(self, entries: Iterable[tuple[bytes, int]]) -> None:
         self._root: dict[int, Any] = {}

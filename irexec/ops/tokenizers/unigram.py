@@ -10,7 +10,7 @@ from irexec.ops.tokenizers.trie import Trie
 from irexec.types import Array
 
 _PENALTY = 10.0
-# The length of a character of UTF-8 by the upper half of its first byte.
+# The length of a UTF-8 character, indexed by the upper four bits of its first byte.
 _LENGTHS = (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4)
 
 

@@ -49,7 +49,7 @@ def vocab_encoder(
     default: Number,
     /,
 ) -> Number:
-    """Return the number of each string in a vocabulary, or `default`; of equal entries, the first counts.
+    """Return the number of each string in a vocabulary, or `default`; for equal entries, the number of the first.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a
     number. C4: default has one element.
@@ -86,8 +86,7 @@ def vocab_decoder(
 ) -> tuple[Index, Index, Index, Index, Chars]:
     """Return the entries of a vocabulary by number, with a row of strings for each row of `data`.
 
-    A number that is skipped (by the input, or without it by the attribute), or that the vocabulary does not have,
-    becomes an empty string.
+    A number becomes an empty string if it is skipped (in `skipped`, by default `skip_tokens`) or not in the vocabulary.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: data has rank 2.
     """
@@ -113,7 +112,7 @@ def _(check: Check, data: TensorType, *others: TensorType) -> list[TensorType]:
 def bytes_to_chars(
     ragged_begins: Index, ragged_ends: Index, begins: Index, ends: Index, chars: Chars, /, *skips: Part
 ) -> list[Part]:
-    """Write each byte of each string as one of GPT-2's characters, but for strings that `skips` flags.
+    """Write each byte of each string as one of GPT-2's characters; strings flagged by `skips` stay unchanged.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 5 inputs, or
     6 with flags (boolean) as the sixth.
@@ -173,7 +172,7 @@ def _(check: Check, *inputs: TensorType) -> list[TensorType]:
 def equal_str(
     begins: Index, ends: Index, chars: Chars, other_begins: Index, other_ends: Index, other_chars: Chars, /
 ) -> Annotated[Array, Elements(None, {I32})]:
-    """Return 1 for each string that equals that of the other tensor, else 0. A shorter tensor repeats its first string.
+    """Return 1 for each pair of equal strings, else 0. A shorter tensor repeats its first string.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars.
     """
