@@ -28,12 +28,12 @@ class Known:
     met: int = 0
 
     def covers(self, finding: Finding) -> bool:
-        """Return whether a failure is this one."""
+        """Return whether a failure matches this entry."""
         return fnmatch.fnmatchcase(finding.name, _literal(self.case)) and self.verdict in ("", finding.word)
 
 
 def _literal(pattern: str) -> str:
-    """Return a pattern in which brackets and `?`, as in shapes, stand for themselves."""
+    """Return a pattern in which brackets, as in shapes, stand for themselves."""
     return pattern.replace("[", "[[]")
 
 

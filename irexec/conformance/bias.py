@@ -1,7 +1,7 @@
 """Bias and spread: errors of many elements that no single element shows.
 
-Rounding to the nearest number is off by at most half a unit in the last place, and by 0 on average. Results that
-are cut off instead are off by half a unit on average although each is within any tolerance.
+Rounding to the nearest number has an error of at most half a unit in the last place, and of 0 on average. Truncation
+has an error of half a unit on average, although each result is within any tolerance.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from irexec.types import Array, ElementType
 FEWEST = 64
 """The smallest number of elements whose average error is judged."""
 _BIAS, _SPREAD = 0.2, 2.0
-"""Units in the last place that errors may have on average, and as their root mean square."""
+"""The allowed average and root mean square of the errors, in units in the last place."""
 _STANDARD_ERRORS = 8.0
 _NEAREST, _OTHERS = 0.51, 0.1
-"""The largest error of rounding to the nearest, and the share of larger ones below which there is no bias."""
+"""The largest error of rounding to the nearest, and the share of larger errors below which no bias is reported."""
 _ELEMENTWISE = frozenset({"activation", "arithmetic", "type"})
 ALONG_AXES = frozenset({"SoftMax", "LogSoftmax", "CumSum"})
 """Operators of these categories whose results depend on several elements."""
@@ -32,9 +32,9 @@ _WITH_RECIPROCALS = frozenset({"Divide", "Mod", "FloorMod"})
 
 
 def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], tolerance: Tolerance) -> str | None:
-    """Return a description of a bias in the errors of a whole result; None if there is none, or if the model is not a
-    single elementwise layer that is rounded once: all of them in types of 16 bits, and in f32 those whose tolerance is
-    one unit at most.
+    """Return a description of a bias in the errors of a whole result; None if there is no bias, or if the model is not
+    a single elementwise layer whose result is rounded once (any in 16-bit types; in f32, those with a tolerance of at
+    most one unit).
     """
     nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
     if (
@@ -71,7 +71,7 @@ def _is_rounded_once(node: Node, found: Array, tolerance: Tolerance) -> bool:
 
 
 def _errors(exact: Array, found: Array) -> tuple[Array, Array]:
-    """Return the signed errors in units in the last place, and the signs of the exact results, of normal numbers."""
+    """Return the signed errors in units in the last place, and the signs of the exact results, where all are normal."""
     kind = ElementType.of(found.dtype)
     wide = found.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -81,5 +81,5 @@ def _errors(exact: Array, found: Array) -> tuple[Array, Array]:
 
 
 def _least(array: Array) -> float:
-    """Return a limit somewhat above the least normal number of a type."""
+    """Return a limit somewhat above the smallest normal number of the array's type."""
     return 2.0**-13 if array.dtype == np.float16 else 2.0**-120

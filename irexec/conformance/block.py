@@ -97,7 +97,7 @@ class JudgeBlock(Task[Tally]):
         except MemoryError:
             verdict = Verdict("invalid", OUT_OF_MEMORY)
         except Exception as error:
-            # One case that cannot be judged does not end a campaign of hours; it is listed with its reason.
+            # A case that cannot be judged does not end a campaign of hours; it is listed with the reason.
             verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")
         self._count(found, case, verdict, small)
 
@@ -120,7 +120,7 @@ class JudgeBlock(Task[Tally]):
 
 
 def opinion(case: Case) -> str:
-    """Return ONNX Runtime's verdict on a case, if it is installed and ONNX has all operators; or an empty text."""
+    """Return ONNX Runtime's verdict on a case; an empty text if it is not installed or ONNX lacks an operator."""
     try:
         defendant = _defendant("onnxruntime", "{}", "", _SECOND_LIMIT)
         answer = defendant.run(case)
@@ -133,7 +133,7 @@ def opinion(case: Case) -> str:
 
 
 def smaller(case: Case, verdict: Verdict, defendant: Defendant) -> tuple[Case, Verdict]:
-    """Return a grown graph with as few layers as fail in the same way: failures are clustered by its layers."""
+    """Reduce a grown graph to the fewest layers that still fail in the same way: its layers then show the cause."""
     tries, progress = _CRASHES if verdict.word in ("crash", "hang") else _TRIES, True
     while progress and tries > 0:
         progress = False
@@ -176,13 +176,13 @@ def judged_answer(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
             )
     verdict = judge_case(case, answer, defendant.described)
     if verdict.word == "error" and (_UNSUPPORTED.search(verdict.detail) or _is_refused(case, defendant)):
-        # A runtime that refuses certain shapes or attributes is not wrong, even if it does so only when it runs.
+        # A runtime may refuse certain shapes or attributes, even as late as at inference.
         verdict.word = "refused"
     return verdict
 
 
 def _is_refused(case: Case, defendant: Defendant) -> bool:
-    """Return whether the runtime refuses a call of this case in a model of these static shapes."""
+    """Return whether the runtime refuses a call of this case in a model with the static shapes of this call."""
     if case.kind == "static" or case.operator.startswith("graph."):
         return False
     name = CaseName.parse(case.name)
@@ -195,8 +195,8 @@ _UNSUPPORTED = re.compile(r"not (yet )?(supported|implemented)|unsupported|doesn
 
 
 def _later(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
-    """Return the answer to a case whose process died because of an earlier case, or at random: the case is run again,
-    several times.
+    """Run a case again, several times, and judge it: its process may have died because of an earlier case, or at
+    random.
     """
     for _ in range(3):
         again = defendant.run(case)
@@ -213,7 +213,7 @@ def parts_of(item: str) -> list[str]:
 
 
 def case_of(one: str, seed: int) -> Case | None:
-    """Return the case of a name, or of `OPERATOR#NUMBER`, for which there may be none."""
+    """Return the case of a name or of `OPERATOR#NUMBER`; None if there is no legal case of this number."""
     from irexec.conformance.made import case_named
 
     family, separator, number = one.partition("#")
@@ -233,7 +233,7 @@ def _drawer(family: str) -> Callable[[int, int], Case | None]:
 
 _SECOND_LIMIT = 20.0
 _TRIES, _CRASHES = 40, 8
-"""Cases that are run to make a failure smaller; after a crash each of them needs another process."""
+"""The number of cases that are run to reduce a failure, or a crash, after which each case needs a new process."""
 
 
 @lru_cache(maxsize=5)

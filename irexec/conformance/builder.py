@@ -18,8 +18,8 @@ CHANNELS = (1, 2, 3, 4, 8, 16, 17, 32)
 
 
 class Graph:
-    """One graph. Extents that are letters (N, S, H) are open in dynamic models, and differ between the calls of a
-    sequence; all others are fixed."""
+    """One graph. Extents given as letters (N, S, H) are dynamic in dynamic models, and differ between the calls of a
+    sequence; all other extents are fixed."""
 
     def __init__(self, seed: int, base: str, kind: str, *, turned: bool = False) -> None:
         self.rng = np.random.default_rng([seed, 77])
@@ -41,7 +41,7 @@ class Graph:
         return int(self.pick(*(options or CHANNELS)))
 
     def extent(self, letter: str) -> tuple[int, int]:
-        """Return the extents of a letter in the calls A and B."""
+        """Return the extents of a letter in the calls A and B, which are drawn at its first use."""
         if letter not in self._extents:
             first, second = (int(self.pick(*_VARYING[letter])) for _ in range(2))
             self._extents[letter] = (first, second if self.kind == "sequence" else first)
@@ -94,14 +94,14 @@ class Graph:
         return constant_node(Node, array).outputs[0]
 
     def array(self, *shape: int, scale: float = 1.0, low: float | None = None, kind: str = "") -> Array:
-        """Return values of a constant."""
+        """Return random values for a constant."""
         array = draw_values(self.rng, ElementType.by_name["f32"], shape, "plain") * np.float32(scale)
         if low is not None:
             array = np.abs(array) + np.float32(low)
         return array.astype(ElementType.by_name[kind].dtype if kind else self.base.dtype)
 
     def integers(self, low: int, high: int, *shape: int, kind: str) -> Value:
-        """Return a constant of an integer type, also a packed one."""
+        """Return a constant of an integer type, possibly a packed one."""
         element = ElementType.by_name[kind]
         array = self.rng.integers(low, high, shape).astype(element.dtype)
         return constant_node(Node, array, element_type=element, name=f"c{len(self.inner)}_{kind}").outputs[0]

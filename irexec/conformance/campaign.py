@@ -1,4 +1,4 @@
-"""Campaigns: which cases are judged, in which order, until all are done or the time is over."""
+"""Campaigns: the choice of the cases that are judged, and their order, until all are done or the time is over."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from irexec.conformance.grown import NAME as GROWN
 
 BLOCK = 8
 PART, PART_OF_MANY = 8, 64
-"""Blocks after which a campaign looks at the clock; several processes are started again for each part."""
+"""The number of blocks after which a campaign checks the time, with one process and with several processes, which are
+started anew for each part."""
 GROWN_SHARE = 32
-"""How many times as many grown graphs as cases of one operator a campaign has."""
+"""The number of blocks of grown graphs for each block of an operator."""
 QUICK, FULL = 16, 400
-"""Cases of each operator in the quick and the full list."""
+"""The number of cases of each operator in the quick and in the full list."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """The amount of cases: a number for each operator and pattern, or as many as fit into some seconds."""
+    """The number of cases for each operator and pattern, or the seconds after which a campaign ends."""
 
     cases: int | None = None
     seconds: float | None = None
 
 
 def families(only: Sequence[str] = ()) -> list[str]:
-    """Return the operators and graph patterns whose names match one of the patterns, or all of them. Case does not
-    matter, and the name of an operator without its version stands for all of them.
+    """Return the operators and graph patterns whose names match one of the patterns in `only`; all if it is empty. Case
+    does not matter, and an operator's name without a version stands for all its versions.
     """
     from irexec.conformance.graphs import patterns
 

@@ -1,4 +1,4 @@
-"""Cases: the model and the inputs that a name stands for."""
+"""Cases: the model and the inputs that a name describes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from irexec.records import field, record
 from irexec.types import Array
 
 SETTINGS = ("default", "one-thread", "requests")
-"""The flags that choose other settings of the runtime than f32."""
+"""The flags that select settings of the runtime other than its default, f32."""
 
 
 @record
@@ -62,7 +62,7 @@ def _parsed(operator: Operator, attributes: tuple[tuple[str, str], ...]) -> dict
 
 
 def parsed_attributes(name: CaseName, operator: Operator) -> dict[str, object]:
-    """Return the attributes of a case as the kernel takes them. Raises UnreadableName."""
+    """Return the attributes of a case as arguments of the kernel. Raises UnreadableName."""
     return _parsed(operator, name.attributes)
 
 

@@ -16,7 +16,7 @@ SMALL = (1, 2, 3, 4, 5, 7, 8, 9)
 HUGE = (255, 256, 257, 512, 1025)
 LARGE = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 180)
 _OTHER_NAMES = frozenset({("SearchSorted", "right")})
-"""Names that a page gives to an attribute, and OpenVINO's files do not."""
+"""Attributes that have another name in OpenVINO's files than on the operator's page."""
 _FLOATS = ("0", "0.5", "1", "-1", "2", "0.1", "1.5", "-0.25", "10", "1e-6")
 _COMMON = (F32, F32, F32, F16, BF16, I32, I64, I8, U8, BOOLEAN, F64)
 Change = Callable[[np.random.Generator, Draft], None]
@@ -83,12 +83,12 @@ def _other_value(rng: np.random.Generator, attribute: Attribute, now: str | None
 
 
 def enlarge(rng: np.random.Generator, draft: Draft) -> None:
-    """Give one extent a size at which runtimes use other code, such as several blocks or threads."""
+    """Give one extent a size for which runtimes use different code, such as several blocks or threads."""
     rename_extent(rng, draft, int(pick(rng, HUGE)))
 
 
 def rename_extent(rng: np.random.Generator, draft: Draft, new: int | None = None) -> None:
-    """Give one extent another size wherever it occurs, or its multiples, or in one input only."""
+    """Give one extent another size wherever it or a multiple of it occurs, or in one input only."""
     extents = sorted({n for port in draft.given for n in port.shape})
     if not extents:
         return
@@ -168,7 +168,7 @@ def change_type(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def _whole(types: frozenset[ElementType]) -> list[ElementType]:
-    """Return the types that inputs and results of runtimes may have."""
+    """Return the types that inputs and results of runtimes may have: not packed, and not foreign to OpenVINO."""
     return [t for t in types - FOREIGN if not t.is_packed] or list(types)
 
 
@@ -201,7 +201,7 @@ def change_values(rng: np.random.Generator, draft: Draft, port: DraftPort) -> No
 
 
 def state_scalar(rng: np.random.Generator, draft: Draft) -> None:
-    """Give an input one stated value for all elements, such as the neutral one: runtimes have special
+    """Give an input one stated value for all elements, such as a neutral element: runtimes have special
     code for 0, 1 and 2."""
     ports = [
         p for p in draft.given[1:] if p.kind.is_real and p.values is None and p.name not in draft.operator.generators
@@ -213,7 +213,7 @@ def state_scalar(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def draw_instead(rng: np.random.Generator, draft: Draft) -> None:
-    """Draw the values of an input that has a generator from the seed."""
+    """Let the seed determine the values of an input that has a generator, instead of stating them."""
     stated = [p for p in draft.given if p.values is not None and p.name in draft.operator.generators]
     if stated:
         pick(rng, stated).values = None
@@ -251,9 +251,9 @@ WEIGHTS = np.array([weight for _, weight in CHANGES]) / sum(weight for _, weight
 
 
 def changed(rng: np.random.Generator, draft: Draft, steps: int, *, types: bool = True) -> Draft:
-    """Return the draft after some changes; illegal drafts are dropped.
+    """Return the draft after some changes, without those that would make it illegal.
 
-    `types`: mostly begin with a change of the element types.
+    `types`: often begin with one or two changes of the element types.
     """
     first = [change_type] * int(rng.choice((0, 0, 1, 2))) if types else []
     chosen = [CHANGES[int(number)][0] for number in rng.choice(len(CHANGES), steps, p=WEIGHTS)]
@@ -266,8 +266,8 @@ def changed(rng: np.random.Generator, draft: Draft, steps: int, *, types: bool =
 
 
 def repaired(rng: np.random.Generator, draft: Draft) -> Draft | None:
-    """Return a draft that one or two further changes of shapes or values make legal: an attribute often requires
-    others.
+    """Return the draft made legal by one or two further changes of shapes or values, which an attribute often requires;
+    None if none of the tried changes does.
     """
     for _ in range(_REPAIRS):
         trial = draft.copy()

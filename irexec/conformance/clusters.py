@@ -1,4 +1,4 @@
-"""Failures in groups: those that have an operator, a verdict and some property in common, with the simplest case."""
+"""Clusters: failures that have an operator, a verdict and some property in common, with the simplest case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOCATION = re.compile(r"(?:failed at|Exception from) (?:src/)?(?!\S*infer_reque
 _AS_F32 = "f64 with values that f32 does not have"
 _F64_INFINITY = re.compile(r"e\+3[78] instead of -?inf")
 _BROADCASTING = frozenset({"arithmetic", "comparison", "logical", "bitwise"})
-"""Categories of layers that runtimes compute by the same code."""
+"""Categories of layers that runtimes compute with the same code."""
 _NAMES, _MOST_COMMON = 3, 5
 _FIRST = frozenset({"kind", "call", "type", "data", "empty", "layers", "forbidden"})
 """Properties that a title names before those of single inputs."""
@@ -28,7 +28,7 @@ _FEWEST, _MOSTLY, _OFTENER = 3, 0.5, 2.5
 class Cluster:
     """Failures with one presumable cause.
 
-    `cause`: its description, or the type of the operator; `common`: the properties that all of them share.
+    `cause`: the description of the cause, or the type of the operator; `common`: properties that all failures share.
     """
 
     cause: str
@@ -71,7 +71,7 @@ class Cluster:
 
 
 def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list[Cluster]:
-    """Return the clusters, largest first. `tally`: all results, to leave out properties that every case has."""
+    """Return the clusters, largest first. `tally`: all results, so that properties of every case can be left out."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
         groups.setdefault(_cause(finding), []).append(finding)
@@ -84,8 +84,8 @@ def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list
 
 
 def _cause(finding: Finding) -> tuple[str, ...]:
-    """Return the common property of failures in one cluster: a limit of the element type, or the place in the runtime
-    that the message names, for any operator; or else the type of the operator, in all its versions, and its `_key`.
+    """Return the key that failures of one cluster share: a limit of the element type, or the location in the runtime
+    that the message names, for any operator; or else the type of the operator, without its version, and its `_key`.
     """
     operator, word, special, *rest = _key(finding)
     for note in (NARROWED, ROUNDED, WRAPS):
@@ -131,9 +131,9 @@ def fault_of(finding: Finding) -> tuple[str, ...]:
 
 
 def _split(members: list[Finding], tally: Tally | None) -> Iterator[list[Finding]]:
-    """Yield the failures with the value of an attribute that explains them best, then those of the others.
+    """Yield the failures with the attribute value that explains failures best, then the remaining failures.
 
-    A value explains failures if most cases that have it fail, and many more of them than of all cases.
+    A value explains failures if most cases with this value fail, far more often than cases in general.
     """
     if tally is None or len(members) < _FEWEST:
         yield members
@@ -170,7 +170,7 @@ def _common(members: Sequence[Finding], tally: Tally | None) -> dict[str, str]:
     first = members[0]
     found = {k: v for k, v in first.facts.items() if all(member.facts.get(k) == v for member in members)}
     if len(members) == 1 or (len(members) < _FEWEST and len({member.operator for member in members}) > 1):
-        # A single case does not show a common property, nor do two cases of different operators.
+        # Neither a single case nor two cases of different operators establish a common property.
         found = {key: value for key, value in found.items() if key in ("type", "data", "empty")}
     if all(member.kind == first.kind for member in members):
         found["kind"] = first.kind

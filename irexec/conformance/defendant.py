@@ -31,16 +31,16 @@ KNOWN = {
     "onnxruntime": f"{_HOME / 'runtimes' / 'onnx_runtime.py'}:OnnxRuntime",
     "irexec": f"{_HOME / 'runtimes' / 'lowered.py'}:Irexec",
 }
-"""The runtimes that have a name; any other one is FILE.py:Class."""
+"""The runtimes that have a name; any other runtime is given as FILE.py:Class."""
 _PACKAGES = {"openvino": "OpenVINO", "onnxruntime": "ONNX Runtime", "numpy": "NumPy", "onnx": "The package onnx"}
 OUT_OF_MEMORY = "not judged (not enough memory)"
 _MISSING = re.compile(r"No module named '(\w+)")
 _ENDING = 5.0
-"""Seconds for a process to end after it has closed its pipe: some write their memory to a file."""
+"""The time in seconds for a process to end after it has closed its pipe: it may be writing a core dump."""
 _ALLOCATION = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=2000:glibc.malloc.trim_threshold=268435456"}
 """Compiling a model allocates and frees many small objects: glibc keeps their memory for the next model."""
 _LIFE = 400
-"""Models that one process runs: memory that a runtime does not free stays bounded."""
+"""The number of models that one process runs, which bounds the memory that a runtime fails to free."""
 
 
 class Unusable(Exception):
@@ -50,7 +50,7 @@ class Unusable(Exception):
 @record
 class Answer:
     """The outcome of a case in a runtime. `how`: results, refused, crash, hang, or memory (irexec ran out of memory).
-    `results`: the arrays of each request of each call.
+    `results`: for each request of each call, its arrays.
     """
 
     how: str
@@ -62,8 +62,8 @@ class Answer:
 class Defendant:
     """Runs cases in another process, which is started when it is needed, and again after it died.
 
-    `config` is passed to the runtime's class, `defaults` instead of it for cases that run with the device's own
-    settings. `python`: the interpreter that has the runtime. `limit`: seconds for one case.
+    `config` is passed to the runtime's class; for cases with the device's own settings, `defaults` is passed instead.
+    `python`: the interpreter in which the runtime is installed. `limit`: the time limit of a case in seconds.
     """
 
     def __init__(
@@ -103,8 +103,8 @@ class Defendant:
         return answer
 
     def begin(self, case: Case) -> None:
-        """Let the runtime run a case meanwhile; `finish` returns its answer. Raises IRError as `run`."""
-        # A new name each time: a file that replaces another one is written through to the disk.
+        """Start a case in the runtime without waiting; `finish` returns the answer. Raises IRError as `run` does."""
+        # Each file has a new name: replacing a file would force a write to the disk.
         path = Path(self._folder.name) / f"model{self._number}.xml"
         self._number += 1
         try:
@@ -132,7 +132,7 @@ class Defendant:
             serve.write(process.stdin, message, arrays)
 
     def finish(self) -> Answer:
-        """Return the answer to the case that was begun last."""
+        """Return the answer to the case that was started last."""
         landed, self._landed = self._landed, None
         return self._land() if landed is None else landed
 
@@ -243,7 +243,7 @@ class Defendant:
 
 
 def plain(array: Array) -> Array:
-    """Return an array as it is sent: types that NumPy lacks as their bits."""
+    """Return an array in the form in which it is sent: types that NumPy lacks are replaced by their bits."""
     if array.dtype.kind == "T":
         # NumPy does not convert an empty array of strings.
         return np.array(array.tolist(), np.str_).reshape(array.shape)

@@ -13,19 +13,19 @@ from irexec.records import record, replace
 from irexec.types import STRING, Array, ElementType, PartialShape, TensorType
 
 MOST_VALUES = 24
-"""Integers of an input that a name states; longer inputs are drawn from the seed."""
+"""The number of integers up to which a name states an input; longer inputs are drawn from the seed."""
 MOST_ELEMENTS = 1 << 14
 MOST_RESULTS = 4 * MOST_ELEMENTS
-"""Elements of all inputs, and of a result, of a case that is drawn."""
+"""The maximum number of elements of a drawn case: of all inputs together, and of each result."""
 MOST_AXES = 8
-"""Axes of its inputs and results; runtimes have limits that models do not reach."""
+"""The maximum rank of its inputs and results; runtimes have limits that models do not reach."""
 # 64-bit integers that do not mean "up to the end" stay within 32 bits, because CPU plugins keep only 32 bits.
 _MOST_BITS, _ENDLESS = 2**31 - 1, 2**63 - 2
 
 
 @record
 class DraftPort:
-    """An input: its element type, its shape, and its values if they decide about the call."""
+    """An input: its element type, its shape, and its values if the legality of the call depends on them."""
 
     name: str
     kind: ElementType
@@ -82,7 +82,7 @@ class Draft:
 
 
 def values_of(port: DraftPort) -> Array | None:
-    """Return the values of an input that states them."""
+    """Return the values of an input as an array; None if it does not state them."""
     if port.values is None:
         return None
     if port.kind is STRING:
@@ -113,7 +113,7 @@ def _port(operator: Operator, index: int, item: list[Any] | None) -> DraftPort |
 
 
 def integers(text: str) -> Iterator[int]:
-    """Yield the integers of an attribute's text; nothing for another text."""
+    """Yield the integers of an attribute's text; nothing if the text is not a list of integers."""
     try:
         yield from [int(part) for part in text.split(",") if part.strip()]
     except ValueError:

@@ -30,9 +30,9 @@ _NO_EDGES = frozenset({
     "CumSum", "Mod", "FloorMod", "Power", "Divide", "SoftMax", "LogSoftmax", "HSigmoid", "HardSigmoid", "HSwish",
     "GatherTree",
 })  # fmt: skip
-"""Operators of these categories whose results for NaN, infinities or zeros are left open."""
+"""Operators of these categories whose pages do not define results for NaN, infinities or zeros."""
 _INTERPOLATING = frozenset({"DeformableConvolution"})
-"""Operators of linear categories whose weights may be 0: an infinity beside a sample becomes NaN or nothing."""
+"""Operators of linear categories whose weights may be 0: an infinity next to a sample may become NaN, or be ignored."""
 _TIES = ("sort", "reduction", "comparison", "condition")
 
 
@@ -48,7 +48,7 @@ def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
     if category in ("activation", "arithmetic", "normalization", "movement", "comparison", "reduction"):
         found.append("tails")
     if category in ("activation", "arithmetic") and kind.is_real:
-        # Devices that compute f64 in f32 lose small numbers as f32 does.
+        # Devices that compute f64 in f32 lose small numbers.
         found += ["far"] if kind is F64 else ["far", "tiny"]
     if category in _LINEAR and kind.is_real and operator.type not in _INTERPOLATING:
         found.append("sparse")
@@ -76,7 +76,7 @@ _OF_CALLS = frozenset({"twice", "again", "requests"})
 _WITH_WEIGHTS = frozenset({"convolution", "sequence", "normalization", "quantization", "activation"})
 """Categories of operators whose further inputs are mostly constants."""
 _AS_DECLARED = frozenset({"matrix", "convolution", "pooling", "activation"})
-"""Categories of operators that devices with units for bf16 compute there, if the model declares that type."""
+"""Categories of operators that devices with bf16 units compute with them if the model declares bf16."""
 _WITH_FIXED_ROWS = frozenset({"boxes", "rois", "input_rois", "anchors", "im_info", "image_shape", "im_data"})
 """Inputs whose last axis has the same extent in every model."""
 
@@ -99,7 +99,7 @@ def draw(operator: Operator, seed: int, index: int) -> Case | None:
 
 
 def made(name: CaseName) -> Case | None:
-    """Return the case, if irexec accepts it."""
+    """Return the case; None if irexec does not accept it."""
     try:
         case = operator_case(name)
         is_packed = any(value.element_type.is_packed for value in case.model.outputs)
@@ -201,7 +201,7 @@ def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
 
 
 def _dims(rng: np.random.Generator, draft: Draft, constant: list[bool]) -> list[tuple[Dim, ...]]:
-    """Return the dimensions of all inputs: static, bounded, dynamic, or those of several calls."""
+    """Return the dimensions of all inputs: static, bounded or dynamic, with the extents of one or two calls."""
     static = [() if p is None else tuple(Dim((n,)) for n in p.shape) for p in draft.ports]
     kind = pick(rng, ("static", "static", "static", "dynamic", "bounded", "sequence", "sequence", "sequence"))
     if kind == "static":

@@ -18,7 +18,7 @@ _NARROW = (F16, BF16, F32)
 
 
 def exact_results(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
-    """Return the results of the model in f64, rounded to its own types; None if an operator has no such form."""
+    """Return the results computed in f64 and rounded to the model's types; None if an operator does not support f64."""
     results = exact_values(model, inputs)
     with np.errstate(all="ignore"):
         own = [value.element_type.dtype for value in model.outputs]
@@ -26,7 +26,7 @@ def exact_results(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
 
 
 def exact_values(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
-    """Return the results of the model in f64; None if an operator has no such form."""
+    """Return the results of the model computed in f64; None if an operator does not support f64."""
     made = copied(model)
     try:
         for node in made.nodes:

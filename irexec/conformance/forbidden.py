@@ -102,7 +102,7 @@ def _other_text(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def _other_type(rng: np.random.Generator, draft: Draft) -> None:
-    """Give one input an element type that its port does not take."""
+    """Give one input an element type that its port does not accept."""
     if not draft.given:
         return
     number = int(rng.integers(len(draft.ports)))

@@ -91,7 +91,7 @@ def graph_case(text: str) -> Case:
 
 
 def simpler_graph(text: str) -> Iterator[str]:
-    """Yield names with the usual choice of a parameter, without optional parts, or with static shapes."""
+    """Yield names in which a parameter has its default, an optional part is left out, or shapes are static."""
     name, base, *parts = without_recipe(text).split("/")
     usual = {key: options[0] for key, options in PATTERNS[name][1].items()}
     if parts[-2] != "static":

@@ -45,7 +45,7 @@ _NUDGE, _GAIN = 1e-4, 12.0
 
 @cache
 def groups() -> dict[str, tuple[Operator, ...]]:
-    """Return the operators of each group; those with random results and those of boxes are left out."""
+    """Return the operators of each group, except for those with random results and those in `_LEFT_OUT`."""
     found: dict[str, list[Operator]] = {name: [] for name in _GROUPS}
     for operator in operators():
         category = CONTENTS[operator.type][0].split(".")[0]
@@ -60,11 +60,11 @@ _LEFT_OUT = frozenset({
     "CTCGreedyDecoder", "CTCGreedyDecoderSeqLen", "CTCLoss", "BinaryConvolution", "StringTensorPack",
     "StringTensorUnpack", "ErfInv", "ConvertLike", "Inverse", "FakeConvert",
 })  # fmt: skip
-"""Operators whose inputs have a meaning that the values of a graph do not have, or that amplify every error."""
+"""Operators whose inputs have a special meaning, such as boxes, or that amplify every error."""
 
 
 def choose(rng: np.random.Generator, form: str, length: int) -> Iterator[Operator]:
-    """Operators for the layers of a graph."""
+    """Yield operators for the layers of a graph."""
     kinds = FORMS[form]
     for position in range(length):
         kind = kinds[min(position, len(kinds) - 1)]
@@ -170,7 +170,7 @@ class Growth:
         return False
 
     def _converted(self, draft: Draft, spot: int, ref: Ref) -> Ref | None:
-        """Return the value in an element type that the port takes."""
+        """Return the value converted to an element type that the port accepts; None if there is none."""
         array, kind = self.value(ref)
         elements = draft.operator.signature.input(spot).elements
         if kind in elements.types:
@@ -182,7 +182,7 @@ class Growth:
         return Ref(len(self.layers) - 1, 0)
 
     def _reshaped(self, ref: Ref, rank: int) -> Ref:
-        """Return the value in another rank: the last axes merged, or further axes of 1."""
+        """Return the value reshaped to another rank: the last axes are merged, or axes of 1 are added."""
         array, kind = self.value(ref)
         merged = [0] * (rank - 1) + [-1], (*array.shape[: rank - 1], -1)
         added = [1] * (rank - array.ndim)
@@ -293,10 +293,10 @@ def _fitted(
 
 
 def _computed(operator: Operator, attributes: dict[str, object], arrays: list[Array | None]) -> list[Array] | None:
-    """Return the results of a call; None if later calls cannot use them."""
+    """Return the results of a call; None if further layers cannot read them."""
     given = {a.name: attributes.get(a.name, a.default) for a in operator.attributes}
     try:
-        # Values, such as those of a Tile, may request results of any size.
+        # Input values, such as the repeats of Tile, may result in outputs of any size.
         types = operator.infer([None if a is None else TensorType.of(a) for a in arrays], given, [])
         if any(t.shape.is_static and math.prod(t.shape.to_shape()) > _MOST_ELEMENTS for t in types):
             return None
@@ -345,5 +345,5 @@ def _is_calm(
 
 
 def _halves(array: Array) -> float:
-    """Return the additional changes that rounding to 16 bits may cause."""
+    """Return the additional change of results that rounding to 16 bits may cause."""
     return 0.0 if array.dtype.itemsize > 2 else 0.02 * float(np.abs(array.astype(np.float64)).max(initial=0.0))

@@ -3,7 +3,7 @@
     graph.grown/f32/r1/layers=ReduceSum-1.3,Add-1.17,ReLU-1.2/inner=read/sequence/seed7
 
 Each layer is an operator and a number, from which its attributes and its other inputs are drawn; it reads an existing
-value. A layer can be taken out of a name, and the others stay as they are if they still fit.
+value. A layer can be removed from a name; the other layers stay the same if they still fit.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _joined(first: tuple[int, ...], second: tuple[int, ...], opened: PartialShap
 
 
 def _other_shapes(rng: np.random.Generator, growth: Growth, first: Shapes) -> Shapes:
-    """Return shapes of a second call that all layers accept. Raises UnreadableName if none were found."""
+    """Return shapes for a second call that all layers accept. Raises UnreadableName if no such shapes are found."""
     opened = [PartialShape([-1] * len(shape)) for shape in first]
     prober = Prober(_model(growth, opened, False), opened)
     extents = sorted({n for shape in first for n in shape})

@@ -27,8 +27,8 @@ _FLAGS = ("turned", "twice", "again", "requests", "cache", "default", "one-threa
 
 
 RECIPE = "r1"
-"""The recipe of graphs: the code that makes a graph of a name. It has another number whenever a name makes another
-graph, so that a name of another recipe is refused instead of meaning something else."""
+"""The version of the code that makes graphs from names. It changes whenever a name would produce a different graph; a
+name with another version is refused."""
 
 
 class UnreadableName(ValueError):
@@ -83,7 +83,7 @@ class Port:
     values: tuple[str, ...] | None = None
     order: tuple[int, ...] | None = None
     second: tuple[str, ...] | None = None
-    """The values of call B, if they are others than those of A."""
+    """The values in call B, if they differ from those in call A."""
 
     def shape(self, call: int) -> tuple[int, ...]:
         """Return the shape that the operator receives in a call."""
@@ -114,8 +114,8 @@ class Port:
 
 @record(frozen=True)
 class CaseName:
-    """The parts of the name of a case. `flags`: how it is run (`twice`; `again`: B has other data; `requests`, `cache`,
-    `default`, `one-thread`; `forbidden`: the specification does not allow it)."""
+    """The parts of the name of a case. `flags`: how the case is run (`twice`; `again`: B has other data; `requests`,
+    `cache`, `default`, `one-thread`), or `forbidden`: the specification does not allow it."""
 
     operator: str
     attributes: tuple[tuple[str, str], ...]

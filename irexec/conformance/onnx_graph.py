@@ -30,7 +30,7 @@ Names = Sequence[str]
 
 
 class NoCounterpart(Exception):
-    """An operator, or this use of it, has no counterpart in ONNX."""
+    """An operator has no counterpart in ONNX, at least for the given attributes and inputs."""
 
 
 class OnnxGraph:
@@ -109,14 +109,14 @@ class OnnxGraph:
         self.add(_BINARY[node.type], given, made)
 
     def rows(self, name: str) -> str:
-        """Axes as ONNX takes them: one axis of i64."""
+        """Return the name of axes in the form that ONNX requires: a 1-D tensor of i64."""
         wide, flat = self.new(), self.new() + "r"
         self.add("Cast", [name], [wide], to=self._onnx.TensorProto.INT64)
         self.add("Reshape", [wide, self.constant(np.array([-1], np.int64))], [flat])
         return flat
 
     def cast(self, name: str, value: Value, out: str) -> None:
-        """Return a value converted to the element type of another value."""
+        """Add the conversion of a value to the element type of another value."""
         self.add("Cast", [name], [out], to=self._onnx.helper.np_dtype_to_tensor_dtype(value.element_type.dtype))
 
 
@@ -189,7 +189,7 @@ def _matmul(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
 
 
 def _window(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
-    """Convolution and pooling with explicit pads."""
+    """Add a convolution or pooling, whose pads must be explicit."""
     a = node.all_attributes
     if str(getattr(a.get("auto_pad"), "value", a.get("auto_pad") or "explicit")) != "explicit":
         raise NoCounterpart(f"{node.type} with auto_pad")
@@ -287,4 +287,4 @@ RULES: dict[str, Callable[[OnnxGraph, Node, Names, Names], None]] = {
     "Slice": _slice, "Tile": _tile, "Split": _split, "VariadicSplit": _split, "Gelu": _gelu, "Elu": _elu,
     "Einsum": _einsum, "CumSum": _cumsum,
 }  # fmt: skip
-"""The operators that need more than another name."""
+"""The functions that add operators whose ONNX counterpart differs in more than its name."""

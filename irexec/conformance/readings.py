@@ -1,7 +1,7 @@
-"""Readings of a page that leaves a result open: a result that follows none of them is wrong.
+"""Readings of a page that does not fully define a result: a result that follows no reading is wrong.
 
-Operators declare them (`Allowed`): NaN in an order is propagated or ignored, and of equal values of TopK any may be
-chosen; but a maximum that is neither NaN nor one of the largest elements, or an index of another value, is an error.
+Operators declare their readings (`Allowed`): NaN in an order may be propagated or ignored, and TopK may choose any of
+equal values; but a maximum that is neither NaN nor a largest element, or the index of another value, is an error.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def contradicts(node: object, inputs: Inputs, expected: Sequence[Array], found: 
 def with_allowances(
     layers: Sequence[tuple[Node, list[Array | None]]], model: Model, expected: Sequence[Array], found: Sequence[Array]
 ) -> list[Array] | None:
-    """Return the results of a single layer, in which elements that its page does not define are replaced by the
-    expected ones, as are limits of a function in place of NaN for an infinity times zero. `layers`: all layers, with
-    their inputs.
+    """Return the results of a single layer with elements that its page does not define replaced by the expected ones,
+    as are limits of a function where irexec computes NaN (infinity times zero). None if nothing is replaced, or there
+    are several layers. `layers`: all layers, with their inputs.
     """
     if len(layers) != 1 or (operator := layers[0][0].operator) is None:
         return None
@@ -67,7 +67,7 @@ def with_allowances(
 
 
 def _without_nan(node: Node, inputs: Inputs, number: float) -> Array:
-    """Return the first result of a layer if a number is in each place of a NaN."""
+    """Return the first result of a layer whose inputs contain `number` in place of NaN."""
     assert node.operator is not None
     given = [
         np.where(np.isnan(a), np.asarray(number, a.dtype), a) if a is not None and is_float(a) else a for a in inputs
@@ -77,8 +77,8 @@ def _without_nan(node: Node, inputs: Inputs, number: float) -> Array:
 
 
 def _is_close(right: Array, other: Array) -> Array:
-    """Return a mask of equal values; the extremum of no numbers may be the lowest or highest finite number instead of
-    an infinity.
+    """Return a mask of equal values; instead of an infinity, the extremum of no numbers may be the lowest or highest
+    finite number.
     """
     with np.errstate(all="ignore"):
         near = np.isfinite(right) & (np.abs(right - other) <= 1e-5 * np.abs(right))

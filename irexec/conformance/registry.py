@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 Pattern = Callable[..., None]
 PATTERNS: dict[str, tuple[Pattern, dict[str, tuple[str, ...]]]] = {}
-"""By name: the function, and the choices of each parameter."""
+"""The function of each pattern and the choices of its parameters, by name."""
 
 
 def pattern(**choices: tuple[str, ...]) -> Callable[[Pattern], Pattern]:
-    """Register a pattern: `f(graph, *, parameters)`, each parameter has one of its choices; the first choice is the
+    """Register a pattern: `f(graph, *, parameters)`, called with one choice for each parameter; the first choice is the
     default.
     """
 

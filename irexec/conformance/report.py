@@ -76,7 +76,7 @@ def failures(tally: Tally) -> list[Finding]:
 
 
 def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
-    """Return the new failures, the fixed ones, and those in both results, as titles of clusters."""
+    """Return the new failures, the fixed failures, and the failures in both results, as titles of clusters."""
     old, new = ({(c.cause, c.word): c for c in clusters_of(failures(t), t)} for t in (before, after))
     ran = {key.split("|")[0] for key in after.cells} & {key.split("|")[0] for key in before.cells}
     return {
@@ -88,7 +88,8 @@ def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
 
 
 def scoreboard(tallies: Sequence[Tally]) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the runtimes, and for each operator a cell of each: the number of failures, or an empty text."""
+    """Return the names of the runtimes, and for each operator a text per runtime, such as `2/16 (1 refused)`: failures
+    and cases; an empty text if there are no cases."""
     names = [tally.runtime for tally in tallies]
     rows: dict[str, list[str]] = {}
     for place, tally in enumerate(tallies):
@@ -111,7 +112,7 @@ def by_operator(tally: Tally) -> dict[str, dict[str, int]]:
 
 
 def merged(tallies: Iterable[Tally]) -> list[Tally]:
-    """Return the results of several machines: results of the same runtime are added."""
+    """Return the results of several machines, with results of the same runtime added up."""
     found: dict[str, Tally] = {}
     for tally in tallies:
         found.setdefault(tally.runtime, Tally(runtime=tally.runtime)).add(tally)

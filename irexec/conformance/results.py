@@ -27,17 +27,17 @@ class Finding:
 
     @property
     def failed(self) -> bool:
-        """Whether the runtime is wrong; a refusal is listed and is not a failure."""
+        """Whether the runtime is wrong; a refusal is listed but is not a failure."""
         return self.word in FAILED
 
 
 @dataclass
 class Tally:
-    """The results of some cases. `cells` counts by `operator|element type|kind of shapes`, and by verdict."""
+    """The results of some cases. `cells`: their number by `operator|element type|kind of shapes`, and by verdict."""
 
     cells: dict[str, dict[str, int]] = field(default_factory=dict)
     values: dict[str, dict[str, int]] = field(default_factory=dict)
-    """The number of times that each value was reached, by `operator|attribute`."""
+    """The number of cases with each value of an attribute, by `operator|attribute`."""
     findings: list[Finding] = field(default_factory=list)
     runtime: str = ""
     _kept: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
@@ -79,7 +79,7 @@ class Tally:
 
     @property
     def coverage(self) -> dict[str, int]:
-        """The coverage of the cases."""
+        """The numbers of cases, and of operators, element types, kinds of shapes and attributes that they cover."""
         keys = [key.split("|") for key in self.cells]
         return {
             "cases": sum(self.totals.values()),

@@ -1,7 +1,7 @@
 """Small legal calls of every operator without a body, from which cases are grown.
 
 `data/calls.json` has one call per line: versioned name, inputs as [element type, shape] or [element type, shape,
-values], null for an omitted one, and the attributes as a file writes them.
+values], null for an omitted input, and the attributes in the form of a file.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def made(name: str, config: Dict[str, Any]) -> Any:  # noqa: UP006
 
 
 def answer(runtime: Any, message: Dict[str, Any], arrays: List[Any]) -> Any:  # noqa: UP006
-    """Run a model: its calls in their order on one request. Returns the reply and the arrays of all calls."""
+    """Run the calls of a model, in order and on one request. Return the reply and the arrays of all calls."""
     stage = "load"
     try:
         runtime.load(message["path"], bool(message.get("cache")))

@@ -1,4 +1,4 @@
-"""Inputs for which a page leaves the result open: ties, duplicate indices, integers that overflow, NaN in an order."""
+"""Inputs for which a page does not define the result: ties, duplicate indices, integer overflow, NaN in an order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_float(array: Array) -> bool:
 
 
 def instead_of_nan(node: Node) -> tuple[float, ...]:
-    """Return the numbers that a layer may read instead of NaN; none if it does not order values."""
+    """Return the numbers that a layer may read instead of NaN; an empty tuple if it does not order values."""
     nan = node.operator.allowed.nan if node.operator is not None else ()
     return nan.get(str(node.all_attributes.get("reduction")), ()) if isinstance(nan, dict) else nan
 
@@ -105,8 +105,8 @@ def exceeds(node: object, inputs: Inputs) -> bool:
 
 
 def _has_no_zero(node: Node, inputs: Inputs) -> bool:
-    """Return whether a layer of a graph has a few levels of which none is 0: a runtime that computes with integers
-    moves all of them by up to half a level.
+    """Return whether a layer quantizes to a few levels, none of which is 0: a runtime that computes with integers moves
+    all levels by up to half a level.
     """
     if node.type != "FakeQuantize" or node.all_attributes["levels"] > _FEW or any(a is None for a in inputs[:3]):
         return False
@@ -148,7 +148,7 @@ def _rounds_to_integer(node: Node, inputs: Inputs) -> bool:
 
 
 def _exceeds_the_device(node: Node, inputs: Inputs) -> bool:
-    """Return whether integers exceed the type that runtimes compute."""
+    """Return whether integers may exceed the types in which runtimes compute."""
     return node.type == "MaxPool" and inputs[0] is not None and inputs[0].dtype == np.uint64
 
 
@@ -158,7 +158,7 @@ def _empty_maps(node: Node, inputs: Inputs) -> bool:
 
 
 _FEW = 64
-"""Levels of which half a one is more than the limit of graphs."""
+"""The number of levels up to which half a level exceeds the error allowed for graphs."""
 _ROUNDED = {
     "GridSample", "Interpolate", "ROIAlign", "AvgPool", "AdaptiveAvgPool", "ReduceMean", "NormalizeL2", "ReduceL2",
     "Sin", "Cos", "Sigmoid", "Tanh", "Atan", "Erf", "Elu", "Selu", "HardSigmoid", "Gelu", "Swish", "Mish", "SoftPlus",

@@ -76,7 +76,7 @@ def _meaningful(rng: np.random.Generator, port: Port, array: Array) -> Array:
 
 
 def _boxes(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Return boxes as two corners of which the second is beyond the first."""
+    """Return boxes as two corners; the coordinates of the second corner are larger."""
     corner = rng.uniform(0.0, 8.0, (*shape[:-1], 2))
     size = rng.uniform(0.5, 6.0, corner.shape)
     return np.asarray(np.concatenate([corner, corner + size], axis=-1), np.float32)
@@ -145,7 +145,7 @@ def _integers(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...
         big = big * (rng.choice((-1, 1), shape) if signed and kind.bitwidth > 32 else 1)
         return np.where(rng.random(shape) < 0.6, big, small).astype(kind.dtype)
     if profile in ("large", "edges"):
-        # CPU plugins keep 32 bits of 64, which is a property of the device and not of an operator.
+        # CPU plugins keep 32 of 64 bits, which is a property of the device and not of an operator.
         high = min(top, 2**30)
         low = -high if signed else 0
         return rng.integers(low, high, shape).astype(kind.dtype)

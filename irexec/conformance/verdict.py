@@ -32,7 +32,7 @@ raised an exception; the process ended or did not answer; open: the page leaves 
 specification forbids was computed; reference: exact evaluation agrees with the runtime and not with irexec; invalid:
 irexec itself refuses the case when it runs."""
 _LEAST_UNITS, _ROUNDING = 64.0, 2.0**-22
-"""Units in the last place of f32 that no report is worth, 0.0004 %."""
+"""The units in the last place by which floats may always differ (0.0004 % in f32), and the rounding error of f32."""
 _F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), 8 * float(np.finfo(np.float32).tiny)
 _I32_END = 2.0**31
 _ENDLESS = 2.0**60
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
-    """Judge an answer. `units`: element types that the device computes in another one, such as f64 in f32."""
+    """Judge an answer. `units`: the types in which the device computes others, such as {"f64": "f32"}."""
     if answer.how == "memory":
         return Verdict("invalid", answer.message)
     if "forbidden" in case.flags:
@@ -71,7 +71,7 @@ def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
         meaningless = any(
             is_meaningless(node, values) for call in case.inputs for node, values in _nodes(case.model, call)
         )
-        # A runtime that took the model has to compute it with legal inputs.
+        # A runtime that has compiled the model must accept legal inputs.
         how = "error" if answer.how == "refused" and answer.stage == "infer" else answer.how
         return Verdict("open" if meaningless else how, answer.message)
     # After a reset the calls are repeated, with the same results.
@@ -131,11 +131,11 @@ def _worst(
 
 
 def _floor(case: Case) -> float:
-    """Return the error allowed for a graph, as a fraction of the largest magnitude. || A runtime may round after other
+    """Return the error allowed for a graph, as a fraction of the largest magnitude: a runtime may round after other
     layers than irexec. 0 for a single operator in its declared precision.
     """
     if case.config == "default":
-        # Values that are rounded before a quantiser may fall on a neighbouring level.
+        # Rounding before a FakeQuantize may move values to a neighbouring level.
         levels = [node.all_attributes["levels"] for node in case.model.nodes if node.type == "FakeQuantize"]
         return _DEFAULT_FLOOR + (2 / (min(levels) - 1) if levels else 0.0)
     if not case.operator.startswith("graph."):
@@ -167,7 +167,7 @@ def _second_look(
     worst: tuple[int, Error],
     units: Mapping[str, str],
 ) -> Verdict:
-    """Judge results that differ by more than the tolerance: move the inputs by a few units, and compare the results."""
+    """Judge results beyond the tolerance: inputs are moved by a few units, and the changes of the results compared."""
     number, error = worst
     try:
         measured, agrees = judge_model(case.model, function_of, inputs, list(found), tolerance)
@@ -177,7 +177,7 @@ def _second_look(
         return Verdict("passed")
     if _is_open(case, inputs) and not _contradicts(case, inputs, expected, found):
         return Verdict("open")
-    # In f32 even an elementwise function of f64 is no better than a sum.
+    # For f64 that a device may compute in f32, even an elementwise function is allowed the error of a sum.
     strict = _is_elementwise(case.model) and not any(a.dtype == np.float64 for a in expected)
     if all(map(_is_near_sum, expected, found)) and not strict:
         return Verdict("passed")
@@ -188,7 +188,7 @@ def _second_look(
         error = measured
     if _agrees_with_exact(case, inputs, found, expected, tolerance):
         if case.operator.startswith("graph.") and case.facts.get("type") in ("f16", "bf16"):
-            # irexec rounds between the layers, as the types of the model ask for; a runtime need not.
+            # irexec rounds between layers, as the types of the model require; a runtime need not round there.
             return Verdict("passed")
         return Verdict("reference", f"exact evaluation agrees with the runtime: {shown_error(error)}", output=number)
     at = "" if error.at is None else f" at {list(error.at)}"
@@ -220,7 +220,7 @@ ROUNDED = "integers above 2**24 are rounded as f32 rounds them"
 
 
 def _is_rounded(right: Array, other: Array) -> bool:
-    """Return whether all differences of integers are as small as those of arithmetic in f32."""
+    """Return whether all differences between integers are as small as rounding errors of f32."""
     if right.dtype.kind not in "iu":
         return False
     a, b = right.astype(np.float64), other.astype(np.float64)
@@ -228,13 +228,13 @@ def _is_rounded(right: Array, other: Array) -> bool:
 
 
 def _constants(model: Model) -> list[Array]:
-    """Return the integers of a model's constants; those that mean "up to the end" are left out."""
+    """Return the integers of a model's constants, except for those that mean "up to the end"."""
     found = (node.constant for node in model.nodes if node.constant is not None)
     return [a[np.abs(a.astype(np.float64)) < _ENDLESS] for a in found if a.dtype in (np.int64, np.uint64)]
 
 
 def _contradicts(case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array]) -> bool:
-    """Return whether open results follow no reading of the page; False for graphs."""
+    """Return whether results that a page leaves open follow no reading of it; False for graphs."""
     nodes = _nodes(case.model, inputs)
     if len(nodes) != 1 or case.operator.startswith("graph.") or "turned" in case.flags:
         return False
@@ -243,21 +243,21 @@ def _contradicts(case: Case, inputs: Sequence[Array], expected: Sequence[Array],
 
 
 def _is_elementwise(model: Model) -> bool:
-    """Return whether each result depends on single elements: small results are then no differences of large numbers."""
+    """Return whether each result depends on single elements: no small result is then a difference of large numbers."""
     nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
     categories = ("activation", "arithmetic")
     return all(CONTENTS.get(n.type, ("",))[0].split(".")[0] in categories and n.type not in ALONG_AXES for n in nodes)
 
 
 def _is_near_sum(right: Array, other: Array) -> bool:
-    """Return whether an error is small relative to the largest result, as for sums in another order."""
+    """Return whether errors are small relative to the largest result, as with sums in another order."""
     floor = _SUM_FLOOR if right.dtype.itemsize > 2 else _HALF_SUM_FLOOR
     return _is_near(right, other, floor)
 
 
 def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]) -> list[Array]:
-    """Return the expected results: finite numbers beyond the range of f32 may be infinite, or the largest number, if
-    the device computes f64 in f32.
+    """Return the expected results; if the device computes f64 in f32, numbers beyond the range of f32 are replaced by
+    an infinity or the largest f32 where the runtime returned it.
     """
     if units.get("f64") != "f32":
         return list(expected)
@@ -271,8 +271,8 @@ def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[
 
 
 def _is_cancelled(right: Array, other: Array, top: float, part: float | None) -> bool:
-    """Return whether the error of small results of a function is the rounding error of 1 + x. `part`: the largest
-    relative error; None if the results may be lost altogether.
+    """Return whether errors of small results are at most the rounding error of 1 + x. `part`: the largest relative
+    error; None if small results may be lost altogether.
     """
     if not is_float(right) or right.dtype == np.float64 or right.shape != other.shape:
         return False
@@ -280,7 +280,7 @@ def _is_cancelled(right: Array, other: Array, top: float, part: float | None) ->
     near = 0.0 if right.dtype == np.float32 else _HALF_PART
     with np.errstate(all="ignore"):
         distance = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
-        # The error of the formula, or of rounding larger results.
+        # The error of the formula for small results, or the rounding error of larger results.
         lost = _CANCELLED * top
         limit = np.maximum(lost if part is None else np.minimum(part * np.abs(a), lost), near * np.abs(a))
         return bool((((distance <= limit) & np.isfinite(a) & np.isfinite(b)) | (distance == 0)).all())
@@ -294,11 +294,11 @@ def _top(inputs: Sequence[Array]) -> float:
 
 _SMALL_PART, _HALF_PART, _CANCELLED = 1e-3, 1e-2, 1e-6
 _LOSES = frozenset({"Elu", "Gelu", "LogSoftmax", "Mish", "Selu", "SoftPlus"})
-"""Functions whose formulas on the pages add 1 to small numbers or subtract it, which f32 loses altogether."""
+"""Functions whose formulas add 1 to small numbers, or subtract it: in f32, small numbers are then lost altogether."""
 
 
 def _comparable(array: Array, units: Mapping[str, str]) -> Array:
-    """Return results as devices may return them: zero instead of subnormal numbers, and f64 computed in f32."""
+    """Return results as a device may compute them: with 0 for subnormal numbers, and f64 in f32."""
     if array.dtype.kind == "U":
         return np.array(array.tolist(), np.dtypes.StringDType()).reshape(array.shape)
     if array.dtype == np.float64 and units.get("f64") == "f32":
@@ -366,7 +366,7 @@ def _tolerance(model: Model, inputs: Sequence[Array], expected: Sequence[Array])
 
 
 def _judge_forms(expected: Sequence[Array], found: Sequence[Array]) -> Verdict | None:
-    """Judge only the shapes and types."""
+    """Return the verdict on a wrong shape or type; None if all shapes and types are right."""
     forms = (_form(right, other, number) for number, (right, other) in enumerate(zip(expected, found, strict=True)))
     return next((form for form in forms if form is not None), None)
 

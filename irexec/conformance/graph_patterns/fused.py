@@ -281,7 +281,7 @@ def _before(g: Graph, x: Value, before: str, row: tuple[int, ...]) -> Value:
         "scale": lambda: g.op("Multiply-1", [x, number(1.3)]),
         "scale of channels": lambda: g.op("Multiply-1", [x, g.array(*row)]),
         "add": lambda: g.op("Add-1", [x, g.array(*row)]),
-        # A constant that is larger than what it scales.
+        # A constant with more elements than the value that it scales.
         "scale of rows": lambda: g.op(
             "Multiply-1", [g.op("ReduceMax-1", [x, _axes(0)], {"keep_dims": "true"}), g.array(2, 1, 1, 1)]
         ),

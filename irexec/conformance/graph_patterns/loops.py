@@ -72,7 +72,7 @@ def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str, 
     }[body]()
     go_on: Any = np.array([True])
     go_on = layer_of("Less-1", [step, np.array([1], np.int64)]) if trips == "until" else g.constant(go_on)
-    # Each iteration gives one element of the axis along which results are joined.
+    # Each iteration contributes one element along the axis on which results are concatenated.
     row = layer_of("Unsqueeze-1", [y, np.array([0], np.int64)])
     model = body_of([go_on, y, row], [step, inner])
     inputs = [BodyInput(0, iteration=True), BodyInput(1, external=2, back=1)]

@@ -33,7 +33,7 @@ _UNCHANGED = (
     other=_UNCHANGED,
 )
 def unchanged(g: Graph, *, form: str, near: str, around: str, kind: str, other: str) -> None:
-    """Layers that change nothing, alone between an input and a result, or next to others."""
+    """Layers that change nothing, alone between an input and a result, or next to other layers."""
     base = g.base.name if kind == "f32" else kind
     x = g.input(["N", 3, "S"], base, low=1 if base[0] == "u" else None)
     y = g.op("ReLU-1", [x]) if around in ("relu before", "both") else x

@@ -44,7 +44,7 @@ def layer_norm(g: Graph, *, near: str, root: str, affine: str, rank: str) -> Non
 
 
 def _divided(g: Graph, x: Value, variance: Value, root: str, near: str) -> Value:
-    """Return a value divided by the root of a variance."""
+    """Return a value divided by the square root of a variance."""
     epsilon = g.number(1e-3)
     if near == "epsilon outside":
         return g.op("Divide-1", [x, g.op("Add-1", [g.op("Sqrt-1", [variance]), epsilon])])

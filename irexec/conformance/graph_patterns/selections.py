@@ -113,7 +113,7 @@ def stacked(
         g.result(y)
     rank = 4 if made != "none" else 3
     if between != "none":
-        # A further axis before the first one.
+        # A further axis at the front.
         y = _raised(g, y, 0, "unsqueeze") if between == "unsqueeze" else _flat(g, y)
         rank, place = rank + 1, place + 1
     along = (place + 1) % rank if near == "other axis" else place
@@ -155,7 +155,7 @@ def _raised(g: Graph, x: Value, place: int, made: str) -> Value:
     near=("none", "read between", "another reader", "convert back", "rounded"),
 )
 def prepared(g: Graph, *, kind: str, steps: str, scale: str, layout: str, layer: str, near: str) -> None:
-    """An image that is converted, normalised and turned before the first layer, as preprocessing inserts it."""
+    """An image that is converted, normalised and transposed before the first layer, as preprocessing does."""
     if near in ("convert back", "rounded") and g.base is not F32:
         raise ValueError("values of 16 bits lie between integers too often")
     first = layout in ("first", "reversed channels")

@@ -26,7 +26,7 @@ def _axes(*values: int) -> np.ndarray:
     dtype=("f32", "i32", "u8"),
 )
 def scatters(g: Graph, *, kind: str, length: str, data: str, reader: str, dtype: str) -> None:
-    """Updates of parts of a value that others read as well, one after the other."""
+    """Consecutive updates of parts of a value that other layers also read."""
     base = g.base.name if dtype == "f32" else dtype
     x = g.input(["N", 5, 3], base)
     y: Any = x
@@ -181,7 +181,7 @@ def transposed_product(g: Graph, *, left: str, right: str, flags: str, after: st
     branch=("none", "strided", "plain"),
 )
 def strided(g: Graph, *, strides: str, kernel: str, between: str, branch: str) -> None:
-    """Convolutions with strides, one after the other: a stride may move only through layers that keep positions."""
+    """Consecutive convolutions with strides: a stride may be moved only through layers that keep positions."""
     channels = g.channels(2, 4, 8)
     x = g.input(["N", channels, 8, "H"])
     one, two = (int(strides[0]), int(strides[7]))

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def module() -> Any:
-    """Return OpenVINO's Python API, which releases of 2023 have in openvino.runtime."""
+    """Return OpenVINO's Python API, which is in openvino.runtime in the releases of 2023."""
     try:
         import openvino
 
@@ -26,7 +26,7 @@ class OpenVINO:
     def __init__(self, device: str = "CPU", **properties: str) -> None:
         self.ov = module()
         self.core: Any = self.ov.Core()
-        # Releases without these properties compute with unchanged values, as the properties request.
+        # Releases without these properties behave as the properties request.
         known = self.core.get_property(device, "SUPPORTED_PROPERTIES")
         for name in ("DYNAMIC_QUANTIZATION_GROUP_SIZE", "KV_CACHE_PRECISION", "INFERENCE_NUM_THREADS"):
             if name not in known:
@@ -89,7 +89,7 @@ class OpenVINO:
 
 
 def tensor(ov: Any, array: Any, kind: Any) -> Any:
-    """Return a tensor of an element type; the array has its bits."""
+    """Return a tensor of an element type whose bits are those of the array."""
     if array.dtype.kind == "U":
         return ov.Tensor(array)
     if kind.get_type_name() in ("bf16", "f8e4m3", "f8e5m2", "f8e8m0"):
