@@ -182,7 +182,7 @@ def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimensi
 
 @convolution_backprop_data_1.work
 def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType, output_shape: TensorType | None) -> int:
-    """Return the number of products: for each pixel of data, one for each element of its channel's kernel."""
+    """Return the number of products: the elements of data times those of the kernel of one input channel."""
     return prod(data.shape.to_shape()) * prod(kernel.shape.to_shape()[1:])
 
 

@@ -47,7 +47,7 @@ class Block:
         self.runs = (1, self.pixels) if self.width + self.gap == self.pitch else (self.height, self.width)
 
     def columns(self, image: Array, z: int, dtype: np.dtype[Any], out: Array | None = None) -> Array:
-        """Return the columns `[channels, taps, pixels]` of `image` `[channels, Z, Y, X]` for the output plane `z`."""
+        """Return `[channels, taps, pixels]` of `image` `[channels, Z, Y, X]` for output plane `z`, in `out` if any."""
         w = self.windows
         (kz, ky, kx), (_, sy, sx), (_, dy, dx) = w.kernel, w.strides, w.dilations
         padded = self._padded(image, z, dtype)

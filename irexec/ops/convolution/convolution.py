@@ -111,7 +111,7 @@ class _ConstantKernel:
 
 @convolution_1.work
 def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
-    """Return the number of products: for each output pixel, one for each element of its channel's kernel."""
+    """Return the number of products: the elements of the output times those of the kernel of one output channel."""
     return math.prod(outputs[0].shape.to_shape()) * math.prod(kernel.shape.to_shape()[1:])
 
 

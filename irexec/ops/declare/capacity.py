@@ -13,9 +13,9 @@ import numpy as np
 
 from irexec.types import MAX_RANK, TensorType
 
-# The size of the address space of a process on current machines.
+# The bytes of the address space of a process on current machines.
 _ADDRESSES = 1 << 47
-# The size below which the system is not asked for its limits.
+# Below this number of bytes, the system's limits are not queried.
 _SMALL = 1 << 24
 
 

@@ -49,7 +49,7 @@ def stand_in(
 def _missing(attribute: Attribute, validate: Callable[[Any], Any], faults: list[AttributeFault]) -> Any:
     value, passes = _assumed(attribute), False
     if value is not None:
-        # OpenVINO's assumed value may be excluded by the page; the result is then undefined.
+        # If the page excludes the value that OpenVINO assumes, the result is undefined.
         with contextlib.suppress(ValueError):
             value, passes = validate(value), True
     message = f"the required attribute {attribute.file_name!r} is missing"

@@ -16,7 +16,7 @@ class NoOlderForm(Exception):
 class OlderForm(ABC):
     """A layer that is rewritten for the previous version of its operator, by the rule declared with `Operator.older`.
 
-    `attributes` are initially the layer's attributes with all defaults; those that the older version lacks are dropped.
+    `attributes` are initially the layer's attributes with all defaults; names that the older version lacks are dropped.
     `outputs` are the types of the layer's outputs.
     """
 

@@ -15,8 +15,8 @@ class Tolerance(NamedTuple):
     "random".
 
     `per`: the units are multiplied by the root of the number of terms in the sum ("root"), or by the extent of the
-    interpolated axes ("extent"). `least`: smaller results have the units of this number; if `among` names inputs, it is
-    the largest magnitude in these inputs.
+    interpolated axes ("extent"). `least`: results of smaller magnitude are compared in units of this number; if `among`
+    names inputs, it is the largest magnitude in these inputs.
     """
 
     kind: Literal["exact", "rounded", "random"]

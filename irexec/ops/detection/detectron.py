@@ -206,7 +206,7 @@ def _(
 
 @prior_grid_generator_6.undefined_for
 def _(priors: Array, feature_map: Array, im_data: Array, *, flatten: bool, h: int, w: int) -> Undefined:
-    """Return a mask of the undefined elements: those after the grid."""
+    """Return a mask of the undefined elements, which follow the grid."""
     rows, columns = feature_map.shape[2:]
     after = np.arange(rows * columns * priors.size) >= (h or rows) * (w or columns) * priors.size
     return (after.reshape((-1, 4) if flatten else (rows, columns, len(priors), 4)),)

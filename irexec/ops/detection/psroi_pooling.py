@@ -68,7 +68,7 @@ def psroi_pooling_1(feature_maps: T, rois: T, /, *, bins: Bins) -> T:
 
 
 def _average(feature: Array, box: Array, bins: Bins) -> Array:
-    """Return the mean of each bin, in the channel that belongs to it."""
+    """Return the mean of each bin, taken from the channels that belong to it."""
     size, scale = bins.group_size, box.dtype.type(bins.spatial_scale)
     first, last = half_away(box[:2]) * scale, (half_away(box[2:]) + 1) * scale
     step = (last - first) / size
@@ -86,7 +86,7 @@ def _average(feature: Array, box: Array, bins: Bins) -> Array:
 
 
 def _bilinear(feature: Array, box: Array, bins: Bins) -> Array:
-    """Return the mean over the spatial bins of one sample in each, in the channel that belongs to the spatial bin."""
+    """Return, for each bin, the mean of one sample per spatial bin, taken from the channels of this spatial bin."""
     height, width = feature.shape[1:]
     scaled = box * box.dtype.type(bins.spatial_scale)
     down, across = bins.spatial_bins_y, bins.spatial_bins_x

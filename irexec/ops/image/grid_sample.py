@@ -1,7 +1,7 @@
 """GridSample: an image sampled at normalized coordinates.
 
-Source: operation page GridSample-9; the coefficient of the cubic (-0.75) and the rounding of nearest (half to even) are
-those of OpenVINO's reference.
+Source: operation page GridSample-9; the coefficient of the cubic (-0.75) and the rounding of nearest (half to even)
+follow OpenVINO's reference.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class _Term:
 
     @staticmethod
     def diagonal(array: Array, labels: Labels) -> _Term:
-        """Make a term; repeated labels select the diagonal."""
+        """Return a term of an array; repeated labels select its diagonal."""
         unique = tuple(dict.fromkeys(labels))
         if len(unique) < len(labels):
             numbers = {label: n for n, label in enumerate(unique)}
