@@ -1,5 +1,5 @@
-"""`irexec bundle`: the files written by `irexec reduce`, as one archive. Exit code: 0 if it is written, 2 if there is
-nothing to pack.
+"""`irexec bundle`: the files written by `irexec reduce`, as one archive. Exit code: 0 if the archive is written, 2 if
+there is nothing to pack.
 """
 
 from __future__ import annotations

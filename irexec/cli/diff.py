@@ -1,4 +1,4 @@
-"""`irexec diff`: the differences between two models. Exit code: 0 none, 1 some, 2 one of them cannot be read."""
+"""`irexec diff`: the differences between two models. Exit code: 0 none, 1 some, 2 a model cannot be read."""
 
 from __future__ import annotations
 

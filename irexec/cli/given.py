@@ -73,7 +73,7 @@ def add_sample_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -> tuple[Loaded | None, Report]:
-    """Return the model with its inputs, and all findings; None if there is nothing to run. `reading`: of its file."""
+    """Return the model with its inputs, and all findings; None if there is nothing to run. `reading`: its file."""
     from irexec.arrays.given import Given
     from irexec.reading import read
     from irexec.runs.run import complete

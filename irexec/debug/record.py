@@ -1,4 +1,4 @@
-"""Recording: chosen values of a run; for values in bodies, those of one iteration."""
+"""Recording selected values of a run; values in bodies are recorded in one iteration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irexec.types import Array
 
 
 class Recorder:
-    """A listener that keeps copies of the wanted values, as they are when a layer runs for the `call`-th time."""
+    """A listener that keeps copies of the wanted values from the run number `call`, counted from 0, of each layer."""
 
     def __init__(self, wanted: Collection[Value], call: int = 0) -> None:
         self.values: dict[Value, Array] = {}
@@ -124,14 +124,14 @@ class Reference:
         return recorder.values
 
     def count(self) -> dict[Node, int]:
-        """Return how often each layer runs in the first step, those of bodies included. Raises IRError."""
+        """Return how often each layer, including layers of bodies, runs in the first step. Raises IRError."""
         counter = Counter()
         self._compiled.create_infer_request([counter]).infer(self.steps[0])
         return counter.calls
 
 
 def known_value(value: Value) -> Array | None:
-    """Return the array known from inference, so that no layer needs to be run for it."""
+    """Return the array that type inference determined, without running layers; None if it is unknown."""
     known = value.type.value
     return known if known is not None and known.dtype == value.element_type.dtype else None
 

@@ -17,7 +17,7 @@ from irexec.diagnostics.findings import Findings
 T = TypeVar("T")
 
 _ends: ContextVar[tuple[float, float] | None] = ContextVar("deadline", default=None)
-"""The time at which the work has to end, and the seconds that it had."""
+"""The time at which the work has to end, and the time limit in seconds."""
 
 
 class OutOfTime(BaseException):

@@ -81,7 +81,7 @@ def to_ir_10(model: Model, findings: Findings) -> bool:
     it.
 
     Hints for plugins are dropped. Information that has a meaning and cannot be represented is reported (W002); returns
-    True if there is none.
+    True if there is no such information.
     """
     before = findings.error_count
     for net in _nets(model):

@@ -98,7 +98,7 @@ def implied_type_fixes(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def type_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """L004: set the type that the rest of the layer implies; otherwise the one with the most similar name."""
+    """L004: set the type that the rest of the layer implies; otherwise the type with the most similar name."""
     fixes = list(implied_type_fixes(finding, written))
     yield from fixes or spelling.type_name(finding, written)
 

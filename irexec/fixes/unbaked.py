@@ -113,7 +113,7 @@ def _listed(values: tuple[int | str, ...]) -> str:
 
 # The sizes at which a dimension without its baked constant must be accepted.
 _SIZES = (2, 3, 5)
-# The largest relative difference between results of a batch and those of its elements.
+# The largest relative difference between the results of a batch and the results of its elements.
 _TOLERANCE = 1e-4
 
 
@@ -198,7 +198,7 @@ def _replaced(model: Model, shapes: Shapes, base: Sizes, dim: int, size: int) ->
 
 
 def _infer_again(model: Model) -> None:
-    """Infer the types of a model whose file declares those of the baked size."""
+    """Infer the types of a model whose file declares the types at the baked size."""
     for node in model.walk():
         node.layer = None
         for value in node.outputs:
@@ -236,7 +236,7 @@ def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change |
 def _verified(
     shapes: Shapes, model: Model, prober: Prober, base: Sizes, numbers: list[int], symbol: str, size: int
 ) -> list[str]:
-    """Compare the results at the baked size, and those of a batch with those of its elements."""
+    """Compare the results at the baked size, and the results of a batch with the results of its elements."""
     original, changed = CompiledModel(shapes.model), CompiledModel(model)
     first, second = (_inputs(shapes.model, prober, base, seed) for seed in (0, 1))
     expected, found = _results(original, first), _results(changed, first)

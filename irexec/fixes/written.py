@@ -314,5 +314,5 @@ class Written(Editable):
 
 
 def number(text: str | None) -> int | None:
-    """Return the unsigned integer in an id; None if it is not one."""
+    """Return the unsigned integer in an id; None if the id is any other text."""
     return whole(text).value

@@ -91,7 +91,7 @@ class Live:
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over all layers, including those of bodies.
+    """Sums over all layers, including layers of bodies.
 
     `parameters` is the number of elements of constants that have, or are converted to, a floating-point type.
     `weight_bytes` is the size of all constants in the `.bin`, by element type. A body is counted once per iteration,

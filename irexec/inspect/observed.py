@@ -77,7 +77,7 @@ class Error(BaseModel):
 class Compared(BaseModel):
     """One layer in both runs. `outer` names the layers whose bodies contain it, outermost first.
 
-    `own` is the error for the reference's inputs, `total` the error that includes those of preceding layers.
+    `own` is the error for the reference's inputs, `total` the error that includes errors of preceding layers.
     `agrees`: its own error is within its tolerance, which `tolerance` describes in words.
     """
 

@@ -116,7 +116,7 @@ class CheckedPage:
 def find_pages(
     paths: Iterable[str | os.PathLike[str]], excluded: Callable[[str], bool] = lambda path: False
 ) -> list[str]:
-    """Return the files to check: named ones, and pages below the named folders that are not `excluded`."""
+    """Return the files to check: named files, and pages below the named folders that are not `excluded`."""
     named = [os.fspath(path) for path in paths]
     return [file for file in named_files(named, SUFFIXES) if file in named or not excluded(file)]
 

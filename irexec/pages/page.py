@@ -70,7 +70,7 @@ class XmlExample:
 
 @dataclass(frozen=True, slots=True)
 class TextExample:
-    """Named values of the operator that the page describes; `in_prose` are those in the preceding sentence.
+    """Named values of the operator that the page describes; `in_prose` are values in the preceding sentence.
 
     `givens`: preceding values on the page, without an output. `heading`: the heading above the values.
     """

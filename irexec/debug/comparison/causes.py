@@ -1,4 +1,4 @@
-"""Causes: whether the value that one layer has on the other side explains the results of that side.
+"""Causes: whether the other side's values of a single layer explain the other side's results.
 
 The model is run with the other side's values of the layer in place of its own. If the results are those of the other
 side, the layer is the cause of the difference, however small it is. A layer that merely corresponds to another layer,

@@ -190,13 +190,13 @@ def _random(found: Comparison, model: Model) -> tuple[list[str], set[int]]:
 
 
 def _reads_a_paired_layer(comparing: Comparing, culprit: Culprit) -> bool:
-    """Return whether a result of the other model is that of a layer that this model has as well."""
+    """Return whether the culprit differs in more than reading layers that have no counterpart."""
     return comparing.layer_pairs is not None and comparing.layer_pairs.is_changed(culprit.nodes[0])
 
 
 def _before_result(comparing: Comparing, errors: Sequence[Sequence[Error]]) -> Culprit | None:
-    """Return the layers that compute a wrong result and have no counterparts in the other model, back to those that
-    have one.
+    """Return the layers that compute a wrong result and have no counterparts in the other model, back to layers with
+    counterparts.
     """
     model, layer_pairs = comparing.reference.model, comparing.layer_pairs
     for index, result in enumerate(model.results):

@@ -53,7 +53,7 @@ class Culprit:
     are the inputs of these layers, `outputs` the results of the other side. `changes`: the differences of the other
     model's layer, if the other side is a model. `module`: the module whose result the last layer computes, if the other
     side consists of modules. `limit`: the tolerance, if it is in units in the last place. `together`: the layers whose
-    inputs and outputs are known, if these are not exactly the wrong ones.
+    inputs and outputs are known, if these are not exactly the wrong layers.
     """
 
     model: Model
@@ -200,7 +200,7 @@ def body_of(runtime: Runtime, node: Node, number: int, step: int) -> tuple[Runti
 def iterations(whole: Cutter, node: Node, inputs: Mapping[Value, Array]) -> Iterator[tuple[int, int, Reference]]:
     """Yield the bodies of a layer that run, as separate models: the number of the body, the number of the first
     iteration, and the model. Its steps are consecutive iterations, with the inputs that irexec computes; bodies with
-    more than FIRST_ITERATIONS are yielded several times. `inputs` are those of the layer.
+    more than FIRST_ITERATIONS are yielded several times. `inputs`: the layer's inputs.
     """
     if not node.bodies:
         return

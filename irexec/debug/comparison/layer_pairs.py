@@ -39,7 +39,7 @@ class Relation(Enum):
 
 
 class LayerPairs:
-    """The layers of the first model of an alignment, and how those of the second differ from them."""
+    """The layers of the first model of an alignment, and their differences from the layers of the second model."""
 
     def __init__(self, alignment: Alignment) -> None:
         self.alignment = alignment
@@ -243,7 +243,7 @@ class LayerPairs:
 
 
 def _narrowed(wide: Array, narrow: Array) -> str:
-    """Return the type to which one array has to be rounded to become the other; empty if none does."""
+    """Return the name of the half type to which `wide` must be rounded to equal `narrow`; empty if there is none."""
     if wide.dtype != np.float32 or narrow.dtype != np.float32 or wide.shape != narrow.shape:
         return ""
     if not narrow.any() or np.isfinite(wide).all() != np.isfinite(narrow).all():

@@ -62,7 +62,7 @@ class Comparing:
         self._whole, self.layer_pairs = whole, layer_pairs
         about = loaded.about if isinstance(loaded, Described) else {}
         self.noise = Noise.of(loaded.precision, about) if layer_pairs is None and bounds is None else None
-        # Whether the other side is a recording of irexec, in which no layers were run as one.
+        # Whether the other side is a recording of irexec, in which no layers were fused.
         recorded = isinstance(loaded, Repeats) and loaded.repeats and layer_pairs is None
         self.unfused = recorded and bounds is None and self.noise is None
         self.shapes: dict[Value, list[tuple[int, ...]]] = {}
@@ -105,8 +105,8 @@ class Comparing:
         return None if found is None else self._suspects[found.node]
 
     def compensated(self, rows: Sequence[Row]) -> list[tuple[Node, Culprit]]:
-        """Return the wrong layers whose errors do not seem to reach the results, without layers that compensate for
-        others, whose values are much closer than their own errors.
+        """Return the wrong layers whose errors do not seem to reach the results. Layers that compensate for others are
+        omitted: the errors of their values are much smaller than their own errors.
         """
         errors = ((row, row.own, row.total) for row in rows if row.compensated)
         return [

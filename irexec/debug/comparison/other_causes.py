@@ -19,7 +19,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
 
 _APART = 16.0
-"""The factor by which the error of a variable must exceed that of the results to be a different value."""
+"""The factor by which a variable's error must exceed the error of the results to count as a different value."""
 _FAR = 4.0
 # The largest number of axes whose orders are tried, and the relative error of values that are the same.
 _MOST_AXES, _SAME = 5, 1e-4
@@ -34,7 +34,7 @@ def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node])
 
 
 def failing(model: Model, layer_pairs: LayerPairs | None, layer: str) -> Culprit | None:
-    """Return the layer that makes the other model fail: the nearest changed one before the layer that fails there.
+    """Return the layer that makes the other model fail: the nearest changed layer before the layer that fails there.
 
     `layer`: the name of the layer that fails. If the runtime reports only this name, that layer is returned.
     """
@@ -94,7 +94,7 @@ def wrong_state(
 def misread_result(
     reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
-    """Return the result of the model that is the value of another layer on the other side.
+    """Return the result of the model that reads the value of another layer on the other side.
 
     `plain`: the other side's results, per step; `errors`: the errors of these results.
     """

@@ -62,8 +62,8 @@ _SHOWN = 3
 
 
 def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, layer_pairs: LayerPairs | None) -> Iterator[str]:
-    """Yield sentences about the layers of a comparison. `shapes`: of their values in each step. `layer_pairs`: None
-    unless the other side is a model.
+    """Yield sentences about the layers of a comparison. `shapes`: the shapes of their values in each step.
+    `layer_pairs`: None unless the other side is a model.
     """
     yield from jumps(rows)
     for text in (*not_exercised(reference, shapes), *_silent(rows)):

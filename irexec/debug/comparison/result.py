@@ -28,7 +28,7 @@ _SMALL = 1e-3
 class Row:
     """One layer in both runs: the largest error of all steps, and the step where it occurred.
 
-    `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
+    `behind` lists preceding layers that the other side does not expose; they are judged with this layer. `own`
     is None if the inputs of these layers are unknown, or if the results are random. `compensated`: the layer computes
     different values, but later layers compensate for them; `made_up_for`: these later layers are wrong as well.
     `limit`: the tolerance in units in the last place; `noise`: the additional error that rounding in the other side's

@@ -1,4 +1,4 @@
-"""Modules whose results an export does not contain, because it computes them together with those that read them."""
+"""Modules whose results an export does not contain, because they are merged with the modules that read them."""
 
 from __future__ import annotations
 

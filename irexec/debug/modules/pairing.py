@@ -88,7 +88,7 @@ class Pairs(NamedTuple):
 
 
 def pair(model: Model, inputs: Sequence[Array], calls: Sequence[Call], results: Sequence[Array], fetch: Fetch) -> Pairs:
-    """Pair the values of one run of a model with the results of modules. `results`: those of the network. `fetch`
+    """Pair the values of one run of a model with the results of modules. `results`: the network's. `fetch`
     returns the arrays of results of modules. Raises IRError if the model cannot be run."""
     return _Pairing(model, inputs, calls, results, fetch).found()
 
@@ -204,7 +204,7 @@ class _Pairing:
     # Faults
 
     def _wrong_results(self) -> list[Node]:
-        """Return the Results of the model whose values do not follow from those that are paired."""
+        """Return the Results of the model that differ from the network's results if computed from the paired values."""
         ends = [(result, theirs) for result, theirs in zip(self.model.results, self._results, strict=True)]
         wanted = [(r, v, sample(theirs)) for r, theirs in ends for v in r.inputs if v is not None]
         wanted = [entry for entry in wanted if entry[1] in self._order]

@@ -38,7 +38,7 @@ class Torch(Apart):
 
 
 class Network(Remote):
-    """The network beside an exported model."""
+    """A network loaded in the other process, for comparison with a model that was exported from it."""
 
     def __init__(self, runtime: Torch, model: Model) -> None:
         self._model = model
@@ -91,7 +91,7 @@ class Network(Remote):
 
     @property
     def merged(self) -> Mapping[int, int]:
-        """The calls of modules that the model computes only together with others, each with the call of the last one;
+        """The calls of modules that are merged with later calls in the model, each with the call that completes it;
         empty before `results`.
         """
         return self._merged

@@ -21,7 +21,7 @@ def scaled(
     """Return the results that equal a value of the model except for a factor and an offset of each channel.
 
     ConvNeXt, for example, multiplies the result of a convolution by a vector, which becomes part of its weights.
-    `results`: those of modules without a pair, for these `inputs`. `paired`: the values with a pair.
+    `results`: the results of modules without a pair, for these `inputs`. `paired`: the values with a pair.
     """
     by_shape: dict[tuple[int, ...], list[Made]] = {}
     for made, array in results.items():

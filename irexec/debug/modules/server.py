@@ -1,4 +1,4 @@
-"""PyTorch in the other process: makes the network that the user named, runs it, and records results of its modules."""
+"""PyTorch in the other process: it creates the user's network, runs it, and records the results of its modules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from irexec.types import BF16, Array
 _TRIED = 16
 """The largest number of modules that are tried one by one."""
 NETWORK = ""
-"""The path of the network itself, whose results are those of the model."""
+"""The path of the network itself, whose results are the model's results."""
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class Server:
         return found
 
     def without_effect(self, step: Sequence[Array], calls: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Return the calls of modules, given by path and number, that do not affect the results of the network: those
+        """Return the calls of modules, given by path and number, that do not affect the network's results, which
         stay the same, bit for bit, if the results of the calls are NaN.
         """
         expected = self._ordered(self._run(step))

@@ -36,7 +36,7 @@ class Case:
 
     @property
     def size(self) -> int:
-        """The number of layers that compute, those of bodies included."""
+        """The number of layers that compute, including layers of bodies."""
         return size_of(self.model)
 
     def write(self, path: Path, files: Together | None = None) -> list[Path]:
@@ -51,7 +51,7 @@ def computing(model: Model) -> list[Node]:
 
 
 def size_of(model: Model) -> int:
-    """Return how many layers compute, those of bodies included."""
+    """Return the number of layers that compute, including layers of bodies."""
     return sum(n.type not in ("Parameter", "Const", "Result") for n in model.walk())
 
 

@@ -82,7 +82,7 @@ def _constant(value: Value, array: Any) -> Value:
 
 
 def _layers(case: Case) -> Sequence[tuple[Node, ...]]:
-    """Return the layers; those of one variable stay together."""
+    """Return the layers as groups of one; the layers that read or assign one variable form a group."""
     units: dict[object, list[Node]] = defaultdict(list)
     fixed = constant_nodes(case.model)
     for node in computing(case.model):

@@ -109,8 +109,8 @@ class ByRuntime:
         return None if wrong is None else replace(found, types=wrong)
 
     def _types(self, case: Case, like: Fault | None) -> tuple[str, ...] | None:
-        """Return the types of the wrong layers of a case; only those of the fault `like`, if one of them is wrong. None
-        if the type in which the runtime computes explains the difference.
+        """Return the types of the wrong layers of a case, or the types of the fault `like` if one of these is wrong.
+        None if the type in which the runtime computes explains the difference.
         """
         present = {node.type for node in case.model.walk()}
         if like is not None and not (like.types and present & {*like.types}):
@@ -166,7 +166,7 @@ def _wrong(found: Comparison) -> list[str]:
 
 
 def _inside(node: Node) -> list[Node]:
-    """Return a layer and those of its bodies."""
+    """Return a layer and the layers of its bodies."""
     return [node, *(inner for body in node.bodies for inner in body.model.walk())]
 
 

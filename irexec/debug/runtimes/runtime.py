@@ -121,7 +121,7 @@ class HasStates(Protocol):
 class HasLayerPairs(Protocol):
     """A loaded model that irexec runs as well, so that its layers can be compared without noise.
 
-    `layer_pairs`: how its layers are related to those of the first model.
+    `layer_pairs`: the relations of its layers to the layers of the first model.
     """
 
     layer_pairs: LayerPairs
@@ -143,7 +143,7 @@ class HasModules(Protocol):
 
 
 class OtherModel:
-    """Another model, run by irexec: its layers are aligned with those of the first one."""
+    """Another model, run by irexec: its layers are aligned with the layers of the first model."""
 
     runs_parts = False
 

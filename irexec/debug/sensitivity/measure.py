@@ -26,7 +26,7 @@ _ALIVE = 4
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of one unit. `without`: the score if all other units are coarse; `alone`: if all others are fine."""
+    """The effect of a unit. `without`: the score if it is fine and all others coarse; `alone`: in the reverse case."""
 
     without: Score
     alone: Score

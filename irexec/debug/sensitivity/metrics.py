@@ -1,4 +1,4 @@
-"""Metrics: the agreement of the results of a coarse model on many inputs with those of the fine one."""
+"""Metrics: the agreement of the results of a coarse model on many inputs with the results of the fine model."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
             owner.sites.append(Site(node, port, coarse[value], value))
     found = [unit for unit in units.values() if unit.sites]
     for unit in found:
-        # The statistics of a layer are those of its result.
+        # The statistics of a layer are the statistics of its result.
         unit.sites = [site for own in (True, False) for site in unit.sites if (site.fine.node is unit.node) is own]
         for site in unit.sites:
             site.node.replace_input_with(site.port, site.coarse)

@@ -97,7 +97,7 @@ def search(trials: Trials, effects: Mapping[Unit, Effect], target: Target, progr
     Layers are added one by one, each time the layer with the largest gain in addition to those before: with the metric
     `snr`, gains follow from the sum of the errors of single layers; otherwise each layer's gain alone counts. These
     sets are measured, and layers that the target does not need are dropped from the first set that meets it. The score
-    of the set is that of a run of its model alone.
+    of the set is measured by running its model alone.
     """
     return _Search(trials, effects, target, progress).found()
 
@@ -166,7 +166,7 @@ class _Search:
 
     def _reached(self, sets: list[frozenset[str]], expected: int | None) -> int | None:
         """Return the smallest number of groups, from the first in the order on, that meets the target. Many numbers are
-        measured in one pass, together with the expected set without each one of its layers.
+        measured in one pass, together with the expected set without any one of its layers.
         """
         low, high = 0, len(sets) - 1
         tried = {0, *_further(0, high)}

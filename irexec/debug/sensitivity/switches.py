@@ -1,4 +1,4 @@
-"""Switches: one model with two values, coarse and fine, for some inputs of its layers."""
+"""Switches: a model in which some inputs of layers read either of two values: coarse (quantised, rounded) or fine."""
 
 from __future__ import annotations
 

@@ -139,6 +139,6 @@ def _text(text: str) -> dict[str, str]:
 
 
 def _uri(file: str) -> str:
-    """Return a path as a URI: absolute ones with the scheme `file`, relative ones relative to where irexec ran."""
+    """Return a path as a URI: an absolute path with the scheme `file`, a relative path as a relative reference."""
     path = Path(file)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "surrogateescape"))

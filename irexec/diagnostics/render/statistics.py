@@ -1,4 +1,4 @@
-"""The number of findings of each code, and of those that `irexec fix` can correct."""
+"""The number of findings of each code, and how many of them `irexec fix` can correct."""
 
 from __future__ import annotations
 
