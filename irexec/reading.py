@@ -131,7 +131,7 @@ def is_onnx(given: PathLike | bytes) -> bool:
 
 
 def holds_printed_layers(source: Source) -> bool:
-    """Return True for a text with layers and without a model."""
+    """Return True for a text with layers but without a `<net>`."""
     text = source.text
     return ("<layer" in text or "<..." in text or "<…" in text) and "<net" not in text.lower()
 

@@ -22,7 +22,7 @@ class Statistics:
 
     @staticmethod
     def of(array: Array) -> Statistics:
-        """Return the statistics of an array; strings and complex numbers have none."""
+        """Return the statistics of an array; min, max and mean are None for strings and complex numbers."""
         if array.dtype.kind in "TUOc" or array.size == 0:
             return Statistics(None, None, None, 0, 0)
         numbers = _plain(array)

@@ -9,13 +9,13 @@ from irexec.graph.model import Model, Node
 
 
 def find_layer(model: Model, name: str) -> Node | None:
-    """Return the layer with this name, or else with this id; layers of bodies are not searched."""
+    """Return the layer with this name, or else with this id, or None; layers of bodies are not searched."""
     by_name = next((node for node in model.nodes if node.given_name == name), None)
     return by_name or next((node for node in model.nodes if node.id and node.id == name), None)
 
 
 def find_in_bodies(model: Model, name: str) -> Node | None:
-    """Return the layer whose bodies contain a layer with this name."""
+    """Return the layer whose bodies contain a layer with this name, or None."""
     for node in model.nodes:
         for body in node.bodies:
             if any(inner.given_name == name for inner in body.model.walk()):

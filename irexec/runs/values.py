@@ -21,8 +21,8 @@ _FORMS = "write NAME=FILE.npy, NAME=@FILE.npz:KEY or NAME=[1, 2, 3]"
 def read_inputs(options: Iterable[str], findings: Findings) -> dict[str, Any]:
     """Return values by input name: arrays from files, nested lists from texts. Invalid values are reported as findings.
 
-    A .npz file without a name supplies each of its arrays to the input of that name, any other value without a name
-    the first input.
+    Without a name, a .npz file supplies each of its arrays to the input with the array's name, and any other value is
+    that of the first input.
     """
     supplied: dict[str, Any] = {}
     for option in options:

@@ -86,7 +86,7 @@ def _to_member(value: Any, kind: ElementType) -> np.ndarray[Any, Any]:
 
 
 def from_container(array: np.ndarray[Any, Any], kind: ElementType) -> Any:
-    """Return a container as the caller's own value: a list of arrays, or for an optional its member or None."""
+    """Return the value of a container for callers: a list of arrays, or for an optional its member or None."""
     member = member_of(kind)
     members = [from_container(m, member) if member in CONTAINERS else np.array(m, order="C") for m in array]
     return members if kind in SEQUENCES else next(iter(members), None)

@@ -244,7 +244,7 @@ class ElementType:
 
     @staticmethod
     def meant_by(text: str) -> ElementType | None:
-        """Return the type that a text means, also another framework's name: `float32`, `INT64`, `torch.half`."""
+        """Return the type with this name, or None. Names of other frameworks are known: `float32`, `torch.half`."""
         name = text.strip()
         if "." in name:
             name = name[name.rindex(".") + 1 :]
@@ -277,7 +277,7 @@ class ElementType:
 def is_numpys(dtype: np.dtype[Any]) -> bool:
     """Return whether a dtype of numbers or booleans is NumPy's own, and not one of ml_dtypes.
 
-    `dtype.isbuiltin` is not sufficient: it is 0 for int32 as well if the array was unpickled, as in another process.
+    `dtype.isbuiltin` is not sufficient: it is 0 even for int32 in an array that was unpickled, as in another process.
     """
     return dtype.kind in "biufc" and dtype.type.__module__ == "numpy"
 

@@ -22,15 +22,15 @@ else:
         """
 
 
-# Values are propagated for tensors that describe shapes and axes; larger ones are data.
+# The maximum number of elements of a tensor whose values are propagated: larger tensors do not describe shapes or axes.
 MAX_KNOWN = 4096
 
 
 class TensorType:
     """The type of a port, or of a value; it is immutable.
 
-    `value` is the constant array when all of it is known. `partial` is an object array of the tensor's shape whose
-    items are int (known) or Dimension (known to lie in an interval), for integer tensors that describe shapes.
+    `value` is the array if all elements are known. For integer tensors that describe shapes, `partial` is an object
+    array whose items are int (known) or Dimension (within an interval).
     """
 
     __slots__ = ("_value", "element_type", "partial", "shape")
@@ -51,7 +51,7 @@ class TensorType:
 
     @property
     def has_value(self) -> bool:
-        """True when all of the value is known."""
+        """Whether all elements are known."""
         return self._value is not None
 
     @property

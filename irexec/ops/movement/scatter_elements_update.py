@@ -37,7 +37,7 @@ def scatter_elements_update_12(
     use_init_val: bool = True,
     out: Array | None = None,
 ) -> T:
-    """A copy of `data` with each update combined into the element at its position, with the index in place of `axis`.
+    """A copy of `data`. Each update is combined into the element at its position, but at the index along `axis`.
 
     data: rank r; indices, updates: the same shape of rank r; axis: scalar or [1]. `use_init_val` false: data's values
     are not combined with the updates. Raises ConstraintError for

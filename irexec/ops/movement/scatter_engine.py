@@ -16,7 +16,7 @@ from irexec.ops.compute.precision import is_float, is_narrow
 from irexec.threads.parallel import scratch
 from irexec.types import Array
 
-# Elements combined at a time, which bounds the memory for their positions.
+# The number of elements that are combined at once, which limits the memory for their positions.
 _PART = 1 << 22
 
 _UFUNCS: dict[str, np.ufunc] = {

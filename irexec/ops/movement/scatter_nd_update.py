@@ -69,7 +69,7 @@ def _(form: OlderForm, data: TensorType, indices: TensorType, updates: TensorTyp
 def scatter_nd_update_4(data: T, indices: T_IND, updates: T, /, *, out: Array | None = None) -> T:
     """As version 15 without a reduction, and (C3) an index must lie in [0, s_j - 1].
 
-    The page forbids duplicate entries and calls their result undefined: the last one in row-major order wins.
+    The page forbids duplicate entries and does not define their result: the last in row-major order is used.
     """
     return _update(data, indices, updates, "none", out, negative=False)
 

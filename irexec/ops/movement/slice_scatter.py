@@ -40,8 +40,8 @@ def slice_scatter_15(
 ) -> T:
     """A copy of `data` in which data[start:stop:step] along `axes` is `updates`.
 
-    data: rank r; updates: data's shape but for the lengths of the slices; start, stop, step, axes: 1D, [n]. Negative
-    starts and stops count from the end, those beyond an end are clamped. Axes left out are 0 .. n - 1. Raises
+    data: rank r; updates: data's shape except for the lengths of the slices; start, stop, step, axes: 1D, [n]. Negative
+    starts and stops count from the end; those beyond an end are clamped. Omitted axes are 0 .. n - 1. Raises
     ConstraintError for
 
     C1  data of rank 0

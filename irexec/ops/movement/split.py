@@ -50,7 +50,7 @@ def split_1(data: T, axis: T_AXIS, /, *, num_splits: Pieces) -> list[T]:
 
 @operator("VariadicSplit", "opset1", view="data", values="kernel")
 def variadic_split_1(data: T, axis: T_AXIS, split_lengths: T_LENGTHS, /) -> list[T]:
-    """`data` in pieces of `split_lengths` (1D) along `axis`, a scalar or one element; one -1 takes the rest.
+    """`data` in pieces of `split_lengths` (1D) along `axis` (one element); one -1 takes the remaining elements.
 
     Raises ConstraintError C1 when the lengths do not sum to the dimension, C2 for an axis outside [-rank, rank - 1],
     C4 for a second -1 or another negative length. Shape rule: C3 split_lengths is 1D, C5 axis is one element.

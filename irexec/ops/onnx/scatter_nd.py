@@ -55,9 +55,9 @@ def scatter_nd_18(
     C5  an index outside of [-s_j, s_j - 1]; negative ones count from the end, as in the page's equation
     C6  strings multiplied or compared: their only reduction is add
 
-    The page leaves the order open and forbids duplicate entries under none: the last one in row-major order wins.
+    The page does not define the order, and forbids duplicate entries under none: the last in row-major order is used.
     Integers wrap; f16 and bf16 are combined in f32 and rounded once; the maximum or minimum of NaN and anything is NaN.
-    Complex numbers are ordered by their real parts, then their imaginary ones. The sum of strings joins them.
+    Complex numbers are ordered by their real parts, then by their imaginary parts. The sum of strings joins them.
     """
     return _scatter(data, indices, updates, reduction, out)
 

@@ -84,7 +84,7 @@ def _along(ufunc: np.ufunc, block: Array, windows: Windows, axis: int, neutral: 
 def fold_runs(ufunc: np.ufunc, x: Array, starts: Array, lengths: Array, step: int, neutral: Any, out: Array) -> None:
     """Fold `lengths[i]` items of x's first axis, from `starts[i]` on every `step`-th, into `out[i]`.
 
-    A run consists of folds of 1, 2, 4... items, by the bits of its length.
+    A run is composed of folds of 1, 2, 4... items, one for each bit that is set in its length.
     """
     out[...] = neutral
     folds, at, size = x.astype(out.dtype, copy=False), starts.copy(), 1

@@ -72,8 +72,8 @@ def known_axis(check: Check, constraint: str, axis: TensorType, rank: int | None
 def in_range(
     check: Check, constraint: str, port: str, values: Any, least: int, most: int | None = None, **details: Any
 ) -> bool:
-    """Report the first value of an input outside [least, most]; return True if there is none. `check` is `require` in a
-    kernel.
+    """Report the first value of an input outside [least, most]; return True if all are inside. `check` is `require` in
+    a kernel.
 
     values: one value, a sequence or an array; unknown values (None or a Dimension) fit. most: None for no upper limit.
     """
@@ -85,7 +85,7 @@ def in_range(
 
     place = ""
     if isinstance(values, np.ndarray):
-        # Two passes of NumPy settle all usual cases.
+        # In all usual cases, the minimum and maximum are inside, and no other value need be compared.
         settled = not values.size or (fits(values.min().item()) and fits(values.max().item()))
         wrong = () if settled else next((at, value) for at, value in np.ndenumerate(values) if not fits(value))
         place, values = (str(list(wrong[0])) if wrong[0] else "", wrong[1]) if wrong else ("", None)
@@ -178,7 +178,7 @@ def sum_of(values: Sequence[Dimension]) -> Dimension:
 
 
 def is_settled(node: NodeTypes) -> bool:
-    """In `specialize`: whether the first input has a static shape and every other input is a constant or absent."""
+    """In `specialize`: return whether the first input has a static shape, and all others are constant or absent."""
     data, *others = node.inputs
     settled = all(c is not None for t, c in zip(others, node.constants[1:], strict=True) if t is not None)
     return settled and data is not None and data.shape.is_static
@@ -192,7 +192,7 @@ def filled(types: dict[str, TensorType], port: str, values: Any) -> Array:
 
 
 def drawn_axes(rng: np.random.Generator, types: dict[str, TensorType], port: str, rank: int) -> Array:
-    """For `draw`: return axes of `rank` dimensions for the port, distinct if it has at most `rank` elements."""
+    """For `draw`: return distinct axes for the port, of `rank` dimensions if there are enough."""
     shape = types[port].shape.to_shape()
     count = math.prod(shape)
     return filled(types, port, rng.permutation(max(rank, count))[:count].reshape(shape))

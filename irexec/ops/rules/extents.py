@@ -17,7 +17,7 @@ class Extents:
     def match(self, constraint: str, port: str, tensor: TensorType | None, *pattern: str | int) -> bool:
         """Match a port's shape with names and numbers; report a breach of `constraint` if it does not fit.
 
-        An absent port and a dynamic rank fit everything.
+        An absent port and a dynamic rank fit every pattern.
         """
         if tensor is None or tensor.rank is None:
             return True

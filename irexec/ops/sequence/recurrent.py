@@ -211,7 +211,7 @@ def transposed(rows: Array) -> Array:
 
 
 def _walk(step: Step, projected: Array, states: list[Array], lengths: Array, y: Array) -> None:
-    """Run all time steps of one direction: updates the states and fills y [batch, time, hidden]."""
+    """Run all time steps of one direction: update the states and fill y [batch, time, hidden]."""
     shortest = int(lengths.min(initial=len(projected)))
     for t, now in enumerate(projected):
         if t < shortest:

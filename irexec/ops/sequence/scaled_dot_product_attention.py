@@ -41,7 +41,7 @@ def scaled_dot_product_attention_13(
 ) -> T:
     """Attention of `query` `[N, ..., L, E]` over `key` `[N, ..., S, E]` and `value` `[N, ..., S, Ev]`.
 
-    `attention_mask` `[N, ..., L or 1, S]` is added to the scores, or (boolean) selects the allowed ones; a scalar 0
+    `attention_mask` `[N, ..., L or 1, S]` is added to the scores, or (boolean) selects the allowed scores; a scalar 0
     means no mask, and `causal` replaces it. `scale` replaces 1 / sqrt(E).
 
     C1: query has rank 3 or more. C2: key has rank 3 or more, and query's E. C3: value has rank 3 or more, and key's S.

@@ -161,7 +161,7 @@ def _(
 
 
 def _check_segments(check: Check, count: int | None, ids: list[int]) -> None:
-    """C7: the number of segments is not negative. C2: the ids ascend and are less than the number of segments."""
+    """Check C7: the number of segments is not negative; C2: ids ascend and are less than the number of segments."""
     in_range(check, "C7", "num_segments", count, 0)
     fits = ids == sorted(ids) and (not ids or (ids[0] >= 0 and (count is None or ids[-1] < count)))
     segments = "the" if count is None else count
