@@ -2,8 +2,8 @@
 
 A file may store a constant at any byte offset. Copying all constants would take most of the time to the first result of
 a large model whose weights follow a single odd byte. Therefore constants are not copied if all their readers accept
-unaligned data (`unaligned` of irexec.ops.declare.operator): products and tables, which are nearly all of such a file.
-Likewise, f16 weights that a Convert widens are used directly (`narrow`), which halves their size.
+unaligned data (`unaligned` of irexec.ops.declare.operator): matrix products and look-ups, which read most of such a
+file. Likewise, f16 weights that a Convert widens are used directly (`narrow`), which halves their size.
 """
 
 from __future__ import annotations

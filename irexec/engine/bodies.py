@@ -24,7 +24,7 @@ Run = Callable[[Sequence[Array]], list[Array]]
 
 
 def body_step(node: Node, runs: Sequence[Run], inference: Inference) -> Callable[..., list[Array]]:
-    """Return the callable of a node with bodies, from outer inputs to outputs. `runs` has one for each body."""
+    """Return the callable of a node with bodies, from outer inputs to outputs. `runs`: a function for each body."""
     if node.type == "If":
         return lambda *inputs: _run_if(node, runs, inputs)
     iterating = _Iterating(node.bodies[0], runs[0], inference)

@@ -14,7 +14,7 @@ from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 
 # The maximum number of combinations of shapes that are remembered as checked.
 _MAX_REMEMBERED = 256
-# The largest size of integer inputs that describe shapes and axes: the shape rule also receives their values.
+# Integer inputs of up to this size describe shapes and axes: the shape rule also receives their values.
 _MAX_COMPARED = 32
 
 

@@ -69,7 +69,7 @@ class Constants:
         """Create the cache. `kept`: values that are already known."""
         self._kept: dict[Value, Array] = {} if kept is None else kept
         self._prepared = Prepared()
-        # The packed forms of values, None for those that have none; see irexec.engine.packed.
+        # The packed form of each value, or None; see irexec.engine.packed.
         self.packed: dict[Value, Any] = {}
         self._lock = threading.RLock()
 

@@ -30,7 +30,7 @@ from irexec.engine.step import Step
 from irexec.ops.compute.precision import compute_dtype
 from irexec.records import field, record
 
-# The size below which a result is cheaper to allocate than to plan, unless compiled code computes it (engine.replay).
+# The size below which a result is cheaper to allocate than to plan, unless compiled code computes it (irexec.lowering).
 _MIN_BYTES = 1 << 12
 # Copying more bytes than this takes longer than the call of compiled code that the copy would save.
 MOST_COPIED = 1 << 15
@@ -191,7 +191,7 @@ def _planned_bytes(step: Step) -> int | None:
 def _in_place(step: Step, number: int, group: list[int], end: list[float], given: dict[int, int]) -> int | None:
     """Return the buffer of an input whose last use is this step and that may be overwritten (rule 4), or None.
 
-    Of several, it is the buffer of the most recent layer, which may then compute this layer with it (engine.fusion).
+    Of several, it is the buffer of the most recent layer, which may be fused with this layer (irexec.lowering.fusion).
     """
     found = []
     for index, slot in enumerate(step.inputs):

@@ -183,7 +183,7 @@ class _Planner:
         return self.slots[value]
 
     def _constant(self, value: Value) -> Array | Packed:
-        """Return a constant; in packed form, if there is one that all its readers take."""
+        """Return a constant; in packed form if it has one and all its readers accept it."""
         if not may_be_packed(value, self.inference[value]) or not self._packs():
             return self.folding.array(value)
         from irexec.engine.packed.recognition import packed_matrix

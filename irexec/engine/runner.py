@@ -33,7 +33,7 @@ class Listener(Protocol):
         """Handle a layer that is about to run on these inputs."""
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
-        """Handle a layer that has run and took this time."""
+        """Handle a layer that has run. `seconds`: its duration."""
 
 
 class Runner:

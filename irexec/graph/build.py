@@ -115,7 +115,7 @@ def build_net(
     binder: Binder | None = None,
     model_class: type[Model] = Model,
 ) -> Model:
-    """Build the model of one net, such as a body. `binder`: that of the model which contains the body."""
+    """Build the model of one net, such as a body. `binder`: the binder of the model that contains the body."""
     return _Builder(net, findings, weights, version, binder or Binder(findings), model_class).model()
 
 
@@ -251,7 +251,7 @@ def _least_outputs(type: str, operator: Operator | None) -> int:
 
 
 def check_arity(node: Node, findings: Findings) -> None:
-    """Report a number of input or output ports that the operator does not have."""
+    """Report a number of input or output ports that the operator does not allow."""
     operator, layer = node.operator, node.layer
     if operator is None or layer is None:
         return

@@ -40,7 +40,7 @@ def constant_nodes(model: Model) -> set[Node]:
 
 
 def constant_among(nodes: Iterable[Node]) -> set[Node]:
-    """Return the layers, of these ones, that depend on constants only, in topological order."""
+    """Return those of the given layers that depend on constants only, in topological order."""
     found: set[Node] = set()
     for node in nodes:
         if node.held is not None:

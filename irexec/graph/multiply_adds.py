@@ -17,7 +17,7 @@ Rule = Callable[[Shapes, tuple[int, ...], dict[str, Any]], int]
 
 
 def multiply_adds(node: Node, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> int | None:
-    """Return the multiply-adds of one layer, without its bodies. None if a shape that determines it is dynamic."""
+    """Return the multiply-adds of one layer, without its bodies. None if a shape that determines them is dynamic."""
     rule = _RULES.get(node.type)
     if rule is None or not outputs:
         return 0

@@ -1,4 +1,4 @@
-"""Older forms of nodes: an older version of their operator, if it computes exactly the same.
+"""Older forms of nodes: older versions of their operators that compute exactly the same.
 
 The rules are defined with the operators (`Operator.older`); this module applies them to nodes of a graph.
 """

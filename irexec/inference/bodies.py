@@ -36,8 +36,8 @@ def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     """Infer both branches. Outputs have the union of their types, or those of the branch that a known cond selects.
 
     The other branch is then inferred for the types that its Parameters declare: it never runs with these inputs. In an
-    inference for given inputs, cond is also known if only one branch can run with them; a layer of the other branch
-    reports the error if cond selects it after all.
+    inference for given inputs, cond also counts as known if only one branch can run with them; if it selects the other
+    branch at run time, a layer of that branch reports the error.
     """
     condition = inputs[0]
     known = condition.scalar if condition is not None else None

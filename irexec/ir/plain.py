@@ -24,7 +24,7 @@ _NAMES = PLAIN.replace("*", "+")
 _PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f"({_NAMES})", f"({_DIMS_PATTERN})"), re.ASCII)
 # Several ports are matched at once, but a limited number, because the match needs memory for each.
 _PORTS_PATTERN = "(?:" + _PORT_PATTERN.format(PLAIN, _NAMES, _DIMS_PATTERN) + "){0,64}"
-# A layer up to the first unusual one of its sections; if there is none, with its end tag.
+# A layer up to its first unusual section; without such a section, up to and including its end tag.
 _LAYER = re.compile(
     rf'\s*+<layer id="({PLAIN})" name="({PLAIN})" type="({PLAIN})" version="({PLAIN})"\s*+>'
     rf'(?:\s*+<data((?:\s++[^\s=/>]++="{PLAIN}")*+)\s*+/>)?'

@@ -29,7 +29,7 @@ class Together:
         """
         check_output(path)
         file = _Staged(path)
-        self._files.append(file)  # Registered before the file exists: a signal may raise as soon as it does.
+        self._files.append(file)  # Registered before the file exists: a signal handler may raise at any time.
         with file.filled() as stream:
             yield stream
 
@@ -46,7 +46,7 @@ class Together:
                 file.place()
             last.place()
         finally:
-            # A signal may have raised after the last rename as well.
+            # A signal may also have raised an exception after the last rename.
             for file in reversed(others):
                 if last.is_placed:
                     file.drop_old()

@@ -52,7 +52,7 @@ class AsyncInferQueue(OfOneProcess):
             raise
 
     def wait_all(self) -> None:
-        """Wait for all requests. Raises the exception of one of them."""
+        """Wait for all requests. Raises the exception of an inference or callback that failed."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._idle) == len(self._requests))
             self._raise()

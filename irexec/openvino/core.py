@@ -31,7 +31,7 @@ __all__ = [
     "set_batch", "shutdown", "tensor_from_file",
 ]  # fmt: skip
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BytesIO | StringIO
-"""The source of a model: a file by its name, or the text or bytes of one."""
+"""The source of a model: a file name, or the text or bytes of a model file."""
 Properties = Mapping[str, Any]
 """Properties of a device or a compiled model, by name."""
 _DEVICES = ("CPU",)
@@ -279,7 +279,7 @@ def tensor_from_file(path: str | os.PathLike[str]) -> Tensor:
 
 
 def get_batch(model: Model) -> Dimension:
-    """Return the extent of the axis N of the inputs that have one in their layout. Raises RuntimeError if none has."""
+    """Return the extent of the first axis N in the layouts of the inputs. Raises RuntimeError if no layout has one."""
     for port in model.inputs:
         if layout_of(port.node).has_name("N"):
             return port.type.shape[layout_of(port.node).get_index_by_name("N")]
@@ -287,7 +287,7 @@ def get_batch(model: Model) -> Dimension:
 
 
 def set_batch(model: Model, batch_size: int | Dimension = -1, *, dimension: int | Dimension | None = None) -> None:
-    """Reshape all inputs that have an axis N in their layout. Raises RuntimeError if none has."""
+    """Set the extent of the axis N of all inputs whose layout has one. Raises RuntimeError if no layout has one."""
     wanted = batch_size if dimension is None else dimension
     expected(wanted, (int, Dimension), "set_batch()")
     get_batch(model)

@@ -15,8 +15,8 @@ from irexec.graph.order import ordered
 from irexec.inference import infer, set_types
 from irexec.types import TensorType
 
-# The number of changes. A model checks its nodes again when one of them was changed after the count that it last saw;
-# models without changed nodes remain as they were read, whatever is changed in others.
+# The number of changes so far. A model checks its nodes again if one of them has changed since the number that the
+# model last saw; models without changed nodes remain as they were read.
 _changes = 0
 _changed: WeakKeyDictionary[Node | graph.Model, int] = WeakKeyDictionary()
 _seen: WeakKeyDictionary[graph.Model, int] = WeakKeyDictionary()

@@ -30,7 +30,7 @@ def as_arrays(given: Any) -> Any:
 
 
 def _array_of(given: Any) -> Any:
-    """Return a tensor's array, the array of another library's object, or texts of bytes; anything else unchanged."""
+    """Return the array of a tensor or of another library's object; bytes decoded to texts; other objects unchanged."""
     if isinstance(given, Tensor):
         return given.values()
     if not isinstance(given, np.ndarray) and hasattr(given, "__array__"):
@@ -49,8 +49,8 @@ def _key(key: Any) -> Any:
 
 
 def assigned(inputs: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
-    """Return the inputs of a call by the port's position: one array, arrays by position, or `{name | position | port:
-    array}`.
+    """Return (position of the port, array) for the inputs of a call: one array, arrays by position, or `{name |
+    position | port: array}`.
 
     Raises RuntimeError for a key without a port, TypeError for an argument that cannot be inputs.
     """
@@ -68,7 +68,7 @@ def assigned(inputs: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
 
 
 def by_position(given: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
-    """Return the tensors of a list or mapping, by the port's position. Raises RuntimeError for a key without a port."""
+    """Return (position of the port, tensor) for a list or mapping. Raises RuntimeError for a key without a port."""
     pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
     return [(position(ports, key), value) for key, value in pairs]
 

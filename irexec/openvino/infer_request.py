@@ -337,7 +337,7 @@ class InferRequest(OfOneProcess):
             self._tensors.set_input(index, tensor)
 
     def set_output_tensors(self, outputs: Mapping[PortKey, Tensor]) -> None:
-        """Set tensors of outputs by their positions."""
+        """Set tensors of outputs: `{name | position | port: tensor}`."""
         for index, tensor in by_position(outputs, self.model_outputs):
             self._tensors.set_output(index, tensor)
 

@@ -388,7 +388,7 @@ class Model(DroppedModel):
         return text.replace("<Output: ", "<ConstOutput: ")
 
     def _repr_html_(self) -> str:
-        """Return the graph, for notebooks."""
+        """Return a drawing of the graph, for notebooks."""
         from irexec.display import html_of
 
         return html_of("Model", self)

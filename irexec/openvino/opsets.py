@@ -15,7 +15,7 @@ def opset(name: str) -> Namespace:
 
 
 def _node_class() -> type[graph.Node]:
-    # A caller that evaluates arrays needs no nodes, whose module is not imported then.
+    # Imported on demand: a caller that only evaluates arrays does not need the module of nodes.
     from irexec.openvino.node import Node
 
     return Node

@@ -99,7 +99,7 @@ def _compress_fake_convert(node: graph.Node) -> bool:
 
 
 def _replace(node: graph.Node, codes: Array, low: ElementType, scale: Array, zero_point: Array | None) -> None:
-    """Replace a node by `(Convert(codes) - zero_point) * scale`, which gets its name and information."""
+    """Replace a node by `(Convert(codes) - zero_point) * scale`, which gets the node's name and runtime information."""
     ops, kind = opset("opset13"), node.outputs[0].element_type
     value = ops.convert(constant_node(Node, codes, element_type=low), kind)
     value.rt_info = dict(node.rt_info) | {_KEPT.key: _KEPT}

@@ -13,7 +13,7 @@ from irexec.types import DYNAMIC, Dimension, ElementType
 
 Attributes = dict[str, Any]
 
-# Names that operation pages give to attributes of other names in OpenVINO; irexec accepts both.
+# Attribute names on operation pages that differ from OpenVINO's names; irexec accepts both.
 _OF_PAGES = {
     "Col2Im": ("output_size", "kernel_size", "stride"),
     "MatrixNms": ("sort_result",),

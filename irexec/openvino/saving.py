@@ -49,7 +49,7 @@ def serialize(model: Model, xml_path: PathLike, bin_path: PathLike = "", version
 
 
 def _complete(model: Model) -> Model:
-    """Return the model with its changes. Raises RuntimeError if a node takes a Parameter that was removed."""
+    """Return the model with its changes applied. Raises RuntimeError if a node takes a Parameter that was removed."""
     check_parameters(current(checked_model(model)))
     return model
 

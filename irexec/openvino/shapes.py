@@ -23,7 +23,7 @@ class Symbol:
 
 
 class IntVector(list[int]):
-    """A list of integers that can be compared with tuples and arrays as well."""
+    """A list of integers that can also be compared with tuples and arrays."""
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         super().__init__(_whole(value) for value in values)

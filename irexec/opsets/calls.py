@@ -231,7 +231,7 @@ class Call(NamedTuple):
 
 
 def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
-    """Return the arguments of a call as inputs and attributes. Raises IRError for too many, and for duplicate ones."""
+    """Return the arguments of a call as inputs and attributes. Raises IRError for too many or duplicate arguments."""
     given = _given(operator, positional, keywords)
     inputs: list[Any] = [None] * sum(not i.variadic for i in operator.inputs)
     # ONNX is case-sensitive.
@@ -276,7 +276,7 @@ class _Given:
 
 
 def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, Any]) -> _Given:
-    """Return the value of each parameter. Raises IRError for too many arguments, and for duplicate ones."""
+    """Return the value of each parameter. Raises IRError for too many or duplicate arguments."""
     takes = parameters(operator)
     items, positional = _variadic_items(operator, positional)
     in_order = [p for p in takes if not p.keyword_only and (items is None or p.kind != "inputs")]

@@ -53,7 +53,7 @@ class Namespace(types.ModuleType):
         operator = contents.find(type, self._opset)
         if operator is None:
             raise AttributeError(f"{type} of {self._opset} is not implemented yet")
-        # A user's own operator may have replaced the one for which the function was created.
+        # A user's own operator may have replaced the operator for which the function was created.
         made, function = self._made.get(name, (None, None))
         if function is not None and made is operator:
             return function
@@ -134,7 +134,7 @@ def _bound(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
 def evaluate(
     node_class: NodeClass, operator: Operator, inputs: Sequence[Any], attributes: dict[str, Any], name: str = ""
 ) -> Computed | ComputedTuple:
-    """Run an operator on arrays, with every check: the array, or a tuple when it has several outputs.
+    """Run an operator on arrays, with every check; return an array, or a tuple if there are several outputs.
 
     Python numbers and lists become arrays: of the type of another array in the port's group, else i64 or f32.
     Raises IRError with every finding.

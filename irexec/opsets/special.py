@@ -21,7 +21,7 @@ NodeClass = Callable[[], type[Node]]
 
 def constant_function(operator: Operator, node_class: NodeClass) -> Function:
     def constant(value: Any, dtype: Any = None, name: str = "", *, shared_memory: bool = False) -> Node:
-        """Return a node with a constant value, of a type, NumPy dtype or type name: by default the value's own.
+        """Return a constant node. `dtype`: an element type, a NumPy dtype or a type name, by default the value's own.
 
         `shared_memory`: the constant uses the memory of an array instead of a copy.
         """
@@ -103,7 +103,8 @@ def assign_function(operator: Operator, node_class: NodeClass) -> Function:
 
 def if_function(operator: Operator, node_class: NodeClass) -> Function:
     def if_op(condition: Any = None, name: str = "") -> Node:
-        """Return a node that runs one of two bodies: `set_then_body`, `set_else_body`, `set_input`, `set_output`."""
+        """Return a node that runs one of two bodies, set by `set_then_body`, `set_else_body`, `set_input`,
+        `set_output`."""
         return _without_body(node_class(), operator, [condition], name)
 
     return if_op

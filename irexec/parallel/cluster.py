@@ -101,7 +101,8 @@ class Cluster(Executor):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the block; if an exception leaves it, as after Ctrl-C, cancel the unfinished calls."""
+        """Shut down when the block ends; if an exception ends it, such as KeyboardInterrupt, cancel unfinished calls.
+        """
         self.shutdown(cancel_futures=error is not None)
 
 

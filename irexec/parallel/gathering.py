@@ -59,7 +59,7 @@ def gather(
     log: Log | None = None,
     done: Callable[[Outcome[R]], object] = lambda _: None,
 ) -> Iterator[Outcome[R]]:
-    """Yield the outcome for each item, in the order of the items; `done` is called with each as soon as it is
+    """Yield the outcome for each item, in the order of the items; `done` is called with each outcome as soon as it is
     available.
 
     An error, or a worker that dies, is the outcome of its item; the other items are still processed. With a log, items

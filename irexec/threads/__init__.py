@@ -1,1 +1,1 @@
-"""Threads of the process: loops over a shared pool, sequences of compiled tasks, and BLAS limited to one thread."""
+"""Threads of the process: loops over a shared pool, and BLAS limited to one thread."""

@@ -135,8 +135,8 @@ def _get_pool() -> _Pool:
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """Run kernels in this context: NumPy gives no warnings, and BLAS uses one thread, because otherwise the number of
-    threads would determine how it divides its work.
+    """Run kernels in this context: NumPy gives no warnings, and BLAS uses one thread: otherwise the number of threads
+    would determine how BLAS divides its work.
     """
     with np.errstate(all="ignore"), single_threaded_blas():
         yield

@@ -1,4 +1,4 @@
-"""Finds matrices that layers compute from packed weights, and that are read only by layers that take them packed."""
+"""Finds matrices that layers compute from packed weights, and that are read only by layers that accept them packed."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class _Search:
         return PackedMatrix(codes, parameters.get("Subtract"), parameters.get("Multiply"), groups, final, is_upright)
 
     def _is_whole(self, source: Value, parameters: Mapping[str, Array | None]) -> bool:
-        """Return whether all elements are whole numbers, which f32 holds as well as f64."""
+        """Return whether all elements are whole numbers, which f32 represents exactly, like f64."""
         type, zero = self._inference[source].element_type, parameters.get("Subtract")
         return type in INTEGERS and "Multiply" not in parameters and (zero is None or is_zero_exact(type, zero))
 

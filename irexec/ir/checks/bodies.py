@@ -187,7 +187,7 @@ def _check_slice(entry: PortMap, layer: Layer, scope: NetScope) -> None:
 
 
 def _rank(entry: PortMap, layer: Layer, scope: NetScope) -> int | None:
-    """Return the rank that the outer port declares; None if it declares none."""
+    """Return the rank that the outer port declares; None without a declaration."""
     number = whole(entry.external_port_id, signed=True).value
     if number is None or number < 0:
         return None

@@ -117,7 +117,7 @@ def meant_end(name: str, missing: Iterable[str]) -> str | None:
 
 
 def _report_missing_ends(scope: NetScope) -> None:
-    """Report once for all edges that lack the same attributes and have the same unknown ones instead."""
+    """Report edges that lack attributes, once for all edges with the same missing and unknown attributes."""
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Edge]] = {}
     for edge in scope.net.edges:
         if None in (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port):

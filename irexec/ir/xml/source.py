@@ -156,7 +156,7 @@ class Source:
 
     @cached_property
     def positions(self) -> Positions:
-        """The positions in the text. The module is imported with the first finding: a valid file has none."""
+        """The positions in the text. The module is imported with the first finding: a valid file has no findings."""
         from irexec.ir.xml.positions import Positions
 
         return Positions(self.text)

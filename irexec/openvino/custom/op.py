@@ -139,8 +139,8 @@ def register(kind: type[Op]) -> None:
 
 
 def _flat(inputs: Any) -> list[Any] | None:
-    """Return the inputs as a list: from a list or tuple, or from a tuple that contains the list, as `*inputs` produces
-    one."""
+    """Return the inputs as a list: from a list or tuple, or from a tuple that contains the list, as `*inputs` collects
+    it."""
     if isinstance(inputs, tuple):
         inputs = list(inputs) or None
         if inputs is not None and len(inputs) == 1 and isinstance(inputs[0], list):

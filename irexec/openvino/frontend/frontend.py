@@ -130,8 +130,8 @@ def convert_model(
 ) -> Any:
     """Return the Model of an IR or ONNX file, or of its bytes, without layers that return an input unchanged.
 
-    `input`: the shapes of inputs: one, several by position, or `{name: shape}`. Objects of other frameworks, and other
-    options, are not offered. Raises NotOffered, OSError, IRError.
+    `input`: the shapes of inputs: one shape, shapes by position, or `{name: shape}`. Objects of other frameworks, and
+    other options, are not offered. Raises NotOffered, OSError, IRError.
     """
     options = [given for given in (output, example_input, extension) if given is not None] or dynamo
     known = isinstance(input_model, (str, bytes)) or any(hasattr(input_model, n) for n in ("__fspath__", "getvalue"))

@@ -87,7 +87,7 @@ class _Repeating(KindOfNode):
         return [_described(entry) for entry in _body(self).outputs]
 
     def set_input_descriptions(self, inputs: Sequence[Any]) -> None:
-        """Set the mapping of the node's inputs to the body; mappings of inputs connected later are added."""
+        """Set the mapping of the node's inputs to the body; the Parameter that counts the iterations is kept."""
         kept = [entry for entry in _body(self).inputs if entry.iteration]
         _body(self).inputs[:] = kept + [_input_entry(described) for described in inputs]
         changed(self)
@@ -161,7 +161,7 @@ class If(KindOfNode):
                 body.inputs.append(BodyInput(body.model.parameters.index(parameter), external))
 
     def set_output(self, then_result: Node, else_result: Node) -> Value:
-        """Return an output with the value of a Result of one body or the other."""
+        """Return an output with the value of one of two Results: that of the body that runs."""
         nodes_of_type([then_result, else_result], "Result", "set_output()")
         number = len(self.outputs)
         for body, result in zip(self.bodies, (then_result, else_result), strict=True):

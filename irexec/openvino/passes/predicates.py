@@ -135,7 +135,7 @@ def _dim_matches(item: str, dim: Dimension, symbols: Symbols) -> bool:
 
 
 def _bind(symbols: Symbols, name: str, value: Any) -> bool:
-    """Bind a symbol to a value; return False if it has another value."""
+    """Bind a symbol to a value; return False if the symbol already has another value."""
     return bool(symbols.setdefault(name, value) == value)
 
 

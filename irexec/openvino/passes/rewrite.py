@@ -33,7 +33,7 @@ class MatcherPass(PassBase):
         self.set_name(matcher.get_name())
 
     def register_new_node(self, node: Node) -> Node:
-        """Register a node that a callback created: the pass examines it as well."""
+        """Register a node that a callback created, so that the pass also examines this node."""
         self._new.append(node)
         return node
 

@@ -39,8 +39,8 @@ class Serialize(ModelPass):
 class VisualizeTree(ModelPass):
     """Writes the graph in the language of Graphviz: `VisualizeTree("model.dot")`.
 
-    To another suffix, `.dot` is appended; `irexec show` draws a model. `nm(node, attributes)` may change the list of a
-    node's Graphviz attributes.
+    `.dot` is appended to a name with another suffix. `irexec show` draws a model without Graphviz. `nm(node,
+    attributes)` may change the list of a node's Graphviz attributes.
     """
 
     def __init__(

@@ -141,7 +141,7 @@ COMPILED: dict[str, Known] = DEVICE | {
     "LOADED_FROM_CACHE": Known(False, False),
     "MULTI_DEVICE_PRIORITIES": Known("CPU"),
 }
-# The values that a property can have, if its type allows others.
+# The allowed values of properties whose type also has other values.
 ALLOWED: dict[str, Callable[[Any], bool]] = {
     "INFERENCE_PRECISION_HINT": (DYNAMIC, F32, F16, BF16).__contains__,
     "NUM_STREAMS": lambda number: number in ("AUTO", "NUMA") or number >= -2,
