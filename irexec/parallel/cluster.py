@@ -101,8 +101,7 @@ class Cluster(Executor):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Shut down when the block ends; if an exception ends it, such as KeyboardInterrupt, cancel unfinished calls.
-        """
+        """Shut down when the block ends; if an exception ends it, such as KeyboardInterrupt, cancel open calls."""
         self.shutdown(cancel_futures=error is not None)
 
 
