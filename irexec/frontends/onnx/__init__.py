@@ -23,9 +23,9 @@ def read_onnx(
     """Return the model of an ONNX file, or of its bytes, and every finding about it; if a finding is an error, the
     model is None.
 
-    `file`: the name of the bytes. `others`: include the findings of ONNX's checker and shape inference, and the results
-    of onnx.reference and ONNX Runtime for a file with findings. Never raises for an invalid file, nor if the package
-    `onnx` is missing (F001).
+    `file`: the name under which findings refer to the bytes. `others`: include the findings of ONNX's checker and shape
+    inference, and the results of onnx.reference and ONNX Runtime for a file with findings. Never raises for an invalid
+    file, nor if the package `onnx` is missing (F001).
     """
     path = None if isinstance(given, bytes) else os.fspath(given)
     name = file if path is None else path

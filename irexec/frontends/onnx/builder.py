@@ -108,8 +108,8 @@ class Builder:
         return node
 
     def body_input(self, type: TensorType, name: str, axis: int | None) -> tuple[Node, Value]:
-        """Create an input of a body. Return it, and the value that the body's nodes use: the same, except for the axis
-        of a slice."""
+        """Create an input of a body. Return its node, and the value that the body's nodes use: the node's output, for a
+        slice without the axis."""
         if axis is None:
             node = self.parameter(type, name)
             return node, node.outputs[0]
@@ -127,7 +127,7 @@ class Builder:
         return self.parameter(value.type.without_value(), name).outputs[0]
 
     def give(self, name: str, node: Node) -> None:
-        """Give the node this name; the node with this name gets the other node's name."""
+        """Give the node this name, which another node has: the other node gets the node's name."""
         holder = self._holders.get(name)
         if holder is not None and self._holders.get(node.given_name) is node:
             holder.given_name, node.given_name = node.given_name, name

@@ -1,4 +1,5 @@
-"""The target of an ONNX node: a translated operator, one that ONNX defines by a function, or a model's function."""
+"""The target of an ONNX node: a translated operator, an operator that ONNX defines by a function, or a function of the
+model."""
 
 from __future__ import annotations
 
@@ -148,8 +149,8 @@ def _of_microsoft(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProt
     raise Refused("F003", f"{shown} is not supported", hint=_near(node, MICROSOFT) or _HINT)
 
 
-# Attributes that ONNX does not define, and the values with which they have no effect; for attributes not listed that
-# value is 0.
+# Attributes that ONNX does not define → the value with which they have no effect; for attributes not listed here it is
+# 0.
 _WITHOUT_EFFECT = {"dilation": 1, "ndim": 1}
 # The maximum number of element types in a message.
 _MOST_NAMED = 8

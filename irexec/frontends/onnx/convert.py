@@ -61,7 +61,7 @@ def convert(
     the nodes after an error are checked as well.
 
     An input with an initializer becomes a Parameter with a default value, and the nodes that read it are translated
-    for any value. If a node cannot be, the initializers that it depends on become constants.
+    for any value. If a node cannot be translated so, the initializers that it depends on become constants.
     """
     constant = frozenset[str]()
     while True:
@@ -232,8 +232,8 @@ class Converter:
         findings.node, findings.inputs = around, inputs
 
     def _made_too_late(self, name: str) -> None:
-        """Report the use of a value that only a later node computes: in openvino mode a warning, because ONNX Runtime
-        sorts the nodes."""
+        """Report the use of a value that only a later node computes, in openvino mode as a warning: ONNX Runtime sorts
+        the nodes."""
         severity = Severity.WARNING if self.findings.mode == "openvino" else None
         hint = "sort the nodes topologically; irexec run sorts them, as ONNX Runtime does"
         self.find("F005", _TOO_LATE.format(name), severity=severity, hint=hint)
@@ -283,8 +283,8 @@ class Converter:
             self._define(name, value, scope)
 
     def _defaults_before(self, node: onnx.NodeProto, scope: Scope) -> set[str]:
-        """Return the names of the Parameters with a default value on which a node depends; of a node with bodies, which
-        read any value of the graph, all of them."""
+        """Return the names of the Parameters with a default value on which a node depends; all of them for a node with
+        bodies, which may read any value of the graph."""
         if any(attribute.HasField("g") for attribute in node.attribute):
             return {parameter.given_name for parameter in self._defaults}
         values = [scope.value(name) for name in node.input if name and scope.knows(name)]
@@ -329,7 +329,7 @@ class Converter:
         references = call.defaults() | {a.name: a for a in body.attribute_proto} | call.attributes
         inner = Scope(self._opsets_within(body, call, scope), scope.depth + 1, references)
         padded = [*inputs, *[None] * len(body.input)]
-        # An omitted input is not a name of the body: its nodes get an empty one.
+        # An omitted input has no name in the body: nodes that read it get an empty name.
         left_out = {name for name, value in zip(body.input, padded, strict=False) if value is None}
         inner.values = {name: value for name, value in zip(body.input, padded, strict=False) if value is not None}
         before = self.builder.errors
@@ -338,7 +338,7 @@ class Converter:
         return None if self.builder.errors > before else [inner.values.get(name) for name in body.output]
 
     def _opsets_within(self, body: onnx.FunctionProto, call: Call, scope: Scope) -> dict[str, int]:
-        """Return the opsets of a function's nodes. ONNX's own functions name only some of them."""
+        """Return the opsets of a function's nodes. ONNX's own functions import only some of their opsets."""
         named = opsets_of(body.opset_import)
         own = {"": newest_opset()} | scope.opsets if call.function is None else {}
         return own | named or scope.opsets
@@ -351,7 +351,7 @@ class Converter:
         if len(graph.input) != len(types):
             raise Refused("F004", f"the body {graph.name!r} has {len(graph.input)} inputs, expected {len(types)}")
         before = self.builder.errors
-        # The inputs of a body are always given.
+        # Initializers of the inputs of a body have no effect: the inputs are always given.
         self._initializers(graph, scope, without={info.name for info in graph.input})
         parameters = []
         for index, (info, type) in enumerate(zip(graph.input, types, strict=True)):

@@ -127,7 +127,7 @@ def _table() -> _Table:
 
 
 def _asked(type: str, opset: int, domain: str) -> Definition:
-    """Return the same as `definition`, from the package onnx."""
+    """Return the result of `definition`, obtained from the package onnx."""
     from onnx import defs
 
     try:
@@ -145,7 +145,8 @@ def _kinds(texts: list[str]) -> tuple[ElementType, ...]:
 
 
 def _entry(schema: Any, types: list[list[str]]) -> list[Any]:
-    """Return the entry of an operator's version for the file; lists of types are put into `types`, by number."""
+    """Return the file's entry for an operator's version, which refers to lists in `types` by number; new lists are
+    added."""
     constraints = {c.type_param_str: sorted(c.allowed_type_strs) for c in schema.type_constraints}
     ports = []
     for formal in schema.inputs:

@@ -99,7 +99,8 @@ class Size:
     def check_call(self, function: Key | None, depth: int) -> None:
         """Raise TooMuch for a call that would expand to too many nodes, before any of them is created.
 
-        `function`: the function of the model that is called, if it is one; `depth`: the number of enclosing calls.
+        `function`: the called function of the model; None if another function is called. `depth`: the number of
+        enclosing calls.
         """
         deep, many = 0, 0
         if function is not None:

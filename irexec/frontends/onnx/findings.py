@@ -35,7 +35,7 @@ class OnnxFindings(Findings):
         if inputs := self.inputs():
             notes = (("inputs", cut(inputs, _LONGEST)), *notes)
         super().keep(replace(finding, layer=self.node, notes=notes))
-        # Checks use the IR layer that the node becomes.
+        # Checks refer to the IR layer that the node becomes.
         if finding.layer is not None:
             self._reported.add((finding.code, finding.layer))
             if finding.severity is Severity.ERROR:

@@ -14,7 +14,7 @@ from irexec.types import DYNAMIC, TensorType
 
 
 def description(proto: onnx.ModelProto, parameters: Iterable[Node]) -> dict[str, Any]:
-    """Return the model's runtime information: its producer, its metadata, the names of its inputs' dimensions."""
+    """Return the model's runtime information: its producer, its metadata, and the names of its inputs' dimensions."""
     about: dict[str, Any] = {"framework": {"type": "onnx", "producer": proto.producer_name}}
     metadata = {entry.key: entry.value for entry in proto.metadata_props if entry.key}
     known = {node.friendly_name for node in parameters}

@@ -17,7 +17,7 @@ from irexec.types import (
     sequence_of,
 )
 
-# ONNX's name in its enumeration, and in lower case in type constraints → irexec's element type.
+# The name in ONNX's enumeration (in type constraints, in lower case) → irexec's element type.
 _NAMES: dict[str, ElementType] = {
     "FLOAT": types.F32, "UINT8": types.U8, "INT8": types.I8, "UINT16": types.U16, "INT16": types.I16,
     "INT32": types.I32, "INT64": types.I64, "STRING": types.STRING, "BOOL": types.BOOLEAN, "FLOAT16": types.F16,
@@ -91,7 +91,7 @@ def declared_type(declared: onnx.TypeProto) -> TensorType:
 
 
 def dimension_names(declared: onnx.TypeProto) -> str | None:
-    """Return the dimensions of a tensor as named in the file, such as `N,3`; None if it names none of them."""
+    """Return the dimensions of a tensor as named in the file, such as `N,3`; None if no dimension has a name."""
     dims = declared.tensor_type.shape.dim
     if not any(d.WhichOneof("value") == "dim_param" for d in dims):
         return None

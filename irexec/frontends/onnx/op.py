@@ -52,7 +52,7 @@ class Enter(Protocol):
 class Op:
     """An ONNX node as its translator sees it.
 
-    `inputs`: the input values, None for an omitted one. `version`: the opset that introduced this version of the
+    `inputs`: the input values, None for an omitted input. `version`: the opset that introduced this version of the
     operator. `opset`: the opset that the model imports.
     """
 
@@ -69,7 +69,7 @@ class Op:
     ) -> None:
         self.builder, self.node, self.version, self.opset = builder, node, version, opset
         self.enter = enter
-        # The value of a name in the graph; None if the name has no value yet.
+        # Returns the value of a name in the graph; None if the name has no value yet.
         self.named = named
         self.inputs = inputs
         self.attributes = attributes
@@ -221,7 +221,7 @@ class Op:
     def make_part(
         self, suffix: str, type: str, inputs: Sequence[Input], opset: int | str, attributes: dict[str, Any]
     ) -> Node:
-        """Create a node as `make_node` does; its name is that of the ONNX node with a suffix."""
+        """Create a node as `make_node` does; its name is the name of the ONNX node with a suffix."""
         version = opset if isinstance(opset, str) else f"opset{opset}"
         operator = contents.find(type, version)
         if operator is None:
@@ -271,11 +271,11 @@ class Op:
         return self.make("ShapeOf", value, opset=3, output_type="i64")
 
     def extent(self, value: Value, axis: int | list[int]) -> Value:
-        """Return the extent of an axis as a scalar, or those of several axes as a vector."""
+        """Return the extent of an axis as a scalar, or the extents of several axes as a vector."""
         return self.make("Gather", self.shape_of(value), axis, 0, opset=8)
 
     def reshape(self, value: Value, shape: Input, zero_copies: bool = False) -> Value:
-        """Return the same elements in another shape. A constant is reshaped at once, as most biases and scales are."""
+        """Return the same elements in another shape. A constant, such as most biases and scales, needs no node."""
         stored = value.node.constant
         if stored is not None and isinstance(shape, list) and not zero_copies and _fits(stored, shape):
             return self.constant(stored.reshape(shape), value.element_type)

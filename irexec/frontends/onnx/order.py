@@ -26,11 +26,10 @@ def taken(node: onnx.NodeProto) -> set[str]:
 
 
 def in_order(nodes: Sequence[onnx.NodeProto], is_known: Callable[[str], bool]) -> tuple[list[int], dict[int, set[str]]]:
-    """Return the numbers of the nodes in topological order, close to the file's order, and the names used before they
-    are computed.
+    """Return the numbers of the nodes in topological order, close to the file's order; and for each node the names that
+    it uses before they are computed.
 
-    `is_known`: whether a name has a value before the first node. Nodes in a cycle come last. The second result contains
-    the names by the number of the node that uses them.
+    `is_known`: returns whether a name has a value before the first node. Nodes in a cycle come last.
     """
     makers: dict[str, int] = {}
     for number, node in enumerate(nodes):

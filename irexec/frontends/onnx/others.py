@@ -24,7 +24,7 @@ from irexec.graph.model import Model
 from irexec.processes.child import Child, Ended
 from irexec.types import TensorType
 
-# The time limit of a tool; a file that irexec refuses for its size is not given to it.
+# The time limit of a tool in seconds. Tools do not examine files that irexec refuses for their size.
 _SECONDS = 10
 
 

@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 from irexec.types import Array
 
 _STRUCTURE = 64
-"""The maximum size of an integer constant that is taken for axes, a shape or indices; larger ones are weights."""
+"""The number of elements up to which an integer constant is taken for axes, a shape or indices, not for weights."""
 
 Place = tuple[int, str]
 """A node's number, and the name of one of its attributes."""
@@ -30,7 +30,7 @@ def layers(proto: onnx.ModelProto) -> list[int]:
 
 
 def input_names(proto: onnx.ModelProto) -> list[str]:
-    """Return the inputs of the graph, without those that are constants."""
+    """Return the names of the graph's inputs, except for inputs that are constants."""
     constants = {tensor.name for tensor in proto.graph.initializer}
     return [entry.name for entry in proto.graph.input if entry.name not in constants]
 
@@ -40,7 +40,7 @@ def output_names(proto: onnx.ModelProto) -> list[str]:
 
 
 def boundary(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
-    """Return the tensors that these nodes take from other nodes, or from outside."""
+    """Return the names of the tensors, other than constants, that these nodes read and do not compute."""
     graph = proto.graph
     made = {name for index in kept for name in graph.node[index].output}
     constant = {tensor.name for tensor in graph.initializer}
@@ -50,7 +50,7 @@ def boundary(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
 
 
 def leaving(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
-    """Return the tensors of these nodes that are outputs of the graph, or that other nodes take."""
+    """Return the names of these nodes' tensors that are outputs of the graph, or that other nodes read."""
     graph = proto.graph
     made = {name for index in kept for name in graph.node[index].output if name}
     elsewhere = {name for index in set(layers(proto)) - {*kept} for name in _read_by(graph.node[index])}
@@ -61,8 +61,8 @@ def leaving(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
 def part(
     proto: onnx.ModelProto, kept: Collection[int], values: Mapping[str, Array], outputs: Collection[str] = ()
 ) -> onnx.ModelProto:
-    """Return these nodes as a model: tensors from other nodes become inputs, with their shape in `values`; tensors that
-    other nodes take become outputs. `outputs`: the only outputs to keep. Raises ValueError if the result is not a
+    """Return these nodes as a model: tensors of other nodes become inputs, with the shapes of `values`; tensors that
+    other nodes read become outputs. `outputs`: the only outputs to keep. Raises ValueError if the result is not a
     model."""
     graph = proto.graph
     begins, ends = boundary(proto, kept), [name for name in leaving(proto, kept) if not outputs or name in outputs]
@@ -107,7 +107,7 @@ def weights(proto: onnx.ModelProto) -> dict[str, Array]:
 
 
 def with_weights(proto: onnx.ModelProto, changed: Mapping[str, Array]) -> onnx.ModelProto:
-    """Return a copy with other constants."""
+    """Return a copy of the model with other constants."""
     made = _copy(proto)
     tensors = list(made.graph.initializer)
     for node in made.graph.node:
@@ -153,7 +153,7 @@ def attributes(proto: onnx.ModelProto) -> list[Place]:
 
 
 def with_attributes(proto: onnx.ModelProto, kept: Sequence[Place]) -> onnx.ModelProto:
-    """Return a copy without the other attributes."""
+    """Return a copy of the model with only these attributes, and those that have no default."""
     made = _copy(proto)
     for index, name in set(attributes(proto)) - {*kept}:
         node = made.graph.node[index]

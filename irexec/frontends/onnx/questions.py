@@ -15,7 +15,7 @@ from irexec.frontends.onnx.expansion import expansion_of, expansions
 from irexec.frontends.onnx.order import taken
 
 Messages = list[tuple[int | None, str]]
-"""A message, about the node of this number or about the model."""
+"""Messages: each with the number of the node that it is about, or None if it is about the model."""
 
 
 class Answer(NamedTuple):
@@ -70,7 +70,7 @@ def checked(model: onnx.ModelProto) -> tuple[Messages, bytes]:
 
 
 def _around(node: onnx.NodeProto) -> onnx.GraphProto:
-    """Return a graph of one node: its bodies see the values of the enclosing graph."""
+    """Return a graph of one node, with the values that the node and its bodies read as inputs."""
     anything = onnx.TypeProto()
     anything.tensor_type.elem_type = onnx.TensorProto.FLOAT
     anything.tensor_type.shape.SetInParent()
@@ -85,7 +85,7 @@ def inferred(model: onnx.ModelProto) -> tuple[Messages, bytes]:
         return [], b""
     light = _light(model)
     messages: Messages = []
-    # A wrong type prevents it from checking shapes.
+    # With type checks, inference stops at a wrong type before it checks shapes.
     for types_too in (True, False):
         try:
             shape_inference.infer_shapes(light, check_type=types_too, strict_mode=True)
@@ -134,7 +134,8 @@ def _light(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 class Runs(NamedTuple):
-    """A model that another tool has loaded. `run`: run it on ones, with this value for dynamic extents."""
+    """A model that another tool has loaded. `run(extent)` runs it on ones, with this value for dynamic extents;
+    `is_open`: whether it has dynamic extents."""
 
     run: Callable[[int], object]
     is_open: bool

@@ -21,7 +21,7 @@ DOMAINS = {
     "org.pytorch.aten": _ATEN,
 }
 
-# The version of ONNX Runtime whose operators are listed.
+# The version of ONNX Runtime whose operators are listed below.
 RUNTIME = "1.31"
 # Operators that ONNX Runtime runs on CPUs → the reason for refusal, and a workaround.
 ON_CPU = {

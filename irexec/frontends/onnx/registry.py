@@ -19,7 +19,7 @@ _TRANSLATORS: dict[tuple[str, str, int], Translator] = {}
 MICROSOFT = "com.microsoft"
 # The version of operators that existed before opsets were numbered.
 EXPERIMENTAL = 0
-# Operators of that domain that ONNX adopted and defines by functions.
+# Operators of ONNX Runtime's domain that ONNX adopted and defines by functions.
 OF_ONNX = ("CausalConvWithState", "LinearAttention")
 
 
@@ -47,7 +47,8 @@ def corresponds(
     opset: int | str = 1,
     **fixed: Any,
 ) -> None:
-    """Register the translation of an operator to one with the same inputs, and with fixed attributes."""
+    """Register the translation of an operator to an operator `type` of `opset` with the same inputs and with fixed
+    attributes."""
 
     @translates(operator, since=since, domain=domain)
     def _(op: Op) -> Value:

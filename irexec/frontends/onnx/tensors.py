@@ -15,7 +15,7 @@ from irexec.frontends.onnx.messages import onnx
 from irexec.ir.files import open_regular
 from irexec.types import BOOLEAN, STRING, Array, ElementType, is_numpys
 
-# The field for a type's elements if they are not raw bytes, and the number of the field's items per element.
+# Element type → the field of elements that are not stored as raw bytes; other types use int32_data.
 _FIELDS = {"f32": "float_data", "c64": "float_data", "f64": "double_data", "c128": "double_data"}
 _FIELDS |= {"i64": "int64_data", "u64": "uint64_data", "u32": "uint64_data", "string": "string_data"}
 
@@ -30,7 +30,7 @@ _MOST_ZEROS = 1 << 24
 
 
 class BadTensor(ValueError):
-    """Raised for a tensor that cannot be read; `code` is that of the finding."""
+    """Raised for a tensor that cannot be read; `code` is the code of the finding."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

@@ -30,8 +30,8 @@ class Field(NamedTuple):
 
 
 def without_large_tensors(data: memoryview) -> tuple[bytes, dict[int, tuple[int, int]]]:
-    """Return the file without the bytes of the large initializers, and the location of these: number of initializer →
-    start, stop.
+    """Return the file without the bytes of the large initializers, and the location of these bytes: number of the
+    initializer → start, stop.
 
     Raises Unusual.
     """
@@ -90,7 +90,7 @@ def _fields(data: memoryview, begin: int, end: int) -> Iterator[Field]:
 
 
 def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
-    """Return a number of 7 bits per byte, the lowest first, and the position after it."""
+    """Return a number that is encoded in 7 bits per byte, lowest bits first, and the position after it."""
     value = shift = 0
     while at < end and shift < 64:
         byte = data[at]

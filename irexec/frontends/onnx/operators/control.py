@@ -24,7 +24,7 @@ _MAX_BATCHES = 64
 
 @dataclass(slots=True)
 class _Outer:
-    """The inputs of a node with bodies: the given ones, and the values that the bodies capture, each once."""
+    """The inputs of a node with bodies: the given inputs, and the values that the bodies capture, each once."""
 
     values: list[Value | None]
 
@@ -65,7 +65,7 @@ def _if(op: Op) -> list[Value]:
 
 
 def _alike(op: Op, branches: list[Inner]) -> list[list[Value]]:
-    """Return the results of both branches, with equal numbers and types."""
+    """Return the results of both branches. Raises Refused if their numbers or element types differ."""
     first, second = (inner.results for inner in branches)
     if len(first) != len(second):
         op.refuse(f"then_branch has {len(first)} outputs and else_branch {len(second)}, expected equal numbers")
@@ -86,7 +86,7 @@ def _settled(
     """Return the body with inputs typed loosely enough for the results of every iteration to fit the inputs of the
     next.
 
-    `back`: position of an input → position of the result that becomes it. `sliced` as in Enter.
+    `back`: position of an input → position of the result that the next iteration receives. `sliced` as in Enter.
     """
     graph, names = op.graph("body"), op.builder.names()
     for attempt in range(4):
@@ -137,7 +137,7 @@ def _loop(op: Op) -> list[Value]:
     go = op.get(1) if op.get(1) is not None else op.constant(np.array(True))
     outer = _Outer([trips, go, *carried])
     scanned = [_stacked(op, value) for value in inner.results[1 + count :]]
-    # A value that came in as an optional and is returned as a tensor becomes an optional again for the next iteration.
+    # A tensor that replaces an optional becomes an optional again for the next iteration.
     opened = [a.element_type is not b.element_type for a, b in zip(carried, inner.results[1:], strict=False)]
     handed = [_optional(op, value) if o else value for value, o in zip(inner.results[1:], opened, strict=False)]
     body = _body(op, inner, outer, [inner.results[0], *handed, *scanned])

@@ -18,7 +18,7 @@ _AUTO_PADS = {"NOTSET": "explicit", "SAME_UPPER": "same_upper", "SAME_LOWER": "s
 
 
 def auto_pad(op: Op) -> str:
-    """Return IR's value of auto_pad for the node's auto_pad."""
+    """Return the value of IR's attribute auto_pad that corresponds to the node's attribute."""
     return _AUTO_PADS[op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))]
 
 
@@ -94,7 +94,7 @@ def convolved(op: Op, x: Value, kernel: Value, suffix: str = "") -> Value:
 
 
 def _check_channels(op: Op, x: Value, kernel: Value, groups: int) -> None:
-    """Refuse an image whose channels are not those that the kernel takes, in all groups."""
+    """Raise Refused if the number of channels of an image does not match the kernel and the groups."""
     image, weights = x.type.shape, kernel.type.shape
     if image.rank is None or weights.rank is None or groups < 1:
         return
@@ -111,7 +111,7 @@ def _check_channels(op: Op, x: Value, kernel: Value, groups: int) -> None:
 
 
 def with_bias(op: Op, y: Value, bias: Value | None, rank: int) -> Value:
-    """Add a number for each channel."""
+    """Return the value with a number added to each channel, if there is a bias."""
     if bias is None:
         return y
     return op.make("Add", y, op.reshape(bias, [1, -1, *[1] * (rank - 2)]))

@@ -82,7 +82,7 @@ def _interpolated(
 @translates("Resize", since=(10,))
 @translates("Upsample", since=(9,))
 def _upsample(op: Op) -> Value:
-    # Resize-10 takes the next pixel when it reduces an image.
+    # Resize-10 rounds positions up when it reduces an image.
     return _by_scales(op, op[1], "simple" if op.type == "Resize" else "floor")
 
 

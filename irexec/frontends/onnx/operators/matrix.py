@@ -30,7 +30,7 @@ def _gemm(op: Op) -> Value:
 
 
 def _times(op: Op, x: Value, factor: float) -> Value:
-    """Return a multiple; that of integers is real, and rounded towards zero only in the sum."""
+    """Return x times a factor. The multiple of integers is real: only the sum is rounded, towards zero."""
     if factor == 1.0:
         return x
     x = op.reals(x)

@@ -28,7 +28,7 @@ def microsoft(*operators: str) -> Callable[[Translator], Translator]:
 def _fused_matmul(op: Op) -> Value:
     options = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
     a, b = op[0], op[1]
-    # If the batch is transposed, the first axis contains the rows.
+    # With transBatch, the first axis contains the rows.
     a = moved(op, a, 0, op.needs_rank(0) - 2) if op.flag("transBatchA") else a
     b = moved(op, b, 0, op.needs_rank(1) - 2) if op.flag("transBatchB") else b
     product, alpha = op.make("MatMul", a, b, **options), op.number("alpha", 1.0)

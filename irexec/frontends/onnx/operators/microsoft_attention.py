@@ -36,14 +36,15 @@ def places_of(op: Op, count: Value) -> Value:
 
 
 def _distances(op: Op, q: Value, k: Value) -> Value:
-    """Return [queries, keys]: the distance from each key to the query, in tokens; the last of both are one token."""
+    """Return [queries, keys]: the distance from each key to each query, in tokens. The last key and the last query
+    belong to the same token."""
     queries, keys = op.extent(q, 2), op.extent(k, 2)
     rows = op.make("Add", places_of(op, queries), op.make("Subtract", keys, queries))
     return op.make("Subtract", op.make("Unsqueeze", rows, [1]), places_of(op, keys))
 
 
 def added(op: Op, allowed: Value, like: Value, lowest: float = -np.inf) -> Value:
-    """Return an additive mask: 0 where it is allowed, elsewhere the lowest number."""
+    """Return an additive mask: 0 where `allowed` is true, elsewhere `lowest`."""
     low = max(lowest, float(np.finfo(np.float32).min)) if np.isfinite(lowest) else lowest
     return op.make("Select", allowed, op.number_of(0.0, like), op.number_of(low, like))
 

@@ -15,7 +15,7 @@ from irexec.frontends.onnx.operators.microsoft_weights import unpacked
 from irexec.graph.model import Value
 from irexec.types import Array
 
-# Number of a layer of the experts → its weights [experts, outputs, inputs] and its bias [experts, outputs].
+# Number of a layer of the experts → its weights [experts, outputs, inputs] and its bias [experts, outputs], if any.
 Layer = Callable[[int], tuple[Value, Value | None] | None]
 
 
@@ -81,7 +81,7 @@ def _mixed(op: Op, layer: Layer, weights: Value | None) -> Value:
 
 
 def _chosen(op: Op, scores: Value, given: Value | None) -> Value:
-    """Return [tokens, experts]: the weights of the chosen experts, 0 for the others."""
+    """Return [tokens, experts]: the weights of the chosen experts, and 0 for all other experts."""
     best = op.make_node(
         "TopK", scores, op.integer("k", 1), opset=11, axis=-1, mode="max", sort="value",
         index_element_type="i64", stable=True,

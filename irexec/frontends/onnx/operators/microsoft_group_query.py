@@ -26,7 +26,7 @@ def _group_query(op: Op) -> list[Value]:
     ends = op.make("Unsqueeze", op.convert(op.reshape(op[5], [-1]), I64), [1])
     ends = op.make("Add", ends, 1)
     before = op.make("Subtract", ends, times)
-    # If these are all the tokens, there are no earlier ones.
+    # If the new tokens are all tokens, the cache contains no earlier tokens.
     before = op.make("Select", op.make("Equal", times, total), 0, before)
     places = op.make("Add", before, places_of(op, times))
     interleaved, epsilon = op.flag("rotary_interleaved"), op.number("qk_norm_epsilon", 1e-6)
@@ -78,7 +78,7 @@ def _dequantized(op: Op, x: Value, which: int, like: Value) -> Value:
 
 
 def _spread(op: Op, which: int) -> Value:
-    """Return the scale of the keys or values: one for all, or one for each element of a head, [1, groups, 1, size]."""
+    """Return the scale of the keys or values: a scalar, or [1, groups, 1, size] with a scale for each element."""
     scale, groups = op.convert(op[12 + which], F32), op.integer("kv_num_heads")
     per_tensor = op.text(f"{'kv'[which]}_quant_type", "NONE") == "PER_TENSOR"
     return op.reshape(scale, [] if per_tensor else [1, groups, 1, -1])
@@ -156,7 +156,8 @@ def _rotary(op: Op) -> Value:
 
 
 def rotated(op: Op, x: Value, places: Value, cos: Value, sin: Value, interleaved: bool) -> Value:
-    """Return each head with its first elements rotated in pairs, by their position's angle; the others unchanged."""
+    """Return each head with its first elements rotated in pairs, by the angle of their position. Further elements are
+    unchanged."""
     half, size = cos.type.shape[-1], x.type.shape[-1]
     if not (half.is_static and size.is_static):
         op.refuse("the size of a head must be known")

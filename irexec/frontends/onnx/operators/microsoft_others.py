@@ -21,7 +21,7 @@ _OF_ONNX = {"Trilu": 14, "GatherND": 11, "GridSample": 16, "Pad": 11}
 @microsoft(*_OF_ONNX)
 def _as_in_onnx(op: Op) -> Result:
     if op.type == "Pad":
-        # The amounts may be a row of a matrix.
+        # The pads may be a matrix of one row.
         op.inputs[1] = op.reshape(op[1], [-1])
     op.version = _OF_ONNX[op.type]
     return translators()["", op.type, op.version](op)
@@ -80,7 +80,7 @@ def _channels_last(op: Op) -> Value:
 
 @microsoft("CropAndResize")
 def _cropped(op: Op) -> Value:
-    """Return boxes of images, each sampled at positions of which the first and last are its corners."""
+    """Return boxes of images, sampled at positions from one corner of a box to the other."""
     size = op.known(3)
     if size is None:
         op.refuse("crop_size must be constant")
@@ -103,7 +103,7 @@ def _cropped(op: Op) -> Value:
 
 
 def _between(op: Op, first: Value, last: Value, count: int) -> Value:
-    """Return [boxes, count]: positions from the first to the last; for a count of 1 the middle."""
+    """Return [boxes, count]: positions from `first` to `last`; the middle if there is only one."""
     if count == 1:
         return op.make("Multiply", op.make("Add", first, last), op.like(0.5))
     steps = op.constant((np.arange(count) / (count - 1)).astype(op.kind(1).dtype), op.kind(1))

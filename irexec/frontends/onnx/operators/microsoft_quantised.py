@@ -20,7 +20,7 @@ def _dequantized(op: Op, first: int) -> Value:
 
 
 def _again(op: Op, x: Value, first: int) -> Value:
-    """Return the value quantised by the scale and zero point that are the inputs from `first` on."""
+    """Return the value quantised by the scale (input `first`) and the zero point (the next input)."""
     zero = op.get(first + 1)
     return quantized(op, x, op[first], zero, op.kind() if zero is None else zero.element_type)
 
@@ -114,7 +114,7 @@ def _gemm(op: Op) -> Value:
 
 
 def _per_column(op: Op, zero: Value | None, transposed: bool) -> Value | None:
-    """Return one zero point for each column, laid along the rows of a matrix that is given transposed."""
+    """Return the zero points; if there is one for each column of a transposed matrix, reshaped to its rows."""
     return zero if zero is None or not transposed or not column(zero) else op.reshape(zero, [-1, 1])
 
 

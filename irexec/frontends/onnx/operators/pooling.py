@@ -68,7 +68,7 @@ def average_pool(op: Op, x: Value) -> Value:
 
 
 def _sticks_out(x: Value, windows: dict[str, Any]) -> bool:
-    """Return True if a window may extend beyond the padded image: IR counts all of its elements."""
+    """Return True if a window may extend beyond the padded image: IR then divides by the full size of the window."""
     begins, ends, kernel = windows["pads_begin"], windows["pads_end"], windows["kernel"]
     if windows["rounding_type"] == "floor" or windows["auto_pad"] != "explicit" or not any([*begins, *ends]):
         return False
@@ -90,7 +90,7 @@ def _lp_pool_1(op: Op) -> Value:
 
 
 def _lp_pooled(op: Op, p: float) -> Value:
-    """Return the p-th root of the sum of powers: their mean times the size of a full window."""
+    """Return the p-th root of the sum of powers, computed as their mean times the size of a full window."""
     _require_positive(op, p)
     windows = _windows(op)
     if windows["rounding_type"] != "floor" or windows["auto_pad"] not in ("explicit", "valid"):

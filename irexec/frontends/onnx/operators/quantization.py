@@ -14,9 +14,9 @@ from irexec.graph.model import Value
 from irexec.types import F16, F32, F64, I4, I8, I16, I32, U4, U8, U16, ElementType
 
 _VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
-# Types whose numbers, and their differences, f32 represents exactly.
+# Types whose numbers f32 represents exactly, including their differences.
 _SMALL = frozenset({I8, U8, I16, U16})
-# Types whose numbers, and their differences, the type of the scale represents exactly.
+# Type of a scale → types whose numbers it represents exactly, including their differences.
 _HELD = {F32: _SMALL | {I4, U4}, F16: frozenset({I8, U8, I4, U4})}
 
 
@@ -117,7 +117,7 @@ def _along(x: Value, scale: Value, axis: int) -> list[int] | None:
 
 
 def whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) -> Value:
-    """Return the difference from the zero point in f64, which holds sums of products of such numbers exactly."""
+    """Return x minus the zero point in f64, in which sums of products of such numbers are exact."""
     wide = op.convert(x, F64)
     if zero is None:
         return wide
@@ -126,7 +126,7 @@ def whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) 
 
 
 def column(value: Value) -> list[int] | None:
-    """Return one number for each row as a column."""
+    """Return the shape of a column if the value has a number for each row, else None."""
     return [-1, 1] if value.type.shape.rank == 1 else None
 
 

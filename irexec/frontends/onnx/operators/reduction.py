@@ -61,7 +61,7 @@ def _plain(op: Op) -> Value:
 
 
 def _or_infinite(op: Op, reduced: Value) -> Value:
-    """Return the reduction, with ONNX's result for no elements: infinity, where IR has the type's last number."""
+    """Return the reduction with ONNX's result for no elements: an infinity, not IR's lowest or highest number."""
     shape = op[0].type.shape
     if shape.rank is not None and shape.size.min > 0:
         return reduced

@@ -68,7 +68,7 @@ def _tensor_scatter(op: Op) -> Value:
 
 
 def _along(axis: int, rank: int) -> list[int]:
-    """Return the shape that lays elements along one axis."""
+    """Return the shape of a tensor with its elements along one axis."""
     return [-1 if i == axis else 1 for i in range(rank)]
 
 
@@ -76,7 +76,7 @@ def _along(axis: int, rank: int) -> list[int]:
 def _scatter_nd(op: Op) -> Value:
     reduction = op.text("reduction", "none", allowed=tuple(_REDUCTIONS)[: 3 if op.version < 18 else 5])
     kind = op.kind()
-    # IR has no complex numbers and no sums of strings, and its maximum ignores NaN.
+    # IR's operator supports neither complex numbers nor sums of strings, and its maximum and minimum ignore NaN.
     own = kind in (C64, C128) or (kind is STRING and reduction != "none")
     if own or (kind.is_real and reduction in ("max", "min")):
         options = {"reduction": reduction} if op.version >= 16 else {}

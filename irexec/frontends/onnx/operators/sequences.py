@@ -91,7 +91,7 @@ def _split(op: Op) -> Value:
     return op.make("SplitToSequence", data, op.get(1), opset="onnx11", axis=axis, keepdims=keepdims)
 
 
-# The maximum number of elements when a tensor is split into separate values.
+# The maximum number of separate values into which a tensor is split.
 _MAX_PARTS = 256
 
 

@@ -15,7 +15,7 @@ from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.graph.model import Value
 from irexec.types import F32, I64
 
-# Versions that only added element types.
+# Versions of several operators that only added element types.
 _LATER = (21, 23, 24, 25)
 
 
