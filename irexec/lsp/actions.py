@@ -56,7 +56,7 @@ def action(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic, fix:
 
 
 def fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
-    """Return all safe fixes at once, as `irexec fix` makes them; empty if there are none."""
+    """Return an action that applies all safe fixes at once, as `irexec fix` does; an empty list if there are none."""
     if not any(fix.safety is Safety.SAFE for finding in analysis.report for fix in finding.fixes):
         return []
     old = opened.text.splitlines(keepends=True)

@@ -21,11 +21,11 @@ from irexec.reading import read
 from irexec.sizes.words import condition_rows, studied
 from irexec.types import TensorType
 
-# Seconds for which an editor waits for the sizes that a model accepts.
+# The time in seconds for which an editor waits for the sizes that a model accepts.
 _STUDY = 1.0
 
 MOST_REPAIRED = 800_000
-"""The characters of a text that is put right within a second."""
+"""The number of characters of a text that can be repaired within a second."""
 
 
 class Spot(NamedTuple):
@@ -141,7 +141,7 @@ class Analysis:
         return None
 
     def ports_of(self, net: Net) -> dict[tuple[bool, int | None, int | None], Owner]:
-        """Return the ports of a net by side (is it an output), number of the layer and number of the port."""
+        """Return the ports of a net by side (True: output), layer id and port id."""
         if self.written is None:
             return {}
         if net.at not in self._ports:

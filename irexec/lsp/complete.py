@@ -19,7 +19,7 @@ _GRAMMAR = {
     "port": ("id", "precision", "names"),
     "edge": ("from-layer", "from-port", "to-layer", "to-port"),
 }
-"""The attributes of the elements that have the same ones for every operator."""
+"""The attributes of elements whose attributes do not depend on the operator."""
 
 
 GRAMMAR_TEXTS = {
@@ -71,7 +71,8 @@ def _described(type: str) -> str:
 
 
 def operator_of(layer: dict[str, str]) -> OperatorFacts | None:
-    """Return the operator of a layer with these attributes; the newest version if the given version does not exist."""
+    """Return the operator of a layer with these attributes, in its newest version if the given one does not exist; None
+    if the type is missing or unknown."""
     type, version = layer.get("type", ""), layer.get("version", "")
     return facts_of(f"{type}-{version}") or facts_of(type) if type else None
 

@@ -20,8 +20,8 @@ class Cursor:
     """A place inside a start tag.
 
     `element` is the tag's name; `attribute` the attribute whose value, or name (`in_name`), contains the place; `span`
-    the range of that value, without quotes, or name. `others` are all attributes of the tag, `layer` those of the layer
-    that the tag belongs to. `has_value`: the name is followed by `=`.
+    the range of this value (without quotes) or name. `others` are all attributes of the tag, `layer` the attributes of
+    the layer that the tag belongs to. `has_value`: the name is followed by `=`.
     """
 
     element: str
@@ -65,7 +65,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _tag_end(text: str, start: int) -> int:
-    """Return the offset after the `>` of a tag; if the tag is unfinished, that of the next tag."""
+    """Return the offset after the `>` of a tag; if the tag is unfinished, the offset of the next tag."""
     quote = ""
     for match in re.compile(r"""["'<>]""").finditer(text, start + 1, start + _LONGEST_TAG):
         sign = match[0]

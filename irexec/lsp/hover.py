@@ -22,7 +22,7 @@ from irexec.lsp.links import ends_of
 from irexec.types import Array
 
 _MOST_VALUES = 1 << 22
-"""Statistics of a larger constant are taken of its first values: an editor waits for them."""
+"""The number of values of a constant from which statistics are computed, because an editor waits for them."""
 
 
 def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:

@@ -27,8 +27,8 @@ def ends_of(analysis: Analysis, edge: Edge, net: Net) -> tuple[Owner | None, Own
 
 
 def definition(analysis: Analysis, offset: int) -> Span | None:
-    """Return the definition of an item. Of an edge's end: the port or layer that it names; of an input port: the output
-    port that its edge comes from; of a port map's layer id: the layer of the body.
+    """Return the definition of an item: for an edge's end, the port or layer that it names; for an input port, the
+    output port from which its edge comes; for a port map's layer id, the layer of the body.
     """
     spot = analysis.attribute_at(offset)
     if (found := analysis.edge_at(offset)) is not None:
@@ -48,8 +48,8 @@ def definition(analysis: Analysis, offset: int) -> Span | None:
 
 
 def references(analysis: Analysis, offset: int) -> list[Span]:
-    """Return the references to an item. Of an output port: the input ports that take its value; of an input port: the
-    output port connected to it; of a layer, or where its id is written: all places that name it.
+    """Return the references to an item: for an output port, the input ports that read its value; for an input port, the
+    output port connected to it; for a layer or its id, all places that name the layer.
     """
     owner = analysis.port_at(offset)
     if owner is not None and analysis.written is not None:
@@ -65,7 +65,7 @@ def references(analysis: Analysis, offset: int) -> list[Span]:
 
 
 def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
-    """Return the replacements that give a layer another id, and its edges and port maps with it. Raises Refusal."""
+    """Return the replacements that change a layer's id, including in edges and port maps. Raises Refusal."""
     named = _named_layer(analysis, offset)
     if named is None:
         raise Refusal("only the id of a layer can be renamed")
@@ -87,7 +87,7 @@ def renamed_at(analysis: Analysis, offset: int) -> Span | None:
 
 
 def places_of(analysis: Analysis, layer: Layer, net: Net) -> Iterator[Spot]:
-    """Yield every place where the id of a layer of a net is written: its own, edges, and the maps of a body."""
+    """Yield every place where the id of a layer of a net is written: in the layer, in edges, and in port maps."""
     number = whole(layer.id).value
     yield Spot(layer.at, "id")
     for edge in net.edges:
@@ -133,8 +133,8 @@ def edge_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int
 
 
 def size_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int, str]]:
-    """For each input with dynamic dimensions between two offsets: the end of its tag, and the sizes that the model
-    accepts."""
+    """Yield, for each input with dynamic dimensions between two offsets, the end of its tag and the sizes that the
+    model accepts."""
     for element, node in analysis.nodes.items():
         if node.type != "Parameter" or not node.outputs or not node.outputs[0].type.shape.is_dynamic:
             continue

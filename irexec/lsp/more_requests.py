@@ -40,7 +40,7 @@ REPORT, RUN, FIX = "irexec.showReport", "irexec.run", "irexec.fixAll"
 
 
 class Impossible(Exception):
-    """A command that a text does not allow; the message gives the reason."""
+    """Raised for a command that cannot be executed for a text; the message gives the reason."""
 
 
 def write_report(text: str, path: str | None, folder: Path) -> Path:
@@ -119,8 +119,8 @@ def highlights(analysis: Analysis, offset: int) -> list[Span]:
 
 
 def indented(text: str) -> Iterator[tuple[Span, str]]:
-    """Yield the replacements of white space between tags that indent each element by a tab more than the one around it,
-    as OpenVINO writes files. Elements that contain text, and comments, are not changed.
+    """Yield the replacements of white space between tags that indent each element by one tab more than its parent, as
+    in OpenVINO's files. Comments and elements that contain text are not changed.
     """
     depth = 0
     before: Event | None = None

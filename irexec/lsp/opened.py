@@ -18,9 +18,8 @@ from irexec.lsp.units import Unit, Units
 class Opened:
     """One version of an open document. `checking` ends with the analysis, which is `checked` from then on.
 
-    `earlier` is the version that was checked last, while this one is not. A replaced version has no other
-    references, and is freed without the garbage collector: a cancelled task holds its coroutine and so its version,
-    which therefore drops the task.
+    `earlier`: the last version that was checked, until this version is checked. A replaced version drops its task: the
+    cancelled task refers to the coroutine and so to the version, which would otherwise wait for the garbage collector.
     """
 
     text: str

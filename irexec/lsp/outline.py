@@ -40,7 +40,7 @@ def _net(analysis: Analysis, net: Net) -> Symbol:
 
 
 def named_layers(analysis: Analysis, query: str, most: int) -> Iterator[tuple[str, str, Span]]:
-    """Yield the names, types and start tags of layers whose name or type contains the letters of a query."""
+    """Yield the names, types and start tags of up to `most` layers whose name or type contains the query."""
     wanted, count = query.lower(), 0
     for layer, _ in analysis.written.layers.values() if analysis.written is not None else ():
         name, type = layer.name or f"#{layer.id}", layer.type or ""

@@ -36,13 +36,13 @@ def _texts(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: lsp.DidChangeTextDocumentParams) -> None:
-        # pygls has made the changes in its own copy of the text.
+        # pygls has already applied the changes to its own copy of the text.
         uri = params.text_document.uri
         server.show(uri, server.workspace.get_text_document(uri).source, params.text_document.version)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: lsp.DidSaveTextDocumentParams) -> None:
-        # The weights beside the file may have been written with it.
+        # The weights next to the file may have been saved together with it.
         if (known := server.opened.get(params.text_document.uri)) is not None:
             server.show(params.text_document.uri, known.text, known.version)
 
@@ -129,7 +129,7 @@ def _places(server: Server) -> None:
 
 
 def _symbol(opened: Opened, symbol: Symbol) -> lsp.DocumentSymbol:
-    # Both ranges begin with the tag: of tens of thousands of layers, positions are what takes time.
+    # Both ranges begin with the tag; the position is computed once, because there may be tens of thousands of layers.
     begin, position = opened.units.position(symbol.tag.start), opened.units.position
     return lsp.DocumentSymbol(
         symbol.name,

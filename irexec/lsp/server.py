@@ -63,13 +63,14 @@ class PageAnalysis(Analysis):
 T = TypeVar("T")
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
-"""Seconds without a key before a text is checked: at least as long as the last check took, within these limits."""
+"""The limits, in seconds, of the pause in typing after which a text is checked; it is at least as long as the last
+check took."""
 PATIENCE = 0.2
-"""Seconds that a question about a place waits for a check, before the version checked last answers it."""
+"""The time in seconds for which a request about a place waits for a check; then the last checked version is used."""
 
 
 Project = Callable[[str | None], tuple[Mode, Choice]]
-"""For the path of a text: the mode and the choice of findings that the settings of its project have."""
+"""Returns the mode and the choice of findings in the settings of the project to which the path of a text belongs."""
 
 
 Answer = Callable[[Any, Opened, Analysis], Any]
@@ -157,8 +158,8 @@ class Server(LanguageServer):
     async def ask_soon(
         self, uri: str, position: lsp.Position, answer: Callable[[Opened, Analysis, int], T]
     ) -> T | None:
-        """Return the same as `ask`, about an offset; during a long check, an answer about this place in the previous
-        version.
+        """Return an answer about an offset, as `ask` does; during a long check, an answer about the same place in the
+        previous version.
         """
         opened = self.opened.get(uri)
         if opened is not None and opened.checking is not None and opened.earlier is not None:

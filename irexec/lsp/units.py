@@ -17,7 +17,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Units:
-    """The lines of one text. Positions outside are moved to the nearest place inside."""
+    """The lines of one text. Positions outside the text are moved to the nearest position inside."""
 
     def __init__(self, text: str, unit: Unit = "utf-16") -> None:
         self._text = text
@@ -25,7 +25,7 @@ class Units:
         self._starts = _line_starts(text)
 
     def start(self, line: int) -> int:
-        """Return the offset of the beginning of a line, counted from 1."""
+        """Return the offset of the beginning of a line; lines are counted from 1."""
         return self._starts[min(line, len(self._starts)) - 1]
 
     def position(self, offset: int) -> Position:
@@ -64,7 +64,7 @@ class Units:
 
 
 def _line_starts(text: str) -> list[int]:
-    """Return the offsets at which lines begin, by splitting the text only: an editor waits for them after each key."""
+    """Return the offsets at which lines begin. Splitting the text is fast: an editor waits for them after each key."""
     if "\r" in text:
         return [0, *(match.end() for match in _LINE_END.finditer(text))]
     *lines, _ = text.split("\n")
