@@ -36,9 +36,9 @@ _ORDER = list(ElementType.by_name)
 
 
 class PortFacts(BaseModel):
-    """An input or output. `group` is the type variable that ports share; `types` what it allows, in words.
+    """An input or output. `group`: the type variable that ports share; `types`: the types that it allows, in words.
 
-    For an output whose type an attribute decides `group` is None and `types` names the attribute.
+    For an output whose type is given by an attribute, `group` is None and `types` names the attribute.
     """
 
     name: str
@@ -61,7 +61,7 @@ class AttributeFacts(BaseModel):
 class OperatorFacts(BaseModel):
     """One operator.
 
-    `opsets` are the versions under which a file may name it; `versions` all of its type.
+    `opsets`: the versions under which a file may name the operator; `versions`: all versions of its type.
     """
 
     name: str
@@ -94,7 +94,7 @@ def facts_of(text: str) -> OperatorFacts | None:
     """Return the operator called `Gather`, `Gather-7`, `Gather-opset7` or `MyOp-mine`, ignoring the letter case of the
     type.
 
-    Without a version, the newest one; a number may also be the one on the operation page.
+    Without a version, the newest operator is returned; a number may also be the version on the operation page.
     """
     type, _, version = text.partition("-")
     canonical = contents.canonical_type(type) or type
@@ -127,7 +127,7 @@ def _registered(type: str, version: str) -> OperatorFacts | None:
     if version:
         found = contents.find(type, version)
         return None if found is None else _facts(type, found.opset, found)
-    # These register the operators of ONNX, and of OpenVINO Tokenizers.
+    # These calls register the operators of ONNX and of OpenVINO Tokenizers.
     contents.find(type, next(iter(contents.ONNX_OPSETS)))
     contents.find(type, "extension")
     own = _versions(type)

@@ -17,7 +17,7 @@ def operator_schema(operator: Operator) -> dict[str, Any]:
     texts.
     """
     with warnings.catch_warnings():
-        # Defaults that are element types or shapes; they are put in below.
+        # Pydantic warns about defaults that are element types or shapes; they are inserted below.
         warnings.simplefilter("ignore")
         made = attributes_model(str(operator), operator.attributes, operator.__doc__).model_json_schema(by_alias=True)
     properties = made.get("properties", {})

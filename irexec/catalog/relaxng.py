@@ -161,7 +161,7 @@ def _around(tag: str, lines: list[str], attributes: str = "") -> list[str]:
 def _form(schema: dict[str, Any]) -> str:
     """Return the pattern for the text of an attribute, from its JSON Schema; empty for any text.
 
-    A bound without a text form (at least 2, at most 1) is replaced by the nearest weaker one.
+    A bound that has no pattern (at least 2, at most 1) is replaced by the nearest weaker bound.
     """
     if "anyOf" in schema:
         return _form(next(option for option in schema["anyOf"] if option.get("type") != "null"))
