@@ -17,8 +17,8 @@ _COLUMNS = 80
 
 
 def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved: Sequence[str] = ()) -> None:
-    """Print the verdict in the first line; then the results and the `worst` layers (0: all), first the layers that are
-    wrong by themselves.
+    """Print the verdict in the first line, then the results, then the `worst` layers (0: all): first the layers that
+    introduce an error.
     """
     page.columns = min(page.columns, _COLUMNS)
     page.paragraph(found.verdict, "good" if found.agrees else "error")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # Explaining compiled code requires the extra `fast`.
 
 
 _FEW = 40
-# The number of inputs with a default that are listed by name.
+# The number of inputs with a default value up to which they are listed by name.
 _NAMES = 6
 
 

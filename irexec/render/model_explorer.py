@@ -12,8 +12,8 @@ from irexec.render.drawing.scopes import path_of
 
 
 def graph_collection(summary: Summary) -> dict[str, Any]:
-    """Return `{"label": ..., "graphs": [...]}`, JSON-ready. The paths in layers' names are folders, which open by a
-    click.
+    """Return `{"label": ..., "graphs": [...]}`, JSON-ready. The paths in layers' names become folders that a click
+    opens.
     """
     nets: dict[tuple[int | None, str], list[Layer]] = {}
     for layer in summary.layers:

@@ -17,11 +17,11 @@ from irexec.diagnostics.render.characters import visible_text, width
 _PART = re.compile(r"[^./]*[./]+|[^./]+")
 _GAP = "..."
 _LONGEST = 200
-"""Characters at the end of a name that are looked at, or as many as are shown: a file may hold names of any length."""
+"""The number of characters at the end of a name that are examined (or shown, if more): names may have any length."""
 
 
 def shortened(names: Sequence[str], limit: int) -> list[str]:
-    """Return the names in `limit` cells each. Parts of a path that most of the names have are left out first."""
+    """Return the names, each in at most `limit` cells. Parts of a path that most names share are left out first."""
     longest = max(limit, _LONGEST)
     names = [name if len(name) <= longest else _GAP + name[-longest:] for name in names]
     different = {name for name in names if width(name) > limit}
@@ -73,7 +73,7 @@ _STYLES = {
     "heading": "bold", "name": "cyan", "dim": "dim", "good": "green", "error": "bold red", "warning": "bold yellow",
     "note": "bold green",
 }  # fmt: skip
-# The cells of a line without a terminal, and the smallest widths of a name and of a text.
+# The number of cells in a line without a terminal, and the smallest widths of a name and of a text.
 _COLUMNS, _LEAST_NAME, _LEAST_TEXT = 100, 24, 40
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
@@ -165,7 +165,7 @@ class Printout:
     def _brief(self, finding: Diagnostic) -> None:
         head = self._painted(f"{finding.severity}[{finding.code}]", _SEVERITIES[finding.severity])
         where = ":".join(str(part) for part in (finding.line, finding.column) if part is not None)
-        # The message of a repair describes the repair.
+        # The message of a repair already describes the repair, so that no hint is needed.
         text = finding.message + (
             f"; {finding.hint}" if finding.hint and CODES[finding.code].area is not Area.REPAIR else ""
         )

@@ -30,7 +30,7 @@ class SizeRows:
 
 
 def open_sizes(model: Model | None) -> SizeRows:
-    """Return the rows about a model's dynamic sizes that are found within some seconds; none for a static model."""
+    """Return the rows about a model's dynamic sizes that are found within some seconds; no rows for a static model."""
     shapes = None if model is None else studied(model)
     return SizeRows() if shapes is None else SizeRows(condition_rows(shapes), cost_rows(shapes, _SECONDS))
 
@@ -141,7 +141,7 @@ def cost_rows(shapes: Shapes, seconds: float = 10.0) -> list[tuple[str, str]]:
 
 
 def _own_reasons(shapes: Shapes) -> dict[str, str]:
-    """Return for each symbol the reason of its sizes: the constant that fixes it, or the refusal of a size."""
+    """Return for each symbol the reason for its restrictions: the constant that fixes it, or the refusal of a size."""
     found = {shapes.symbols[baked.dim]: baked.text(shapes.symbols[baked.dim]) for baked in shapes.baked}
     found = {symbol: f"{text} (see --unbake)" for symbol, text in found.items()}
     for each in shapes.because():

@@ -13,8 +13,7 @@ _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def show(summary: Summary, page: Printout, sized: Sequence[tuple[str, str]] = ()) -> None:
-    """The facts about a model, a heading for each kind. `sized`: rows about its size that replace those of the same
-    name."""
+    """Print the facts about a model under headings. `sized`: rows about its size that replace rows of the same name."""
     page.line(summary.name or "model", "heading")
     if summary.file is not None and summary.file.lower().endswith(".onnx"):
         page.line("  the layers are OpenVINO's, which the ONNX nodes were converted to", "dim")

@@ -21,8 +21,7 @@ class Box:
     """An item with its position: `x` is its centre, `y` its upper edge. The graphs in `insides` have their own
     coordinates.
 
-    `below`: the position for a text under the box, relative to its centre: to the right of a positive x, to the left of
-    a negative one.
+    `below`: the x at which a text under the box begins (positive) or ends (negative), relative to the centre.
     """
 
     item: Item
@@ -49,7 +48,7 @@ class Stretch:
 class PlacedWire:
     """The line of a value, or of several values along their common segments.
 
-    `far` are the distant boxes (positions) at which only a stub is drawn, and the x of their ports.
+    `far`: distant boxes (positions) at which only a stub is drawn, each with the x of its port.
     """
 
     values: list[ValueKey]

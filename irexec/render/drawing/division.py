@@ -13,7 +13,7 @@ from irexec.diagnostics.nearest import common_start
 from irexec.inspect.facts import Layer
 from irexec.render.drawing.scopes import NameScope, path_of, scopes
 
-# The lengths of stretches that become a block: shorter stretches need no box, longer stretches are not searched.
+# The smallest and largest number of layers in a block: shorter blocks need no box, longer blocks are not searched for.
 SHORTEST, LONGEST = 4, 4000
 
 
@@ -79,8 +79,8 @@ def _turned(start: int, end: int, period: int, joined: Sequence[float]) -> Run |
 
 
 SMALL_ENOUGH = 40
-"""The number of layers up to which all are drawn; in larger graphs repeated blocks, and scopes of names, are one box
-each. More consecutive blocks than this are boxes of blocks.
+"""The number of layers up to which a graph is drawn without blocks; in larger graphs, repeated blocks and name scopes
+are one box each. If there are more consecutive blocks than this, they are grouped into boxes of blocks.
 """
 _MOST = 0.6
 """The share of layers that must be in scopes, so that scopes decide where blocks begin."""
@@ -123,7 +123,8 @@ def _names_suffice(found: Sequence[NameScope], layers: int) -> bool:
 
 
 def _between(found: Sequence[NameScope], layers: Sequence[Layer], start: int, end: int) -> Iterator[Stretch]:
-    """Return the parts that do not repeat: scopes and single layers. If a run cuts a scope, its rest is searched."""
+    """Return the parts between runs: scopes and single layers. If a run cuts a scope, the remainder is searched for
+    scopes."""
     inside = [s for s in found if start <= s.start and s.end <= end]
     cut = any(s.start < edge < s.end for s in found for edge in (start, end))
     if cut:

@@ -19,12 +19,12 @@ GAP_X, GAP_Y = 22.0, 38.0
 FAR = 40
 """Edges that would pass more rows than this are not drawn as lines: they would hide the graph."""
 TO_BORDER = 10
-"""The same for edges from the first boxes and to the last, which say where a value enters and leaves."""
+"""The same limit for edges from the first and to the last boxes, which show where a value enters and leaves."""
 _ORDER_SWEEPS, _PLACE_SWEEPS = 4, 4
 # The weight of an edge by the number of its ends that are passing points: long lines are straightened first.
 _PULL = (4.0, 3.0, 10.0)
 _DRIFT = (70.0, 24.0, 25.0)
-"""The distance within which two consecutive boxes are put in one column, in the same unit."""
+"""The distance within which two consecutive boxes or points are put in one column, by how many are points."""
 
 
 @dataclass(slots=True)
@@ -190,12 +190,12 @@ def _mean(near: Sequence[int], position: Sequence[float], own: int) -> float:
 
 
 def _work(net: _Net) -> int:
-    """Return the data for one sweep: the boxes and points, and their neighbours on one side."""
+    """Return the number of steps of one sweep: boxes and points, and their neighbours on one side."""
     return len(net.width) + sum(map(len, net.above))
 
 
 def _place(net: _Net) -> list[float]:
-    """Return the centres of all boxes and points: near their neighbours, in their order, none overlapping."""
+    """Return the centres of all boxes and points: near their neighbours, in their order, without overlaps."""
     x = [0.0] * len(net.width)
     offsets = [_offsets([net.width[v] for v in members]) for members in net.rows]
     for members, places in zip(net.rows, offsets, strict=True):

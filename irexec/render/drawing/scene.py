@@ -14,15 +14,15 @@ from irexec.inspect.facts import Layer
 from irexec.render.drawing.division import Stretch, divided
 
 ValueKey = tuple[int, int]
-"""A value: the index of the layer that makes it, and the number of the output."""
+"""A value: the index of the layer that computes it, and the number of the output."""
 
 
 @dataclass(slots=True)
 class Item:
     """A box: a layer, a block of layers, or an end of the graph, where a value enters or leaves (`enters`, `leaves`).
 
-    `insides` are the graphs that open in its place, each with a title; `gives` are the values that leave a block;
-    `weights` is the shape of the largest constant that is folded into a layer.
+    `insides`: the graphs that replace the box when it is opened, each with a title; `gives`: the values that leave a
+    block; `weights`: the shape of the largest constant that is folded into a layer.
     """
 
     title: str
@@ -112,7 +112,7 @@ def fold_constants(layers: Sequence[Layer]) -> dict[int, int]:
 
 
 _Nets = dict[int | None, dict[str, list[Layer]]]
-"""The layers of bodies, by the layer that has them and their names; those of the model itself have none."""
+"""The layers of bodies, by the layer that contains the bodies (None: the model itself), and by the body's name."""
 
 
 def _net(layers: Sequence[Layer], nets: _Nets) -> Graph:
@@ -217,9 +217,9 @@ class _Grouping:
 
 
 def common_name(names: Sequence[str]) -> str:
-    """Return the common beginning of the paths:
+    """Return the common beginning of the paths, such as `encoder/layer.3`.
 
-    `encoder/layer.3`. Names without a path, which exporters invent, are ignored.
+    Names without a path, which exporters invent, are ignored.
     """
     known = [name for name in names if "/" in name or "." in name]
     if not known:

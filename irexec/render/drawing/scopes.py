@@ -33,8 +33,7 @@ def path_of(name: str) -> list[str]:
 
 
 def scopes(names: Sequence[str | None]) -> Iterator[NameScope]:
-    """Return the stretches of layers whose paths continue with the same component after the beginning that most paths
-    have in common.
+    """Return the stretches of layers whose paths have the same component after the common beginning of most paths.
 
     A scope that contains most of the layers is replaced by its inner scopes. A name without a path (invented by the
     exporter) belongs to the layer after it. None stands for a layer outside of all scopes.

@@ -20,7 +20,7 @@ def straightened(
 ) -> list[float]:
     """Return the centres x of boxes and points, moved so that chains are straight and members of a row are `gap` apart.
 
-    `rows` hold them from left to right; `above` are the neighbours in the row before. `drift` is the largest sideways
+    `rows`: their numbers from left to right; `above`: their neighbours in the row before. `drift`: the largest sideways
     step within a chain.
     """
     chain = _chains(x, rows, above, drift)

@@ -14,9 +14,9 @@ from irexec.render.drawing.scene import Item, scene
 
 MARGIN = 24.0
 BESIDE, TITLE_HEIGHT = 120.0, 30.0
-"""The space between two models, and above each for its name."""
+"""The space between two models, and the space above each model for its name."""
 FRAME, HEADER = 16.0, 30.0
-"""The space around the graph of an open block, and above it for its title."""
+"""The space around the graph of an open block, and the space above it for its title."""
 
 _KINDS = {
     "convolution": "heavy", "matrix": "heavy", "sequence": "heavy",

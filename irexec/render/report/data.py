@@ -65,7 +65,7 @@ def packed(value: Any) -> str:
 
 
 def _model(model: Summary, start: int) -> dict[str, Any]:
-    """Return the data of a whole model, whose layers start at `start`."""
+    """Return the data of a whole model, whose layers are numbered from `start` on."""
     return {
         "start": start,
         "name": model.name,
@@ -88,7 +88,7 @@ def _changes(changes: Changes, shown: Together) -> Iterator[list[Any]]:
 
 
 def _curve(found: Sensitivities, shown: Together) -> dict[str, Any]:
-    """`title`, `metric`, `points` (`[layers, metric, share of the loss recovered]`), and the suggested layers."""
+    """Return `title`, `metric`, `points` (`[layers, metric, share of the loss recovered]`) and suggested layers."""
     places = Places(shown)
     return {
         "title": f"recovered of the loss of {found.other}",

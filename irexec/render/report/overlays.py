@@ -29,7 +29,7 @@ from irexec.types import ElementType, is_numpys
 
 # Larger errors are shown as a percentage.
 _MANY_ULP = 1e5
-# The part of a type's largest number above which it is mentioned.
+# The fraction of a type's largest number above which a value is also shown as a percentage of it.
 _NOTABLE = 1e-5
 _CHANGES = {"added": "+", "removed": "−"}
 

@@ -17,7 +17,7 @@ from irexec.render.report.data import packed, report_data
 from irexec.render.report.overlays import overlays
 from irexec.render.shapes import SizeRows
 
-# In the order of their dependencies.
+# The scripts, in the order of their dependencies.
 _SCRIPTS = (
     "view.js", "blocks.js", "columns.js", "map.js", "choose.js", "panel.js", "overlays.js", "export.js", "start.js",
 )  # fmt: skip
@@ -26,7 +26,7 @@ _SCRIPTS = (
 def report_page(models: Sequence[Summary], observed: Sequence[Observed] = (), sizes: Sequence[SizeRows] = ()) -> str:
     """Return the report on a model, or on two side by side, as the text of one HTML file.
 
-    `sizes`: for each model, the rows about its dynamic sizes; their costs replace rows of the same name.
+    `sizes`: for each model, the rows about its dynamic sizes; rows about costs replace other rows of the same name.
     """
     shown = together(models)
     drawing = Drawing(shown, insides=True)
