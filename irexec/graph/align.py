@@ -154,7 +154,7 @@ def _name_and_type(node: Node) -> Hashable | None:
 
 
 def _is_same(found: Alignment, one: Node, other: Node, pairs: dict[Node, Node]) -> bool:
-    """Return True if layers are equal and read the same constants and layers that are pairs."""
+    """Return True if two layers are equal and read values that are equal or computed by paired layers."""
     if found.own[one] != found.own[other]:
         return False
     return all(

@@ -234,8 +234,8 @@ def _concatenated(node: Node, type: TensorType, output: BodyOutput, count: Dimen
 
 
 def _check_slices(node: Node, body: Body, inputs: Inputs, findings: Findings, trips: int | None = None) -> None:
-    """Report inputs without the sliced axis, with invalid slices, with fewer slices than `trips`, or with a number that
-    differs from the first input's."""
+    """Report inputs without the sliced axis, with invalid slices, with fewer slices than `trips`, or with another
+    number of slices than the first input."""
     first: tuple[int, int] | None = None
     for entry in body.inputs:
         outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None

@@ -10,7 +10,7 @@ from irexec.ops.declare.operator import Breach, ConstraintError
 
 
 def report_breach(node: Node, breach: Breach, findings: Findings) -> None:
-    """Report a constraint that types or known extents break, at the port or attribute that it names."""
+    """Report a constraint that types or known extents break, at the port or attribute that the breach names."""
     details: dict[str, Any] = {k: getattr(breach, k) for k in ("attribute", "hint", "found", "allowed", "repair")}
     _report(node, breach.code, breach.message, breach.constraint, breach.port, findings, **details)
 

@@ -1,4 +1,4 @@
-"""Guarding inputs against outputs: the files that a command reads and writes, and the refusal of a file in both."""
+"""Guarding inputs against outputs: the files that a command reads and writes, none of which may be both."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _BLANKS = " \t\n\v\f\r"
 
 
 class Parsed(NamedTuple, Generic[T]):
-    """A text read strictly and as OpenVINO reads it; None if the reader in question rejects it."""
+    """A text read strictly and as OpenVINO reads it; a value is None if that reader rejects the text."""
 
     strict: T | None
     openvino: T | None

@@ -34,7 +34,7 @@ def apply_moc_legacy_transformations(model: Any, params_with_custom_types: Any) 
 
 
 def apply_make_stateful_transformation(model: Any, param_res_names: Pairs | None = None, **named: Any) -> None:
-    """Apply passes.MakeStateful; `pairs_to_replace` is another name of its argument."""
+    """Apply passes.MakeStateful; `pairs_to_replace` is another name of `param_res_names`."""
     pairs = named.pop("pairs_to_replace") if param_res_names is None else param_res_names
     MakeStateful(pairs).run_on_model(model)
 

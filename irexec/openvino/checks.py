@@ -1,4 +1,4 @@
-"""Checks of the kinds of arguments: OpenVINO's compiled functions raise TypeError for objects of other classes."""
+"""Checks of the classes of arguments: OpenVINO's compiled functions raise TypeError for objects of any other class."""
 
 from __future__ import annotations
 

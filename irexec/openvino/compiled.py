@@ -121,7 +121,7 @@ class CompiledModel(engine.CompiledModel):
             return _ours(request).query_state()
 
     def reset_state(self) -> None:
-        """Reset the variables of the request on which calls run to the values before the first Assign."""
+        """Reset the variables of the request on which calls run to their values before the first Assign."""
         with self._borrowed() as request:
             request.reset_state()
 

@@ -61,7 +61,7 @@ def _as_node(given: Any) -> Any:
 
 
 def check_parameters(model: graph.Model) -> None:
-    """Raise RuntimeError if a node takes a Parameter that is not among the model's."""
+    """Raise RuntimeError if a node takes a Parameter that is not a parameter of the model."""
     known = set(model.parameters)
     missing = [node for node in model.nodes if node.type == "Parameter" and node.held is None and node not in known]
     if missing:

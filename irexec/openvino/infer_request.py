@@ -274,12 +274,12 @@ class InferRequest(OfOneProcess):
         return [self._tensors.output(index) for index in range(len(self.model_outputs))]
 
     def get_input_tensor(self, index: int | None = None) -> Tensor:
-        """Return the tensor of an input by its position; without a position that of the only input."""
+        """Return the tensor of an input by its position, by default the tensor of the only input."""
         self._check_idle()
         return self._tensors.input(only(self.model_inputs, index))
 
     def get_output_tensor(self, index: int | None = None) -> Tensor:
-        """Return the tensor of an output by its position; without a position that of the only output."""
+        """Return the tensor of an output by its position, by default the tensor of the only output."""
         self._check_idle()
         return self._tensors.output(only(self.model_outputs, index))
 
@@ -312,13 +312,13 @@ class InferRequest(OfOneProcess):
                 self.set_tensor(key, tensor)
 
     def set_input_tensor(self, index: int | Tensor | None = None, tensor: Tensor | None = None) -> None:
-        """Set the tensor of an input; without a position that of the only input."""
+        """Set the tensor of an input, by default that of the only input."""
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
         self._tensors.set_input(only(self.model_inputs, index), expected(tensor, Tensor, "set_input_tensor()"))
 
     def set_output_tensor(self, index: int | Tensor | None = None, tensor: Tensor | None = None) -> None:
-        """Set the tensor of an output, which each inference fills; without a position that of the only output."""
+        """Set the tensor that each inference fills for an output, by default for the only output."""
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
         self._tensors.set_output(only(self.model_outputs, index), expected(tensor, Tensor, "set_output_tensor()"))

@@ -25,7 +25,7 @@ class Tensor:
     Elements of less than 8 bits lie packed in bytes, as in a `.bin`.
     """
 
-    # The memory before the first change of the shape, and whether it is a part of another tensor's.
+    # The memory before the first change of the shape, and whether it is a part of another tensor's memory.
     _whole: Array | None = None
     _is_part = False
 

@@ -106,7 +106,7 @@ class Cluster(Executor):
 
 
 async def _settle(asked: Any, future: Future[Any]) -> None:
-    """Give `future` the outcome of Dask's `asked`.
+    """Give `future` the outcome of `asked`, Dask's future.
 
     Dask's own executor requests the state of a call after its result; if the worker dies in between, it treats the
     result as an exception.

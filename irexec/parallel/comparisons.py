@@ -36,8 +36,8 @@ class InputComparison:
 class CompareInput(Task[InputComparison]):
     """Compare a model's run in irexec with its run in another runtime, as `irexec compare` does. Items: see RunInput.
 
-    `other`: the argument of --with, in the version `version`. `config`: its settings. `inputs` and `shapes` are
-    the arguments of --input and --shape of `irexec compare`, for all items.
+    `other`: the argument of --with, in the version `version`. `config`: settings of the other runtime. `inputs` and
+    `shapes` are the arguments of --input and --shape of `irexec compare`, for all items.
     """
 
     words = (InputComparison,)

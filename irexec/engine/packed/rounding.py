@@ -31,7 +31,7 @@ def round_to_bf16(x: Array) -> None:
 
 class Dropped(NamedTuple):
     """The bits of an f32 that a narrower float type lacks, as a factor: see `round_raised`. From `smallest` to
-    `largest` all its numbers are normal.
+    `largest` all numbers of this type are normal.
     """
 
     factor: np.float32

@@ -77,7 +77,7 @@ def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: NetSc
 
 
 def _entered_whole(maps: tuple[PortMap, ...]) -> set[int | None]:
-    """Return the body Parameters to which a map passes a whole value, which stays unless a back edge replaces it."""
+    """Return the body Parameters to which a map passes a whole value, which stays the same without a back edge."""
     entries = (entry for entry in maps if entry.kind == "input" and entry.axis is None and not entry.purpose)
     return {whole(entry.internal_layer_id).value for entry in entries}
 

@@ -32,7 +32,8 @@ def read_strings(data: bytes | memoryview) -> list[str]:
 
 
 def write_strings(strings: Iterable[str]) -> bytes:
-    """Return the blob that `read_strings` reads as these strings. Raises ValueError for a text beyond int32."""
+    """Return the blob that `read_strings` reads as these strings. Raises ValueError for more text than int32 offsets
+    can address."""
     texts = [string.encode() for string in strings]
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     if offsets[-1] > np.iinfo(_INT).max:

@@ -1,7 +1,7 @@
 """A walk through the elements of a well-formed text: each start tag with its attributes, read in place.
 
 No tree is built from the text. The whole document of a model of 9 MB, with 280,000 elements, is read in this way in 180
-ms; building and walking lxml's tree alone takes 230 ms, and takes 110 MB.
+ms; building and walking lxml's tree alone takes 230 ms and 110 MB.
 """
 
 from __future__ import annotations

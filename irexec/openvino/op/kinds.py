@@ -36,7 +36,8 @@ class Constant(constants.Constant):
         tensor: Any = None,
         shared_memory: bool = False,
     ) -> graph.Node:
-        """`Constant(array)`, `Constant(tensor)`, both with `shared_memory`, or `Constant(type, shape, values)`.
+        """Return a node: `Constant(array)`, `Constant(tensor)`, both with `shared_memory`, or `Constant(type, shape,
+        values)`.
 
         Raises TypeError for other objects, RuntimeError for a number of values that does not fit the shape, and
         for an integer beyond the range of the type.

@@ -45,7 +45,7 @@ def to_c_style(value: Any, is_shared: bool = False) -> Array:
 
 @singledispatch
 def normalize_arrays(inputs: Any, is_shared: bool = False) -> Any:
-    """Return arrays in C order, in the same dict, list or alone; tensors are returned unchanged."""
+    """Return arrays in C order, in a dict or list or alone, as they were given; tensors are returned unchanged."""
     return inputs if isinstance(inputs, Tensor) else to_c_style(inputs, is_shared)
 
 
