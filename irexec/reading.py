@@ -33,7 +33,7 @@ PathLike = str | os.PathLike[str]
 
 @record(frozen=True)
 class Reading:
-    """The contents of a file, a text or bytes. Parts that could not be made are None, and `report` lists the reasons.
+    """The contents of a file, a text or bytes. Parts that could not be built are None, and `report` lists the reasons.
 
     `source` is the text; ONNX has none. `document` holds its elements, `model` is the model built from them. `snippet`
     holds the printed layers of a text without a `<net>`: the report lists the repairs of their text until they are

@@ -1,1 +1,1 @@
-"""The commands as functions for Python: their results are values that print as the commands do."""
+"""The commands as Python functions, whose results print the same text as the commands."""

@@ -110,7 +110,7 @@ class Fixed(Result):
 
     @property
     def data(self) -> bytes:
-        """The text of the file after the fixes."""
+        """The bytes of the file after the fixes."""
         return self.result.data
 
     @property

@@ -1,1 +1,1 @@
-"""Watching a run: one inference of a model with its listeners (trace, dump, until, progress)."""
+"""Runs of a whole model, or of the part before a layer, with listeners (trace, dump, progress)."""

@@ -21,7 +21,7 @@ _SAME = -2
 
 
 class UnknownRank(RuntimeError):
-    """A rule requested the extents of a shape with dynamic rank; inference then gives a dynamic shape."""
+    """A rule requested the extents of a shape with dynamic rank; the inferred shape is then dynamic."""
 
 
 class NotStatic(ValueError, RuntimeError):

@@ -22,7 +22,7 @@ class Answer(int):
 
 
 _NO, _YES = Answer(0), Answer(1)
-# OpenVINO's names in messages.
+# The names of element types in OpenVINO's messages.
 _NAMED_IN_C = {
     "bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "double64", "nf4": "nfloat4", "boolean": "char",
 }  # fmt: skip

@@ -17,7 +17,7 @@ Entry = tuple[Any, ...]
 
 
 def _extreme(choose: Callable[[Any, Any], Any], of_arrays: str) -> Callable[[Any, Any], Any]:
-    """Return a function for numbers and arrays. `of_arrays`: NumPy's function, which is imported where it is needed."""
+    """Return `choose` (min or max) extended to arrays. `of_arrays`: the name of NumPy's function for arrays."""
 
     def apply(one: Any, other: Any) -> Any:
         is_plain = type(one) is int and type(other) is int

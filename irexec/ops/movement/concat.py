@@ -20,7 +20,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 @operator("Concat", "opset1", values="kernel")
 def concat_1(*tensors: T, axis: int, out: Array | None = None) -> T:
-    """All `tensors` along `axis`, in the order of the ports.
+    """Concatenate `tensors` along `axis`, in the order of the ports.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 for ranks that differ or are 0, C3 for shapes
     that differ in another dimension.

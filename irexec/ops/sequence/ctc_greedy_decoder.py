@@ -87,7 +87,7 @@ def _(check: Check, data: TensorType, sequence_mask: TensorType) -> PartialShape
 
 
 def _decoded(data: Array, live: Array, blank: int, merge: bool) -> tuple[Array, Array]:
-    """Return the packed classes [N, T] of `data` [N, T, C] at steps that are `live` [N, T], and their number [N]."""
+    """Return the packed classes [N, T] of `data` [N, T, C], and their number [N]. `live`: mask [N, T] of the steps."""
     best = np.zeros(live.shape, np.int64) if live.size == 0 else np.argmax(widen(data), axis=2)
     keep = live & (best != blank)
     if merge:

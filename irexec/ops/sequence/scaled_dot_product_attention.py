@@ -214,7 +214,7 @@ def _split(tensor: TensorType) -> tuple[PartialShape, Dimension, Dimension]:
 
 @scaled_dot_product_attention_13.draw("scale")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """Draw a factor near the default one."""
+    """Draw a scale between 0.1 and 1."""
     shape = types[port].shape.to_shape()
     return np.full(shape, rng.uniform(0.1, 1), types[port].element_type.dtype)
 

@@ -25,7 +25,7 @@ Flags: TypeAlias = Annotated[Array, Elements(None, {BOOLEAN})]
 def sparse_fill_empty_rows_16(
     values: T, dense_shape: T_IDX, indices: T_IDX, default_value: T, /
 ) -> tuple[T_IDX, T, Flags]:
-    """`values` [M] at `indices` [M, 2], with `default_value` at [row, 0] for each empty row: indices, values, flags.
+    """Indices, values and flags: `values` [M] at `indices` [M, 2], and `default_value` at [row, 0] of each empty row.
 
     The entries are in row-major order, those of one position in their given order; flag r is true if row r was empty.
 

@@ -127,10 +127,11 @@ def _(check: Check, *inputs: TensorType, max_splits: int) -> list[TensorType]:
 def special_tokens_split(
     ragged_begins: Index, ragged_ends: Index, begins: Index, ends: Index, chars: Chars, /, *rest: Part
 ) -> list[Part]:
-    """Cut special tokens, which the pattern matches, out of each string; later operators leave them as they are.
+    """Cut each string into special tokens, which the pattern matches, and other text. Later operators leave special
+    tokens unchanged; the last result flags them.
 
-    `rest`: the pattern, or the flags of an earlier split and the pattern. The piece is the text of the last group
-    within the match, unless that is empty. The last result flags the special tokens.
+    `rest`: the pattern, or the flags of an earlier split and the pattern. A special token is the text of the last group
+    within the match, unless that is empty.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 6 or 7
     inputs. C4: the pattern is a regular expression.
