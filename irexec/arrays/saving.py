@@ -14,7 +14,7 @@ import numpy as np
 from irexec.ir.writing import Together, together
 from irexec.types import Array
 
-# Characters allowed in file names on every system.
+# Characters that are not allowed in file names on every system.
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 _MAX_NAME = 80
 _EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -37,7 +37,7 @@ def reduced_axes(axes: Array, rank: int) -> tuple[int, ...]:
 
 
 def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims: bool) -> PartialShape:
-    """Return the shape of a reduction; checks C1 to C3 as far as the axes are known."""
+    """Return the shape of a reduction; check C1 to C3 as far as the axes are known."""
     has_rank(check, "C1", axes, (0, 1), "axes")
     rank, given = data.rank, axes.ints
     if rank is None:

@@ -44,7 +44,7 @@ def dilated(kernel: int, dilation: int) -> int:
 
 
 def same_padding(extent: int, kernel: int, stride: int, dilation: int, auto_pad: str) -> tuple[int, int]:
-    """Return pads (begin, end) with which ceil(extent / stride) windows fit; same_upper adds an odd one at the end."""
+    """Return pads (begin, end) for ceil(extent / stride) windows; same_upper adds an odd pixel at the end."""
     total = max((-(-extent // stride) - 1) * stride + dilated(kernel, dilation) - extent, 0)
     less, more = total // 2, total - total // 2
     return (less, more) if auto_pad == "same_upper" else (more, less)

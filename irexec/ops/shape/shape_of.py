@@ -28,7 +28,7 @@ def shape_of_1(input: T, /) -> Annotated[Array, Elements("T_OUT", {I64})]:
 def shape_of_3(
     input: T, /, *, output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64"
 ) -> Annotated[Array, TypeFrom("output_type")]:
-    """As ShapeOf-1, in either integer type."""
+    """As ShapeOf-1, with elements of `output_type`."""
     return np.array(input.shape, ElementType.by_name[output_type].dtype)
 
 

@@ -97,7 +97,7 @@ def nms_rotated_13(
     output_type: IndexType = "i64",
     clockwise: bool = True,
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
-    """selected_indices and selected_scores [n, 3] as (batch, class, box | score), and n [1].
+    """selected_indices [n, 3] as (batch, class, box), selected_scores [n, 3] as (batch, class, score), and n [1].
 
     Overlaps are computed in f64.
 

@@ -157,7 +157,7 @@ def non_max_suppression_9(
     *,
     how: Selection,
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
-    """selected_indices and selected_scores [n, 3] as (batch, class, box | score), and n [1].
+    """selected_indices [n, 3] as (batch, class, box), selected_scores [n, 3] as (batch, class, score), and n [1].
 
     Omitted inputs are 0: without max_output_boxes_per_class no box is selected.
 
