@@ -1,6 +1,6 @@
 """`irexec conformance`: test another runtime with generated cases, and report wrong results.
 
-Exit code: 0 no unexpected failure, 1 some, 2 the runtime or a file cannot be used.
+Exit code: 0 no unexpected failure, 1 unexpected failures, 2 the runtime or a file cannot be used.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fixed(args: argparse.Namespace, file: str, out: IO[str], choice: Choice) -> Report:
-    """Correct a page, or print the corrections; return the remaining findings, or the reason why it is unchanged."""
+    """Correct a page, or print the corrections; return the remaining findings, or why the page is unchanged."""
     from irexec.fixes.pages import fix_page
 
     if len(missing := check_readable(file, "a page")):

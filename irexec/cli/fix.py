@@ -76,7 +76,7 @@ def fixed(path: str, *, diff: bool = False, out: IO[str] | None = None, limit: f
     """Fix a readable file and print the fixes, whether applied or only possible; return the remaining findings, or the
     reason why the file is unchanged.
 
-    `out`: where to print, if not to stdout. `limit`: the seconds that it may take. `how`: see `fix_file`.
+    `out`: where to print, if not to stdout. `limit`: the time limit in seconds. `how`: see `fix_file`.
     """
     from irexec.fixes.files import fix_file
 

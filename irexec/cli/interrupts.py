@@ -37,8 +37,8 @@ def install() -> None:
 
 
 def run(work: Callable[[], int]) -> int:
-    """Return the exit code of `work`, in which the first signal raises KeyboardInterrupt; a second one ends the
-    process.
+    """Return the exit code of `work`, in which the first signal raises KeyboardInterrupt; a second signal ends
+    the process.
     """
     global _working
     try:

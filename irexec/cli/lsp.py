@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _project(path: str | None) -> tuple[Mode, Choice]:
-    """Return the settings in the folder of a file or in a folder above it; empty if they cannot be read."""
+    """Return the settings in the folder of a file or in a folder above it; the defaults if they cannot be read."""
     settings, _ = read_settings(os.path.dirname(os.path.abspath(path)) if path else os.getcwd())
     return settings.mode or "strict", settings.choice
 

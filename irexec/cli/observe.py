@@ -52,7 +52,7 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def observations(args: argparse.Namespace, reading: Reading, report: Report) -> tuple[Reading | None, list[Observed]]:
-    """Return the model to show next to the first one, and the data to show; problems are findings in `report`."""
+    """Return the model to show next to the first model, and the data to show; problems are findings in `report`."""
     from irexec.inspect.observed import read_observed
     from irexec.inspect.record import read_counters, read_dump
     from irexec.reading import read

@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _given(args: argparse.Namespace) -> tuple[Given, Report]:
-    """Return the values given by options, and findings about invalid ones."""
+    """Return the values given by options, and findings about invalid values."""
     from irexec.arrays.given import Given
     from irexec.runs.values import read_inputs, read_precisions, read_shapes
 

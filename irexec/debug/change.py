@@ -56,7 +56,7 @@ def counted(nodes: Sequence[Node], brief: bool) -> str:
 
 
 def condensed(changes: Iterable[Change], named: bool) -> list[Change]:
-    """Return one line for all changes of a kind, as between two exports of one network, where the structure is the same
+    """Return one line for each kind of change, as between two exports of one network, where the structure is the same
     and all names differ. `named`: name the layer if it is the only one with such a change.
     """
     kinds: dict[str, list[Change]] = defaultdict(list)

@@ -65,7 +65,7 @@ def diff(a: Model, b: Model) -> list[Change]:
     """Return the differences between `a` and `b`. Raises IRError if constants cannot be computed.
 
     Layers are aligned by name, tensor names and structure. Sub-graphs of constants are compared by the values that
-    other layers read; a different way to compute them is one line, however many layers it takes.
+    other layers read; a different computation of a constant is one line, regardless of its number of layers.
     """
     return _Diff(a, b, (), Classes()).changes()
 

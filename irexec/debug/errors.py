@@ -33,8 +33,8 @@ class Error:
     """The largest difference between two arrays: in units in the last place, relative, and absolute.
 
     Units and relative errors refer to the element or to a typical element around it, whichever is larger. The error is
-    infinite if one array has NaN, infinity, another shape or another string. `at` is the index of the largest error,
-    `reason` the reason for an infinite error.
+    infinite if only one array has NaN or infinity, or if shapes or strings differ. `at` is the index of the largest
+    error, `reason` the reason for an infinite error.
     """
 
     ulp: float

@@ -107,7 +107,7 @@ def _runs(reference: Reference, node: Node, call: int) -> str:
 
 
 def give_types(part: Part, inputs: Sequence[Array]) -> None:
-    """Infer the types of the part's values from its Parameters; unknown element types are the recorded ones."""
+    """Infer the types of the part's values from its Parameters; unknown element types are those of `inputs`."""
     for parameter, array in zip(part.model.parameters, inputs, strict=True):
         fix_type(parameter, array)
     infer_types(part.model)

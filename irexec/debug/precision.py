@@ -264,7 +264,7 @@ class _Trial:
         self._explained = math.inf if tolerance.kind == "random" else max(tolerance.ulp, _LEAST_EXPLAINED)
 
     def run(self, keep: Iterable[Node]) -> Lowered:
-        """Return one run. Raises IRError."""
+        """Return a run with these layers kept in f32. Raises IRError."""
         model, origin = lowered(self._reference.model, self._kind, {*keep})
         listener = _Breaking(origin, self._allowed)
         request = CompiledModel(model).create_infer_request([listener])
@@ -317,7 +317,7 @@ def _measured(reference: Reference, kind: ElementType) -> tuple[list[list[Array]
 
 
 def _way(last: Node, rows: dict[Node, Magnitudes], limit: float) -> list[Magnitudes]:
-    """Return the layers leading to this one: for each layer, the input with the largest magnitude."""
+    """Return the layers leading to `last`, found by following the input with the largest magnitude of each layer."""
     way: list[Magnitudes] = []
     node: Node | None = last
     while node is not None and len(way) < _LONGEST_WAY:

@@ -14,7 +14,7 @@ from irexec.types import Array
 
 
 class Recorder:
-    """A listener that keeps copies of the wanted values from the run number `call`, counted from 0, of each layer."""
+    """A listener that keeps copies of the wanted values from run number `call`, counted from 0, of each layer."""
 
     def __init__(self, wanted: Collection[Value], call: int = 0) -> None:
         self.values: dict[Value, Array] = {}

@@ -52,7 +52,7 @@ def _largest(node: Node, names: Iterable[str], values: Mapping[Value, Array]) ->
 
 
 def _terms(node: Node) -> float:
-    """Return the number of terms of the sum for an element of the result; dynamic extents, such as that of a batch, are
+    """Return the number of terms of the sum for an element of the result; dynamic extents, such as a batch size, are
     not counted.
     """
     inputs = [None if value is None else _closed(value.type) for value in node.inputs]
@@ -68,7 +68,7 @@ def _closed(type: TensorType) -> TensorType:
 
 
 def _positioned(node: Node, units: float, values: Mapping[Value, Array]) -> Tolerance:
-    """Return `units` for each element of the axes that change; unchanged elements are exact."""
+    """Return `units` times the sum of the extents of the axes that change; unchanged elements are exact."""
     if node.attributes.get("mode") == "nearest" or node.inputs[0] is None:
         return exact
     before, after = (_extents(value, values) for value in (node.inputs[0], node.outputs[0]))

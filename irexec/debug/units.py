@@ -70,7 +70,7 @@ def squeezed(array: Array) -> Array:
 
 class Typical:
     """The typical magnitude around each element of an array: the smallest of the means of the slices that contain it,
-    one for each axis. A row or channel of small numbers is thus not measured by the large numbers of another one.
+    one for each axis. A row or channel of small numbers is thus not measured by larger numbers elsewhere.
     """
 
     def __init__(self, array: Array) -> None:

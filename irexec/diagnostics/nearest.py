@@ -20,7 +20,7 @@ def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6
 
 @lru_cache(maxsize=64)
 def _nearest(name: str, known: tuple[str, ...], count: int, cutoff: float) -> tuple[str, ...]:
-    """Return similar names; cached, because a file repeats a wrong name, and a search takes milliseconds."""
+    """Return similar names; cached, because a file may repeat a wrong name, and a search takes milliseconds."""
     import difflib  # Imported late: only needed when a name is wrong.
 
     by_folded: dict[str, str] = {}

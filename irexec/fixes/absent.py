@@ -132,7 +132,7 @@ def layers(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 def newer_ir(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """R007: set IR version 11, with which the file can be read.
 
-    Readers of IR 11 also refuse invalid files, but do not name inputs and outputs by their layers.
+    OpenVINO also rejects invalid files of IR 11, but does not name inputs and outputs after their layers.
     """
     yield from written.write(0, "version", _NEWEST_IR, Safety.UNSAFE)
 

@@ -75,7 +75,7 @@ def examine(data: bytes, file: PathLike | None = None, weights: PathLike | bytes
     """Return all findings about a model, with their fixes. The number of findings is not limited, because every finding
     may have a fix.
 
-    `file`: the name of the model; its weights file is searched in the same folder. Printed layers are examined as a
+    `file`: the name of the model; its weights file is searched for in the same folder. Printed layers are examined as a
     page of examples.
     """
     source = Source.from_bytes(data, None if file is None else os.fspath(file))
@@ -151,8 +151,8 @@ class _Reader:
 
 
 def _to_the_end(look: Callable[[bytes], Examined]) -> Callable[[bytes], Examined]:
-    """Return the findings of `look`. If a deadline stopped it, the findings are incomplete and cannot be used to judge
-    a fix. Raises OutOfTime."""
+    """Return a function that calls `look` and raises OutOfTime if a deadline stopped it: incomplete findings cannot be
+    used to judge a fix."""
 
     def looking(data: bytes) -> Examined:
         found = look(data)

@@ -26,7 +26,7 @@ _Pair = tuple[int, int]
 
 
 def unified(old: Sequence[str], new: Sequence[str], name: str) -> Iterator[str]:
-    """Return the lines of a unified diff, none for equal texts; all but the last certainly end with a line feed."""
+    """Return the lines of a unified diff, none for equal texts; only the last line may lack a line feed."""
     for number, group in enumerate(_Lines(old, new).get_grouped_opcodes()):
         if not number:
             yield from (f"--- {name}\n", f"+++ {name}\n")

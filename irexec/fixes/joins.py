@@ -181,7 +181,7 @@ def _numbers(edge: Edge) -> tuple[int | None, ...]:
 def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """E004: add an edge from an unused output; this is certain if both are the only open ends of the model.
 
-    It is unsafe if the operator does not need the input: then OpenVINO reads the file as it is.
+    The fix is unsafe if the operator does not need the input, because OpenVINO then reads the file as it is.
     """
     owner = written.ports.get(finding.at.element) if finding.at is not None else None
     if owner is None:

@@ -1,4 +1,4 @@
-"""Fixes of declarations: dims and precisions of ports, which nothing reads, and the only possible type of a layer."""
+"""Fixes of declarations: dims and precisions of ports, which runtimes ignore, and the only possible type of a layer."""
 
 from __future__ import annotations
 

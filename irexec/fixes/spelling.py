@@ -60,7 +60,7 @@ def opset(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def boolean(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """D004: write a boolean without the surrounding blanks, with which OpenVINO reads it as the default."""
+    """D004: write a boolean without the surrounding blanks, because of which OpenVINO uses the default."""
     if finding.at is None or finding.attribute is None:
         return
     text = (finding.found or "").strip().lower()

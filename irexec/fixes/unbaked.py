@@ -70,7 +70,7 @@ class _Extent:
         self._made: dict[tuple[str, int], Value] = {}
 
     def replace(self, found: SizeConstant) -> None:
-        """Replace one element of a constant that a layer reads by the extent."""
+        """Replace by the extent one element of a constant that a layer reads."""
         target = found.node.inputs[found.index]
         assert target is not None
         constant, kind = target.node, str(target.element_type)

@@ -99,7 +99,7 @@ def _ending(source: Source) -> list[Change]:
 
 
 class _Shift:
-    """Maps positions in a text without some of its characters to positions in the original text."""
+    """Maps positions in a text from which characters were removed to positions in the original text."""
 
     def __init__(self, removed: list[int]) -> None:
         self._removed = removed

@@ -79,7 +79,7 @@ class Costs:
     smallest: tuple[int | None, int | None]
 
     def to_dict(self, names: Sequence[str]) -> dict[str, str | None]:
-        """Return both as JSON values, with symbols."""
+        """Return both costs as formulas; `names`: the symbols of the dimensions."""
         return {
             "multiply_adds": None if self.multiply_adds is None else self.multiply_adds.text(names),
             "activations": None if self.activations is None else self.activations.text(names),
@@ -119,7 +119,7 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
 
 
 def _moving(shapes: Shapes) -> list[int]:
-    """Return the dimensions that change the costs: a mask often follows other inputs."""
+    """Return the dimensions that change the costs; those of a mask, for example, often do not."""
     base = _costs_at(shapes, shapes.base_sizes)
     return [
         lead

@@ -82,7 +82,7 @@ def _directives(text: str) -> Iterator[Range]:
 
 
 def _apart(ranges: list[Range]) -> list[Range]:
-    """Return the ranges that are not inside an earlier one."""
+    """Return the ranges that are not inside an earlier range."""
     found: list[Range] = []
     for start, end in ranges:
         if start < end and (not found or start >= found[-1][1]):

@@ -29,7 +29,7 @@ class Named:
 
     @property
     def opset(self) -> str | None:
-        """The version of a layer: "opset15", "onnx18". The number of a page is not always that of the opset."""
+        """The version of a layer: "opset15", "onnx18". The number of a page is not always the opset's number."""
         if self.version is None:
             return None
         if self.origin == "onnx":

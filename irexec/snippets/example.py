@@ -15,7 +15,8 @@ from irexec.types import Array, TensorType
 
 @dataclass(slots=True)
 class ExampleOutput:
-    """One output port: declared, inferred, computed and documented. `agrees` is None without documented values."""
+    """One output port: its declared and inferred types, and its computed and documented values, if any.
+    `agrees` is None without documented values."""
 
     port: SnippetPort | None
     declared: TensorType

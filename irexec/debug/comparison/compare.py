@@ -35,7 +35,7 @@ def compare(
     window: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare irexec's run with another one. Raises IRError if irexec cannot run the model, CannotRun if the
+    """Compare irexec's run with another run. Raises IRError if irexec cannot run the model, CannotRun if the
     other runtime cannot.
 
     The own error of a layer is the difference between the other side's result and the result of irexec for the other

@@ -124,7 +124,7 @@ class Culprit:
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the layers as a model with its inputs, and the results of both sides. Raises IRError and OSError.
 
-        culprit.xml, .bin and .npz, and outputs.npz with `irexec_...` and `other_...` for each output.
+        The files are culprit.xml, .bin and .npz, and outputs.npz with `irexec_...` and `other_...` for each output.
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)

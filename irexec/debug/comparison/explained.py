@@ -46,7 +46,7 @@ def explained(reference: Reference, units: Mapping[Node, float]) -> list[list[fl
 
 
 def unexplained(errors: Sequence[Sequence[Error]], bounds: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Return the steps and results whose errors are larger than explained."""
+    """Return the steps and results whose errors are larger than rounding explains, as given by `bounds`."""
     return [
         (step, index)
         for step, (some, most) in enumerate(zip(errors, bounds, strict=True))

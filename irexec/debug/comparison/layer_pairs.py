@@ -90,7 +90,7 @@ class LayerPairs:
         return [*found]
 
     def leads_elsewhere(self, node: Node) -> bool:
-        """Return whether a layer differs from its counterpart, and neither its readers nor those of its counterpart
+        """Return whether a layer differs from its counterpart, and neither its readers nor its counterpart's readers
         have counterparts.
         """
         other, back = self.alignment.forward.get(node), self.alignment.back

@@ -1,4 +1,4 @@
-"""The layers of a model in both runs, window by window: which are wrong by themselves."""
+"""The layers of a model in both runs, window by window, and which of them are wrong by themselves."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _KEPT = 64
 
 
 class Comparing:
-    """The layers of one model, window by window."""
+    """Compares the layers of one model, window by window."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Comparing:
                     yield done, len(self.nodes), self._rows(held, theirs)
 
     def first(self, rows: Sequence[Row], *, stays: bool) -> Culprit | None:
-        """Return the first wrong layer whose error reaches the results; rows whose error does not are marked.
+        """Return the first wrong layer whose error reaches the results; rows with other errors are marked.
 
         `stays`: name the first wrong layer even if the results are equal.
         """

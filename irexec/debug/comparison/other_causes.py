@@ -71,8 +71,8 @@ def wrong_state(
 ) -> Culprit | None:
     """Return the first variable that differs from its assigned value in a step whose results agree.
 
-    `written`: the values that are assigned to the variables which layers read. `errors`: of the results, per step. A
-    runtime may keep variables in another type without exposing it.
+    `written`: the values that are assigned to the variables which layers read. `errors`: the errors of the
+    results, per step. A runtime may keep variables in another type without exposing it.
     """
     if not written or len(errors) < 2 or not isinstance(loaded, HasStates):
         return None

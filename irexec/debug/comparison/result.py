@@ -103,7 +103,7 @@ class Comparison:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
     could differ. `exact`: both sides are run by irexec. `notes`: sentences about amplified rounding, parts that the
     inputs did not exercise, and differences without an effect. `plain`: the other side's results per step, when no
-    layer was exposed. `random`: layers with random values on which results depend that therefore differ.
+    layer was exposed. `random`: layers with random values, on which differing results depend.
     """
 
     other: str

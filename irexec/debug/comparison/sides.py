@@ -84,7 +84,7 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _also(wrong: Sequence[Comparison], right: Sequence[Comparison]) -> str:
-    """Return whether sides with equal results also have equal values of the named layer."""
+    """Return the words to add if sides whose results agree also agree about the named layer; empty otherwise."""
     culprit = wrong[0].culprit
     if culprit is None or culprit.outer or len(culprit.nodes) > 1:
         return ""

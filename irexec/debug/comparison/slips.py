@@ -40,7 +40,7 @@ def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise
 
 
 def _left_out(whole: Cutter, culprit: Culprit, noise: Noise | None) -> Iterator[tuple[Node, str]]:
-    """Yield the readers of a layer without which the values are those of the other side."""
+    """Yield a reader, with a text, of each layer without which the others compute the other side's values."""
     for node in culprit.nodes[:_MOST_LAYERS]:
         for index, value in enumerate(node.inputs):
             made = node.outputs[0]
@@ -52,7 +52,7 @@ def _left_out(whole: Cutter, culprit: Culprit, noise: Noise | None) -> Iterator[
 
 
 def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int, noise: Noise | None) -> bool:
-    """Return whether the other side's values are those of the layers if `node` passes an input through."""
+    """Return whether the layers compute the other side's values if `node` passes its input `index` through."""
     try:
         part = whole.cut(culprit.nodes, [*culprit.outputs])
         left_out = part.places[node]
@@ -72,8 +72,8 @@ def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int, noise: No
 def _misread(
     reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culprit, noise: Noise | None
 ) -> Iterator[tuple[Node, str]]:
-    """Yield values that the last layer may read instead of one of its inputs, so that its values are those of the other
-    side.
+    """Yield the last layer, with a text, for each value which, read instead of one of its inputs, leads to the other
+    side's values.
     """
     node = culprit.nodes[-1]
     behind = {*culprit.nodes[:-1]}
@@ -119,7 +119,7 @@ def _is_right_reading(
 def _agrees(
     model: Model, inputs: Sequence[Array], outputs: Sequence[Array], nodes: Sequence[Node], noise: Noise | None
 ) -> bool:
-    """Return whether a small model, made of such layers, computes these outputs."""
+    """Return whether a small model computes these outputs, within the tolerances of `nodes` or the noise."""
     if judge(function_of(model), inputs, outputs, combined(map(tolerance_of, nodes)))[1]:
         return True
     judged = noise.judge(model, inputs, outputs) if noise is not None and noise.applies(nodes) else None

@@ -92,7 +92,7 @@ def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Va
 
 
 def moved_inside(model: Model) -> Iterator[Model]:
-    """Yield the model with the f32 values between its layers a few units larger or smaller; nothing for one layer."""
+    """Yield the model with the f32 values between its layers a few units larger or smaller; none for one layer."""
     for factor in (1 + _NUDGE, 1 - _NUDGE):
         made = copied(model)
         constant = constant_nodes(made)

@@ -69,7 +69,7 @@ def windows(
     nodes: Sequence[Node], window: int | None, most: int, size_of: Callable[[Value], int] | None = None
 ) -> Iterator[list[Node]]:
     """Yield neighbouring layers: `window` at a time, or as many as have no more than `most` bytes of values. `size_of`:
-    the bytes of a value; by default those of its declared shape.
+    the bytes of a value; by default the bytes of its declared shape.
     """
     group: list[Node] = []
     held = 0

@@ -190,7 +190,7 @@ class _Pairing:
                 yield made
 
     def _best(self, values: Sequence[Value], made: Made) -> Value:
-        """Return the value whose name contains the module's name, of several equal values, otherwise the first one."""
+        """Return, of several equal values, the value whose name contains the module's name, otherwise the first one."""
         path = self.calls[made.call].path
         named = [value for value in values if self._path[value.node] == path]
         # The last layer of a module computes the module's result.
@@ -299,7 +299,7 @@ class _Pairing:
         return (len(distances), -sum(distances)), [(value, made), *pairs]
 
     def _after(self, value: Value) -> set[Value]:
-        """Return the values that depend on a value, itself excluded."""
+        """Return the values that depend on a value, excluding the value itself."""
         found, stack = set[Value](), list(value.users)
         seen = set[Node]()
         while stack:

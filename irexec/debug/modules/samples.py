@@ -17,7 +17,7 @@ _RELATIVE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The type and shape of an array, and elements at the same places of every array of this shape."""
+    """The type and shape of an array, and some of its elements, at positions that depend only on its size."""
 
     dtype: str
     shape: tuple[int, ...]

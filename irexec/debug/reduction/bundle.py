@@ -34,7 +34,7 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
     OpenVINO. Return the names of the files in the archive.
 
     `anonymise`: layers, tensors and files get other names, and runtime information and the report are left out; values
-    stay, because the failure depends on them. Raises NoReduction, OSError and IRError.
+    are kept, because the failure depends on them. Raises NoReduction, OSError and IRError.
     """
     if model.suffix.lower() not in (".xml", ".onnx"):
         raise NoReduction(f"{model} is not a model: give the .xml or .onnx file that irexec reduce wrote")

@@ -1,4 +1,4 @@
-"""A case: a model with the inputs of its steps, checked to run; parts of it and edited copies of it are cases again."""
+"""A case: a model with the inputs of its steps, checked to run; parts and edited copies of a case are also cases."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ and the number of subsets, from the first on, whose outcome is known."""
 
 
 def one_by_one(fails: Callable[[list[T]], bool], subsets: Iterable[list[T]]) -> tuple[int, int]:
-    """Try subsets until one fails."""
+    """Try subsets one after the other until one fails; see `Earliest`."""
     place = -1
     for place, subset in enumerate(subsets):
         if fails(subset):

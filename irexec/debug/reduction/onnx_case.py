@@ -152,7 +152,7 @@ def _constants(case: Case) -> list[str]:
 
 
 def _keep_constants(case: Case, kept: list[str]) -> OnnxCase:
-    """Return the case with all other weights set to ones."""
+    """Return the case with all weights except those in `kept` set to ones."""
     known = parts.weights(_proto(case))
     ones = {name: np.ones_like(known[name]) for name in _constants(case) if name not in kept}
     return onnx_case(parts.with_weights(_proto(case), ones), case.steps)

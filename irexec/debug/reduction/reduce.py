@@ -1,4 +1,4 @@
-"""Reducing: from a model that fails to the smallest that still fails in the same way."""
+"""Reducing: from a model that fails to the smallest model that still fails in the same way."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def reduce(
     stages: Sequence[Stage] = STAGES,
     helpers: Sequence[Judge] = (),
 ) -> Reduction:
-    """Run the stages until no stage makes the case smaller. If an exception interrupts it, calling this again with
-    `reduction`, or with one that has its case, fault and stage, continues it.
+    """Run the stages until no stage makes the case smaller. After an exception, a call with the same `reduction`, or
+    with another one that has its case, fault and stage, continues the work.
 
     `helpers`: further judges of the same failure, each of which tries another candidate at the same time.
     """

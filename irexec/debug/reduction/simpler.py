@@ -147,7 +147,7 @@ def inner_layers(case: Case) -> list[Node]:
 
 
 def keep_inner_layers(case: Case, kept: list[Node]) -> Case:
-    """Return the case without the other layers of bodies: their readers read the layers' inputs or recorded values."""
+    """Return the case with only these layers in bodies; they read inputs, or recorded results, of removed layers."""
     left_out = [node for node in inner_layers(case) if node not in kept]
     known = Reference(case.model, case.steps[:1]).record({v for node in left_out for v in node.outputs})[0]
 

@@ -94,7 +94,7 @@ def _layers(case: Case) -> Sequence[tuple[Node, ...]]:
 
 
 def _keep_layers(case: Case, kept: list[tuple[Node, ...]]) -> Case:
-    """Return the case of the kept layers; the recorded results of the others become its inputs."""
+    """Return the case of the kept layers; the recorded results of other layers become its inputs."""
     nodes = [node for unit in kept for node in unit]
     return part_of(case, nodes, read_by_others(case.model, nodes))
 
@@ -105,7 +105,7 @@ def _constant_layers(case: Case) -> Sequence[Node]:
 
 
 def _keep_constant_layers(case: Case, kept: list[Node]) -> Case:
-    """Return the case with the other layers that depend on constants alone replaced by constants."""
+    """Return the case in which layers that depend on constants alone, except `kept`, are replaced by constants."""
     folded = [v for node in _constant_layers(case) if node not in kept for v in node.outputs]
     known = Reference(case.model, case.steps[:1]).record(set(folded))[0]
 

@@ -63,7 +63,7 @@ class Loaded(Protocol):
 
 
 class Runtime(Protocol):
-    """A runtime for models. `name` is for display; `runs_parts`: it can also run models cut from the first one."""
+    """A runtime for models. `name` is for display; `runs_parts`: it can also run parts of a model."""
 
     name: str
     runs_parts: bool
@@ -201,7 +201,7 @@ class Aligned:
         return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
 
     def _check(self, steps: Steps) -> None:
-        """Raise CannotRun if the other model does not accept arrays of these shapes, and name the accepted ones."""
+        """Raise CannotRun, with the accepted shapes, if the other model does not accept arrays of these shapes."""
         mine, others = self._alignment.a.inputs, self._alignment.b.inputs
         for step in steps:
             for ours, theirs in self._inputs.items():

@@ -1,4 +1,4 @@
-"""The process side of a Process: creates one object, calls its methods, and returns their results.
+"""The code that runs in the other process of a Process: it creates one object and calls its methods.
 
 Large values are kept in this process: `keep` observes values and returns which are available, `kept` returns one array.
 """

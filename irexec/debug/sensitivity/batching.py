@@ -134,7 +134,7 @@ def _axis_attribute(many: Many) -> Batch | None:
 
 
 def _axes_input(port: int) -> Rule:
-    """Return the call for an input of axes, which are increased by one unless they count from the end."""
+    """Return the rule for an input of axes, which are increased by one unless they count from the end."""
 
     def rule(many: Many) -> Batch | None:
         axes = many.inputs[port] if len(many.inputs) > port else None

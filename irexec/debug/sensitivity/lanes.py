@@ -245,7 +245,7 @@ class Pass:
         return known
 
     def _chosen(self, parts: Sequence[Rows], which: Array, lanes: int, *, copies: bool = True) -> Rows:
-        """Return one of several values in each lane."""
+        """Return a value that is in each lane one of `parts`: the part with the number in `which`."""
         counts = [rows.count for rows in parts]
         starts = np.cumsum([0, *counts[:-1]])
         places = np.stack([np.broadcast_to(rows.place, which.shape) for rows in parts])

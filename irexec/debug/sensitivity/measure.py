@@ -43,7 +43,7 @@ class Choice:
 class _Seen:
     """A listener that adds the fine and the coarse value of units to their statistics when both are known.
 
-    `units`: by value.
+    `units`: the units by their fine and coarse values.
     """
 
     def __init__(self, statistics: dict[Unit, Statistics], units: Sequence[Unit]) -> None:

@@ -90,8 +90,8 @@ class _Pairing:
         return found
 
     def _cut_off(self, fine: Value, user: Node, port: int) -> Value:
-        """Return the fine value of a quantiser's reader: after a ReLU or Clamp that has no counterpart here, as the
-        quantiser cuts the values off.
+        """Return the fine value of a quantiser's reader: after a ReLU or Clamp that has no counterpart here,
+        because the quantiser clamps the values.
         """
         other = self._other.get(user)
         theirs = other.inputs[port] if other is not None and port < len(other.inputs) else None
@@ -273,7 +273,7 @@ def _is_code(node: Node) -> bool:
 
 
 def _plain(model: Model, constant: set[Node], passed: Mapping[Value, Value | None]) -> tuple[Model, dict[Node, Node]]:
-    """Return a copy without quantisers, with constants that represent their shapes, and the originals of its layers."""
+    """Return a copy without quantisers, whose constants only state their shapes, and the originals of its layers."""
     made, copies = copy_with_map(model)
     shapes: dict[Value, Value] = {}
     for node in model.nodes:

@@ -76,9 +76,9 @@ class Sensitivity:
     """The quantisers, or layers, that lose accuracy. `rows` are in order of effect, most harmful first.
 
     `coarse`: the score of the model with all quantisers; `fine`: with none. `single`: the scores without single layers;
-    `curve`: the scores without more and more of them. `layers`: few layers whose exclusion meets the target, and
-    `score` the measured score then. `chosen`: the rows that are left out with these layers; None if no set of layers
-    meets the target. `scope`: the names of the nodes from which these layers were made, if the file is an ONNX model.
+    `curve`: the scores without more and more of them. `layers`: few layers whose exclusion meets the target,
+    `score`: the score measured without them. `chosen`: the rows that are left out with these layers; None if no set of
+    layers meets the target. `scope`: the names of the nodes that became these layers, if the file is an ONNX model.
     """
 
     file: str
@@ -245,7 +245,7 @@ class Sensitivity:
 
 
 def score_dict(score: Score) -> dict[str, Any]:
-    """Return JSON-ready values."""
+    """Return a score as JSON-ready values."""
     return {"metric": plain(score.metric), "noise": plain(score.noise)}
 
 

@@ -94,7 +94,7 @@ def _less(more: float, less: float) -> float:
 def search(trials: Trials, effects: Mapping[Unit, Effect], target: Target, progress: Progress) -> Found:
     """Find a small set of layers whose exclusion meets the target. Raises IRError and BadMetric.
 
-    Layers are added one by one, each time the layer with the largest gain in addition to those before: with the metric
+    Layers are added one by one, each time the layer with the largest additional gain: with the metric
     `snr`, gains follow from the sum of the errors of single layers; otherwise each layer's gain alone counts. These
     sets are measured, and layers that the target does not need are dropped from the first set that meets it. The score
     of the set is measured by running its model alone.
@@ -223,7 +223,7 @@ def _fewer(layers: frozenset[str]) -> list[frozenset[str]]:
 
 
 def _further(count: int, end: int) -> list[int]:
-    """Return the points of the curve after a point, up to the last; the first points are consecutive."""
+    """Return the points of the curve after `count`, up to `end`; the first points are consecutive."""
     found = []
     while count < end:
         count = min(end, count + 1 if count < _EACH else math.ceil(count * _FACTOR))

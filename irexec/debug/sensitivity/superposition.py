@@ -24,7 +24,7 @@ _TOGETHER = 256
 
 class Sketches:
     """Short vectors in place of the errors of all results: sums of parts with random signs. The scalar products of
-    sketches are roughly those of the errors, which are relative to the signal of their result."""
+    sketches approximate those of the errors, which are relative to the signal of their result."""
 
     def __init__(self, expected: Results) -> None:
         self._expected = expected
@@ -65,7 +65,7 @@ class Predicted:
 
 
 def predicted(error: Array, parts: Mapping[frozenset[str], Array]) -> Predicted | None:
-    """Return the groups in an order in which each gains most together with those before it; None if errors are not
+    """Return the groups in an order in which each gains most together with the groups before it; None if errors are not
     finite. `error`: the sketch of all errors; `parts`: the part of it that leaving out each group removes.
     """
     groups = [*parts]

@@ -17,7 +17,7 @@ KEPT_BYTES = 256 << 20
 
 @dataclass(slots=True, eq=False)
 class Site:
-    """An input of a layer that reads either of two values; in the model of the board it reads the coarse one.
+    """An input of a layer that reads either of two values; in the model of the board it reads the coarse value.
 
     `layers`: the names of the layers that a tool has to exclude so that the input reads the fine value.
     """
@@ -73,7 +73,7 @@ class Board:
 
     @property
     def groups(self) -> list[frozenset[str]]:
-        """The sets of layers to exclude for a single input or a whole unit to be fine."""
+        """The sets of layers whose exclusion makes a single input, or a whole unit, fine."""
         inputs = (site.layers for unit in self.units for site in unit.sites)
         return [group for group in dict.fromkeys([*inputs, *(frozenset(unit.layers) for unit in self.units)]) if group]
 

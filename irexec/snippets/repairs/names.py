@@ -60,10 +60,7 @@ def _marks(name: str) -> str:
 
 
 def _abbreviates(long: list[str], short: list[str]) -> bool:
-    """Return whether `short` has the words of `long`, with some consecutive words abbreviated to their initials:
-
-    `matrix_nms`.
-    """
+    """Return whether `short` has the words of `long`, with some consecutive words abbreviated: `matrix_nms`."""
     long, short = list(long), list(short)
     while long and short:
         if long[0] == short[0]:
