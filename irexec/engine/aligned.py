@@ -100,7 +100,7 @@ def stored_array(node: Node) -> Array | None:
 
 
 def _should_be(node: Node) -> Iterator[Value]:
-    """Return the inputs of a node that should be aligned."""
+    """Yield the inputs of a node that should be aligned."""
     for index, value in enumerate(node.inputs):
         if value is not None and not _takes(node, index, "unaligned"):
             yield value

@@ -100,7 +100,7 @@ def keep_declared(model: Model, keeps: bool) -> None:
 
 
 def _bodies_of(model: Model) -> Iterator[Model]:
-    """Return the models of all bodies, including nested ones."""
+    """Yield the models of all bodies, including nested bodies."""
     for node in (*model.nodes, *model.unreachable):
         for body in node.bodies:
             yield body.model

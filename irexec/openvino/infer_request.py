@@ -190,7 +190,7 @@ class InferRequest(OfOneProcess):
 
     @property
     def is_busy(self) -> bool:
-        """Return True while an inference is running."""
+        """Whether an inference is running."""
         return self._running
 
     def get_profiling_info(self) -> list[ProfilingInfo]:

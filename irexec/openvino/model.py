@@ -360,7 +360,8 @@ class Model(DroppedModel):
     def evaluate(
         self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Any], evaluation_context: Any = None
     ) -> bool:
-        """Compute the outputs into tensors. Raises IRError if the inputs do not fit, IndexError for too few tensors."""
+        """Compute the outputs into tensors; return True. Raises RuntimeError or IndexError for tensors that do not fit.
+        """
         from irexec.engine import CompiledModel
 
         if len(input_tensors) != len(self.parameters):

@@ -194,7 +194,7 @@ class Node(Described, graph.Node):
         return reported_attributes(self, _operator(self))
 
     def visit_attributes(self, visitor: Any) -> bool:
-        """Pass the attributes to a visitor: `visitor.on_attributes(attributes)`."""
+        """Pass the attributes to a visitor: `visitor.on_attributes(attributes)`. Returns True."""
         visitor.on_attributes(self.get_attributes())
         return True
 

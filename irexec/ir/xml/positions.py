@@ -211,7 +211,7 @@ class Positions:
         return known.get(name)
 
     def attributes(self, element: int) -> Iterator[Attribute]:
-        """Return every attribute of an element, in order."""
+        """Yield every attribute of an element, in order."""
         if (tag := self.tag(element)) is not None:
             yield from attributes(self.text, tag.start, tag.stop)
 
@@ -222,7 +222,7 @@ class Positions:
         return next(self.inner_texts(element), None)
 
     def inner_texts(self, element: int) -> Iterator[Span]:
-        """Return every text that is not blank and is a direct child of an element, stripped."""
+        """Yield every text that is not blank and is a direct child of an element, stripped."""
         if (tag := self.tag(element)) is None or self.text[tag.stop - 2] == "/":
             return
         depth = 0

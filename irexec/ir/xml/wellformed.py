@@ -109,7 +109,7 @@ def is_plain(text: str) -> bool:
 
 
 def faults(text: str) -> Iterator[Fault]:
-    """Return the faults that make a text not well-formed, one for each position. No tree is built."""
+    """Yield the faults that make a text not well-formed, one for each position. No tree is built."""
     from lxml import etree
 
     from irexec.ir.xml.positions import Positions
@@ -126,7 +126,7 @@ def faults(text: str) -> Iterator[Fault]:
 
 
 def _explained(positions: Positions, log: list[_LogEntry], summary: str) -> Iterator[Fault]:
-    """Return the parser's log as faults; all follow-up errors of one open element are one fault."""
+    """Yield the entries of the parser's log as faults; all follow-up errors of one open element are one fault."""
     found = unbalanced(positions.text) if log and log[0].type_name in _UNBALANCED else None
     if found is not None:
         yield Fault("X001", found.message, found.span, () if found.opened is None else (found.opened,))

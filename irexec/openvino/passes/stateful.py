@@ -37,13 +37,14 @@ class MakeStateful(ModelPass):
 
 
 class LowLatency2(ModelPass):
-    """Turns the state of TensorIterator and Loop into variables of the model; models without these are not changed."""
+    """Accepts only models without TensorIterator and Loop, the state of which OpenVINO converts to variables."""
 
     def __init__(self, use_const_initializer: bool = True) -> None:
         self._with_constants = use_const_initializer
 
     def run_on_model(self, model: Any) -> bool:
-        """Raise NotOffered for a model with TensorIterator or Loop: irexec keeps their state in the layer."""
+        """Return False. Raises NotOffered for a model with TensorIterator or Loop: irexec keeps their state in the
+        layer."""
         loops = [node.friendly_name for node in checked_model(model).walk() if node.type in ("TensorIterator", "Loop")]
         if loops:
             raise NotOffered(f"the conversion of the state of {loops[0]!r} to variables", "its body runs unchanged")
