@@ -275,8 +275,7 @@ def _is_near(found: Alignment, one: Node, other: Node) -> bool:
 
 
 def _downwards(found: Alignment) -> bool:
-    """Pair layers of equal type, and preferably attributes, that read the same values; return True if there were any.
-    """
+    """Pair layers of equal type and preferably attributes that read the same values; return True if there were any."""
     before = len(found.forward)
     theirs: dict[Hashable, list[Node]] = defaultdict(list)
     for node in _left(found.b, found.back):

@@ -360,8 +360,7 @@ class Model(DroppedModel):
     def evaluate(
         self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Any], evaluation_context: Any = None
     ) -> bool:
-        """Compute the outputs into tensors; return True. Raises RuntimeError or IndexError for tensors that do not fit.
-        """
+        """Compute the outputs into tensors; return True. Raises RuntimeError or IndexError for unsuitable tensors."""
         from irexec.engine import CompiledModel
 
         if len(input_tensors) != len(self.parameters):
