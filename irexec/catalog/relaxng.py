@@ -16,7 +16,7 @@ from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.types import FOREIGN, ElementType
 
-# Text forms that the strict reader accepts: name → what it is, pattern. Blanks around a value are free (xsd:token).
+# Patterns of the texts that the strict reader accepts. White space around a value is allowed (xsd:token).
 INTEGER = "-?[0-9]{1,19}"
 NATURAL = "[0-9]{1,19}"
 POSITIVE = "0*[1-9][0-9]{0,18}"

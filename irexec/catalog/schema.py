@@ -39,7 +39,7 @@ def schema_files() -> Iterator[tuple[Path, str]]:
 
 
 def write_schemas(folder: Path) -> list[Path]:
-    """Write all schemas below `folder`; remove those of operators that no longer exist. Raises OSError."""
+    """Write all schemas below `folder`, and remove schemas of operators that no longer exist. Raises OSError."""
     written = []
     for path, text in schema_files():
         target = folder / path

@@ -1,4 +1,4 @@
-"""Bias and spread: errors of many elements that no single element shows.
+"""Bias and spread: errors that show only in many elements together.
 
 Rounding to the nearest number has an error of at most half a unit in the last place, and of 0 on average. Truncation
 has an error of half a unit on average, although each result is within any tolerance.

@@ -27,7 +27,7 @@ from irexec.records import replace
 class JudgeBlock(Task[Tally]):
     """Judges the cases of an item `OPERATOR#FIRST+COUNT`, or a single case by its name.
 
-    `runtime`, `config`, `python` and `limit` are those of `Defendant`; `config` is JSON.
+    `runtime`, `config`, `python` and `limit` are the parameters of `Defendant`; `config` is JSON.
     """
 
     words = (Tally, Finding)

@@ -54,7 +54,7 @@ def rounds(
 ) -> Iterator[list[str]]:
     """Yield the items of `JudgeBlock` in parts. A round has a block of every operator and pattern, in an order drawn
     from the seed, so that a campaign that ends early has covered a part of every operator and pattern. `graph.grown`
-    has more cases than others. `part`: the number of blocks after which the time is checked."""
+    has more cases than other patterns. `part`: the number of blocks after which the time is checked."""
     begun, first = clock(), 0
     while extent.cases is None or first < extent.cases:
         count = BLOCK if extent.cases is None else min(BLOCK, extent.cases - first)

@@ -20,7 +20,7 @@ _BROADCASTING = frozenset({"arithmetic", "comparison", "logical", "bitwise"})
 """Categories of layers that runtimes compute with the same code."""
 _NAMES, _MOST_COMMON = 3, 5
 _FIRST = frozenset({"kind", "call", "type", "data", "empty", "layers", "forbidden"})
-"""Properties that a title names before those of single inputs."""
+"""Properties that a title names before the properties of single inputs."""
 _FEWEST, _MOSTLY, _OFTENER = 3, 0.5, 2.5
 
 

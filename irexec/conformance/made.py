@@ -1,4 +1,4 @@
-"""Cases made again from their names."""
+"""Cases created from their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of cases: readable texts from which a case can be made again, in every version of irexec.
+"""Names of cases: readable texts from which every version of irexec can recreate a case.
 
     Gather-8/f32/batch_dims=1/data=[?2|5,5,4]/indices=i64[2|5,3]/axis=const:i64[]{1}/seed7
 
@@ -37,7 +37,7 @@ class UnreadableName(ValueError):
 
 def without_recipe(text: str) -> str:
     """Return the name of a graph without the recipe, which follows the element type. Raises UnreadableName if the graph
-    was made by another recipe.
+    has another recipe.
     """
     name, base, recipe, *rest = [*text.split("/"), "", ""][: max(3, text.count("/") + 1)]
     if recipe != RECIPE:

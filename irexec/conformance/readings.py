@@ -19,7 +19,7 @@ _LOWEST = 3e38
 
 
 def contradicts(node: object, inputs: Inputs, expected: Sequence[Array], found: Sequence[Array]) -> bool:
-    """Return whether the results of a layer follow no reading of its page; False for layers without known readings."""
+    """Return whether the results of a layer follow no reading of its page; False if the layer declares no readings."""
     assert isinstance(node, Node)
     if node.operator is None or any(a.shape != b.shape for a, b in zip(expected, found, strict=True)):
         return False

@@ -4,7 +4,7 @@
 
 A message is eight bytes with the length of a JSON object, this object, and the bytes of its arrays. The class has
 `describe()`, `load(path, cache)` and `infer(inputs)`, which returns arrays; optional are `reset()`,
-which gives variables their first values, and `infer_at_once(inputs, count)`.
+which sets variables to their initial values, and `infer_at_once(inputs, count)`.
 """
 
 from __future__ import annotations

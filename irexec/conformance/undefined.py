@@ -117,7 +117,7 @@ def _has_no_zero(node: Node, inputs: Inputs) -> bool:
 
 
 def _has_nan(node: Node, inputs: Inputs) -> bool:
-    """Return whether the layer orders values of which some are NaN."""
+    """Return whether the layer orders values that include NaN."""
     return bool(instead_of_nan(node)) and any(a is not None and is_float(a) and np.isnan(a).any() for a in inputs)
 
 
@@ -130,7 +130,7 @@ def _ties(node: Node, inputs: Inputs) -> bool:
 
 
 def _out_of_range(node: Node, inputs: Inputs) -> bool:
-    """Return whether the layer converts floats that the integer type cannot hold."""
+    """Return whether the layer converts floats that the integer type cannot represent."""
     if node.type not in ("Convert", "ConvertLike", "Range") or not node.outputs[0].element_type.is_integral_number:
         return False
     kind, data = node.outputs[0].element_type, inputs[0]

@@ -1,4 +1,4 @@
-"""The values of a case's inputs: drawn from its seed, such that errors of a kernel show."""
+"""The values of a case's inputs, drawn from its seed so that they reveal errors of a kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DENORMAL = (1e-40, -1e-42, 1e-45, 1e-6, -3e-7, 0.0, math.inf, -math.inf, math.n
 
 
 def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object], call: int) -> list[Array | None]:
-    """Return the arrays of all inputs in a call. Constants are those of the first call."""
+    """Return the arrays of all inputs in a call. Constants have the values of the first call."""
     types: dict[str, TensorType] = {}
     for port in name.ports:
         if port is not None:

@@ -1,6 +1,6 @@
 """Chains: consecutive steps, each the only reader of the step before it, that are computed together at the last one.
 
-Other steps may lie between those of a chain if they write to no memory that the chain reads.
+Other steps may lie between the steps of a chain if they write to no memory that the chain reads.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ class Steps:
 
 
 def _is_limited(limits: Array | None, quantize: Array | None) -> bool:
-    """Return whether quantized values are the same without a preceding clamp, because its limits are beyond those of
-    quantize.
+    """Return whether a clamp does not change values that are then quantized, because its limits include the quantizer's
+    limits.
     """
     if limits is None or quantize is None:
         return False

@@ -1,4 +1,4 @@
-"""Grids: values that are whole numbers of few bits times a step, as FakeQuantize makes them.
+"""Grids: values that are low-bit whole numbers times a step, such as the results of FakeQuantize.
 
 A value `(level + zero) * step` with levels of 0 to 255 can be read as bytes, and weights that are whole numbers from
 -128 to 127 times a step for each row as signed bytes: products of both have exact sums. The f32 values of either may be
@@ -92,7 +92,7 @@ def _quantized(step: Step, template: Sequence[Any]) -> Grid | None:
 
 @record(eq=False, weakref_slot=True)
 class Rows:
-    """Rows of weights as whole numbers of 8 bits times a step for each row; None if they are not such numbers."""
+    """Rows of weights as 8-bit whole numbers times a step for each row; `numbers` is None if this is not possible."""
 
     numbers: Array | None
     steps: Array

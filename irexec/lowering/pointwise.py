@@ -41,7 +41,7 @@ class Pointwise(NamedTuple):
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lowered] | None:
         """Return how many of the elementwise layers that follow this layer can be computed with it, and the lowered
-        form of all of them; None if it has none.
+        form of all of these layers; None if there is no such form.
         """
         shape = result.shape.to_shape()
         layout = lay_out([self.own, *links], shape, rounding_of(self.site.types.outputs[0].element_type.dtype))

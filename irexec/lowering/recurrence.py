@@ -79,7 +79,7 @@ class CompiledSequence:
         return 0
 
     def _ended(self, lengths: Array, end: Array, initial: Array) -> Array:
-        """Return the last states; those of sequences without steps are 0."""
+        """Return the last states, which are 0 for sequences without steps."""
         return np.where(lengths[:, None, None] > 0, end, F32.type(0))
 
     def _parts(self, batch: int) -> Records:

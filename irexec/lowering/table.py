@@ -1,4 +1,4 @@
-"""The table of lowerings: the function that makes the lowered form of a layer, by operator."""
+"""The table of lowerings: the functions that create the lowered forms of layers, by operator."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Lowered:
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lowered] | None:
         """Return how many of the elementwise layers that follow this layer can be computed with it, and the lowered
-        form of all of them; None if there are none.
+        form of all of these layers; None if no layer can be.
         """
         rounding = rounding_of(self.dtype)
         if self.along is None or (self.dtype != F32 and rounding is None):
@@ -231,7 +231,7 @@ def has_lowering(operator: Operator) -> bool:
 
 
 def lowered(step: Step, site: Site) -> Lowered | None:
-    """Return the lowered form of a step; None if it has none."""
+    """Return the lowered form of a step; None if the step keeps its kernel."""
     if (module := _MODULES.get(step.operator.type)) is None:
         return None
     import_module(f"irexec.lowering.{module}")

@@ -144,7 +144,7 @@ def _core_of_caller() -> Callable[[], int]:
 
 
 class ThreadPool:
-    """The calling thread and `members` others."""
+    """The calling thread and `members` other threads."""
 
     def __init__(self, members: int) -> None:
         self._serve = compiler().written(write_serve).call

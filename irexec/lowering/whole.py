@@ -91,7 +91,7 @@ def chain_of(finder: Finder, first: int) -> Group | None:
 
 
 def _quantized(chain: Chain) -> Group | None:
-    """Return the group of elementwise layers that end in bytes, as those of ONNX's QuantizeLinear do."""
+    """Return the group of elementwise layers whose result is converted to bytes, as in ONNX's QuantizeLinear."""
     finder, first, step = chain.finder, chain.taken[0], chain.last
     if not step.is_sure or step.shape is None or (leader := finder.pointwise(first)) is None:
         return None
@@ -158,7 +158,7 @@ class _Product(Chain):
         return form if isinstance(form, (WholeProduct, WholeConvolution)) else None
 
     def _has_zero(self) -> bool:
-        """Return whether a zero point is one number of 8 bits that is computed at run time."""
+        """Return whether the zero point is a single 8-bit number that is computed at run time."""
         maker = self.finder.made.get(self.other)
         step = None if maker is None else self.finder.steps[maker]
         if step is None or step.operator.type != "Convert" or step.shape not in ((), (1,)):

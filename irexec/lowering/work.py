@@ -25,9 +25,9 @@ class Unsuited(Exception):
 class Work:
     """The jobs for some layers, in the order in which they run.
 
-    Without `memory` the jobs are run once, at once: the values of all given arrays exist when the jobs are made. With
-    `memory` they belong to a program, which runs them often: then the values of computed arrays do not exist yet, and
-    scratch memory is in `memory`, by slot.
+    Without `memory`, the jobs run once, immediately: all given arrays already contain their values. With `memory`, the
+    jobs belong to a program, which runs them often: arrays that other layers compute do not contain their values yet,
+    and scratch memory is in `memory`, by slot.
     """
 
     def __init__(self, memory: dict[str, Array] | None = None) -> None:
@@ -89,7 +89,7 @@ def by_numbers(
 ) -> Array:
     """Return the f64 result of jobs on whole numbers, in `out` if it is given.
 
-    `add(work, data, sums)` adds the jobs, for the data in f32 and sums of 32 bits in an f32 array.
+    `add(work, data, sums)` adds the jobs, for the data in f32 and an f32 array that receives 32-bit integers.
     """
     work = Work()
     numbers, sums = work.scratch("numbers", data.shape), work.scratch("number sums", shape)

@@ -56,7 +56,7 @@ class Analysis:
 
     @cached_property
     def repaired(self) -> Report:
-        """The findings; for a text that is not XML, with the fix that makes it a model.
+        """The findings; for a text that is not well-formed XML, with the fix that turns it into a model.
 
         This fix is not computed while the user types. For a long text only `irexec fix` offers it, because an editor
         requests fixes whenever the cursor moves.

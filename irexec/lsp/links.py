@@ -14,7 +14,7 @@ from irexec.lsp.analysis import Analysis, Spot
 
 
 class Refusal(ValueError):
-    """A rename that would make the file invalid; the message gives the reason."""
+    """Raised for a rename that would make the file invalid; the message gives the reason."""
 
 
 def ends_of(analysis: Analysis, edge: Edge, net: Net) -> tuple[Owner | None, Owner | None]:

@@ -112,8 +112,8 @@ class Printout:
     ) -> None:
         """Print rows in columns that are as wide as necessary; the last `right` columns are right-aligned.
 
-        If a row is too long, the column `names` is made narrower, and with `wrap` the last column continues in
-        additional lines.
+        If a row is too long, the column `names` is narrowed, and with `wrap` the last column continues in additional
+        lines.
         """
         shown = [[visible_text(cell) for cell in row] for row in rows]
         if not shown:

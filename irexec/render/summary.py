@@ -48,7 +48,7 @@ def size_rows(summary: Summary) -> list[tuple[str, str]]:
     kinds = [f"{name} {shown_bytes(size)}" for name, size in totals.weight_types.items() if size]
     work = shown_count(totals.multiply_adds)
     if totals.uncounted:
-        # The largest terms depend on dynamic sizes, so the sum of the others would mislead.
+        # The largest terms depend on dynamic sizes, so that the sum of the known terms would mislead.
         known = f"at least {work}; " if totals.multiply_adds else ""
         work = f"{known}unknown for {_names(summary, totals.uncounted)} because of dynamic shapes"
     rows = [

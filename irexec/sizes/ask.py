@@ -45,7 +45,7 @@ def shapes(
 
 
 class UnknownName(ValueError):
-    """A name that is neither an input's name nor a symbol; `hint` lists similar ones."""
+    """A name that is neither an input's name nor a symbol; `hint` suggests similar names."""
 
     def __init__(self, message: str, hint: str | None) -> None:
         super().__init__(message)

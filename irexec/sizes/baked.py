@@ -90,7 +90,7 @@ class SizeConstant:
 
 
 def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -> Iterator[SizeConstant]:
-    """Yield the constants with a size that decide the shapes of a layer's inputs, the nearest ones first.
+    """Yield the constants with a size that decide the shapes of a layer's inputs, nearest first.
 
     A layer that does not depend on the dimension's input counts only if the size is at the dimension's axis, or is not
     1, like a mask or a token that is broadcast to the size with which the model was exported.

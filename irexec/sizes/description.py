@@ -288,7 +288,7 @@ class Description:
             case.unexplained.append(Reason(leads[0], refused, refusal))
 
     def _combinations(self, leads: Sequence[int]) -> Iterator[Sizes]:
-        """Yield combinations of accepted sizes: small ones of each pair of dimensions, and random ones."""
+        """Yield combinations of accepted sizes: small sizes of each pair of dimensions, and random combinations."""
         case = self._case
         pairs = list(combinations(leads, 2))
         for first, second in pairs[:: len(pairs) // _MOST_PAIRS + 1]:
@@ -315,7 +315,7 @@ class Description:
         return min(sizes) >= 0 and self._prober.accepts(sizes)
 
     def _explain(self, dim: int, accepted: Accepted, moved: Callable[[int], Sizes]) -> None:
-        """Add the refusals of the sizes nearest to the accepted ones: above, between and below."""
+        """Add the refusals of the sizes nearest to the accepted sizes: above, between and below."""
         span, base = accepted.span, self._case.base[dim]
         bounds = self._prober.dims[dim]
         wrong = [base + 1, base - 1]

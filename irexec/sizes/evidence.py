@@ -42,7 +42,7 @@ class Refused:
 
 
 class Evidence:
-    """The combinations that traces decide, with a description of the accepted ones."""
+    """The combinations that traces decide, with a description of the accepted combinations."""
 
     def __init__(self, prober: Prober, paths: Paths) -> None:
         self._prober, self._paths = prober, paths
@@ -136,7 +136,7 @@ class Evidence:
                 others = [own for number, own in enumerate(holding) if number != place]
                 broken = equal & ~holding[place] & ~self._accepted
                 alone = np.flatnonzero(np.logical_and.reduce([broken, *others]))
-                # A condition that follows from the others is never broken alone.
+                # A condition that follows from other conditions is never broken alone.
                 beyond = alone if len(alone) else np.flatnonzero(broken)
                 if len(beyond):
                     sizes = self.points[beyond[0]]
@@ -166,7 +166,7 @@ class Evidence:
             if np.array_equal(found, sizes):
                 return formula
         for operator, choose in (("max", np.maximum), ("min", np.minimum)):
-            # Broadcasting gives the larger of two sizes, a Slice the smaller one.
+            # The result of broadcasting has the larger of two sizes, the result of a Slice may have the smaller.
             for one, other in combinations(range(len(formulas)), 2):
                 if np.array_equal(choose(tried[one], tried[other]), sizes):
                     return Combined(operator, (formulas[one], formulas[other]))

@@ -177,7 +177,7 @@ def _rate(samples: Samples, dim: int) -> Fraction | None:
 
 
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
-    """Return the fraction with the smallest denominator between two others."""
+    """Return the fraction with the smallest denominator strictly between two fractions."""
     if low < 0 < high:
         return Fraction(0)
     if high <= 0:
@@ -287,7 +287,7 @@ def _sum(
         found = _linear(alone[dim], [dim])
         if found is None:
             return None
-        # The constant of each part includes the contributions of the others at the base; only one part keeps it.
+        # The constant of each part includes the contributions of all parts at the base; only the first part keeps it.
         parts.append(found if not parts else Linear(found.terms, found.constant % found.divisor, found.divisor))
     rest = next((value for sizes, value in samples if all(sizes[dim] == base[dim] for dim in dims)), None)
     if rest is None:

@@ -1,4 +1,4 @@
-"""Formulas: polynomials of sizes and of their quotients, in one normal form, made of the entries of a tape."""
+"""Formulas: polynomials of sizes and their quotients in a normal form, derived from the entries of a tape."""
 
 from __future__ import annotations
 

@@ -160,8 +160,8 @@ def choices(found: Iterable[Guard]) -> list[Choice]:
 
 
 def guards(tape: Tape) -> list[Guard]:
-    """Return the conditions under which a tape holds, including those of pinned numbers, without conditions that always
-    hold.
+    """Return the conditions under which a tape holds, including conditions on pinned numbers. Conditions that always
+    hold are omitted.
     """
     formulas = Formulas(tape)
     found: dict[Guard, None] = {}

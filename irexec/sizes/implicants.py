@@ -49,7 +49,7 @@ def implicants(paths: Paths) -> list[list[Guard | Choice]] | None:
 
 
 def _shortest(conditions: Sequence[Guard | Choice], refused: np.ndarray[Any, Any]) -> list[Guard | Choice] | None:
-    """Drop conditions, those that are hardest to read first, while the others still exclude all refused points."""
+    """Drop conditions, the least readable first, as long as the remaining conditions exclude all refused points."""
     columns = list(refused.T)
     ordered = sorted(conditions, key=lambda each: each.weight, reverse=True)
     excluding = {each: ~np.broadcast_to(each.holds(columns), len(refused)) for each in ordered}
@@ -93,7 +93,7 @@ def _all(conditions: Sequence[Guard | Choice], points: np.ndarray[Any, Any]) -> 
 
 
 def _needed(found: list[list[Guard | Choice]], accepted: np.ndarray[Any, Any]) -> list[list[Guard | Choice]]:
-    """Return the alternatives without those that the others cover."""
+    """Return the alternatives, except for alternatives that the remaining ones cover."""
     covering = [_all(each, accepted) for each in found]
     kept = list(range(len(found)))
     for place in sorted(kept, key=lambda place: covering[place].sum()):

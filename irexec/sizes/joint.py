@@ -22,8 +22,8 @@ def joint_condition(
 ) -> tuple[Condition, ...] | None:
     """Return conditions that separate the accepted from the refused combinations; None if no form does.
 
-    `confirm` checks on further combinations whether a condition holds for all accepted ones. `products`: expressions
-    that are tried first.
+    `confirm` checks whether a condition holds for further accepted combinations. `products`: expressions that are tried
+    first.
     """
     refused = [sizes for sizes, yes in tried if not yes]
     accepted = [sizes for sizes, yes in tried if yes]
@@ -67,7 +67,7 @@ class _All:
 
 
 def _candidates(accepted: Sequence[Sizes], refused: Sequence[Sizes], leads: Sequence[int]) -> Iterator[Condition]:
-    """Yield conditions that hold for all accepted combinations and not for all refused ones."""
+    """Yield conditions that hold for all accepted combinations, but not for all refused combinations."""
     for expression in _features(leads):
         yes = [expression.value(sizes) for sizes in accepted]
         no = [expression.value(sizes) for sizes in refused]

@@ -60,7 +60,7 @@ class Line:
         return Span(low if low <= self._low else span.low, span.high, span.modulus, span.residues)
 
     def _try_upwards(self) -> int:
-        """Try sizes above the base until they show a period; return the last size tried."""
+        """Try sizes above the base until a period is found; return the last size tried."""
         end = self._base + _FIRST
         first = [self._accepts(self._base + step) for step in range(1, _FIRST + 1)]
         if all(first):

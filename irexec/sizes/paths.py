@@ -82,7 +82,7 @@ class Paths:
         return np.where(self.decided < 0, -1, outcomes[self.decided])
 
     def accepted_points(self) -> Iterator[Sizes]:
-        """Yield the combinations that traces decide to be accepted."""
+        """Yield the combinations that are accepted according to traces."""
         yield from map(tuple, self.points[self.accepted() == 1].tolist())
 
     def is_pinned(self) -> np.ndarray[Any, Any]:

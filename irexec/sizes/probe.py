@@ -115,7 +115,7 @@ class Prober:
     """Infers one model repeatedly. Layers that depend on no dynamic dimension are inferred once."""
 
     def __init__(self, model: Model, shapes: Sequence[PartialShape], progress: Callable[[int], None] | None = None):
-        """`shapes`: those of the model's inputs, all of known rank. `progress` receives the number of probes."""
+        """`shapes`: the shapes of the model's inputs, all of known rank. `progress` receives the number of probes."""
         self.model = model
         self._element_types = [value.element_type for value in model.inputs]
         self.shapes = list(shapes)
@@ -205,8 +205,8 @@ class Prober:
         return [PartialShape(shape) for shape in shapes]
 
     def outputs_after_reset(self, sizes: Sizes) -> tuple[Extents | None, ...]:
-        """Return the shapes of the outputs at accepted sizes, with extents that depend on variables as they are for the
-        initial values of the variables.
+        """Return the shapes of the outputs at accepted sizes, in the first run after a reset: extents that depend on
+        variables are those for the variables' initial values.
         """
         found = self.outputs(sizes)
         reads = {node for node in self.changing if node.type == "ReadValue" and node.inputs}

@@ -47,7 +47,7 @@ def directions(prober: Prober, base: Sizes) -> list[Direction]:
 
 
 def _moves_alone(prober: Prober, base: Sizes, number: int) -> bool:
-    """Return whether a dimension can take many other sizes while the others stay."""
+    """Return whether a dimension can have many other sizes while all other dimensions stay the same."""
     return sum(1 for _ in _accepted_steps(prober, base, {number: 1}, 2)) >= 2
 
 
@@ -120,7 +120,7 @@ def _position(prober: Prober, base: Sizes, factors: dict[int, int], step: int) -
 
 
 def _minimal(prober: Prober, base: Sizes, factors: dict[int, int], number: int, step: int) -> dict[int, int]:
-    """Return the factors without those of dimensions that need not change in an accepted step."""
+    """Return the factors, except for factors of dimensions that need not change in an accepted step."""
     for other in [other for other in factors if other != number]:
         fewer = {each: factor for each, factor in factors.items() if each != other}
         if _position(prober, base, fewer, step) is None:

@@ -15,7 +15,7 @@ _ALONG, _MOST_PAIRS, _TOGETHER = 12, 150, 30
 
 
 def accepted_samples(prober: Prober, cases: Sequence[Case]) -> list[Sizes]:
-    """Return accepted combinations: the base, the choices of one dimension after another, and random ones."""
+    """Return accepted combinations: the base, the choices of one dimension after another, and random combinations."""
     found: dict[Sizes, None] = {}
     chance = random.Random(2)
     for case in cases:

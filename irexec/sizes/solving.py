@@ -43,8 +43,8 @@ def _progress(made: Trace) -> tuple[int, int]:
 
 
 def _flipped(prober: Tracer, made: Trace) -> Iterator[Sizes]:
-    """Yield sizes that differ in one dimension, or in equal ones, with which one of the last comparisons has another
-    result.
+    """Yield sizes that change the result of one of the last comparisons; they differ in one dimension, or in equal
+    dimensions.
     """
     for (operator, left, right), result in list(reversed(made.tape.guards.items()))[:_LAST]:
         for guard in guard_of(made.tape, operator, left, right, not result):

@@ -40,7 +40,7 @@ class Tracer(Prober):
 
     @property
     def known(self) -> list[Sizes]:
-        """The combinations that were decided, the accepted ones first."""
+        """The combinations that were decided, accepted combinations first."""
         return sorted(self._answers, key=lambda sizes: self._answers[sizes][0] is not None)
 
     def trace(self, sizes: Sizes) -> Trace:

@@ -1,7 +1,7 @@
 """Tracing: inference of a model at some sizes whose shape rules compute with numbers on a tape.
 
-Every layer's traced types are compared with those of plain inference. If a rule fails on traced numbers, or infers less
-from them, the numbers that it read are pinned: later results hold for these numbers only.
+Every layer's traced types are compared with the types from plain inference. If a rule fails on traced numbers, or
+infers less from them, the numbers that it read are pinned: later results hold for these numbers only.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ def _pin(inputs: Iterable[TensorType | None]) -> None:
 
 
 def _agree(own: TensorType, plain: TensorType) -> bool:
-    """Return whether a traced type is that of plain inference; contents that are not known need not agree."""
+    """Return whether a traced type equals the type from plain inference; unknown contents need not be equal."""
     if own.element_type != plain.element_type or own.shape.rank != plain.shape.rank:
         return False
     if own.shape.rank is not None:

@@ -120,7 +120,7 @@ class Builder:
         return node, self.add(_load("Squeeze"), [node.outputs[0], along], {}, name).outputs[0]
 
     def inner_value(self, value: Value, name: str) -> Value:
-        """Return a value of the enclosing graph as it is visible inside a body."""
+        """Return the value that represents a value of the enclosing graph inside a body."""
         constant = value.node.constant if value.node.constant is not None else value.type.value
         if constant is not None:
             return self.constant(constant, value.element_type, name)

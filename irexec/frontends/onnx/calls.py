@@ -116,7 +116,7 @@ def call_of(
     try:
         known = definition(node.op_type, opset, domain)
     except NoSuchOperator:
-        # Some of ONNX Runtime's operators are used in ONNX's domain, and some used to be part of ONNX.
+        # Models contain some of ONNX Runtime's operators in ONNX's domain; others were once part of ONNX.
         known_by = [(MICROSOFT, node.op_type, 1), ("", node.op_type, EXPERIMENTAL)]
         own = None if domain else next(filter(None, map(translators().get, known_by)), None)
         if own is not None:

@@ -119,7 +119,7 @@ class Converter:
         return model
 
     def _set_defaults(self, model: Model) -> None:
-        """Set the default values of Parameters, and infer the types of the values that they give."""
+        """Set the default values of Parameters, and infer the types of the model with them."""
         reached = set(model.nodes)
         for node, array in self._defaults.items():
             node.held = array

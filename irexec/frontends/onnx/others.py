@@ -62,8 +62,8 @@ class Question:
 
 
 def examined(path: str | os.PathLike[str], mode: Mode = "strict") -> tuple[Model | None, Report]:
-    """Return the model of an ONNX file with irexec's findings, those of ONNX's own checks, and the results of runtimes
-    for a file with errors. The model is None if one of the findings is an error."""
+    """Return the model of an ONNX file with irexec's findings, the findings of ONNX's own checks, and the results of
+    runtimes for a file with errors. The model is None if one of the findings is an error."""
     findings = OnnxFindings(file=os.fspath(path), mode=mode)
     file = read_file(path, findings)
     if file is None:

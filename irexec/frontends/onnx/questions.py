@@ -96,7 +96,8 @@ def inferred(model: onnx.ModelProto) -> tuple[Messages, bytes]:
 
 
 def _by_node(text: str, nodes: Sequence[onnx.NodeProto]) -> Iterator[tuple[int | None, str]]:
-    """Return an inference error by node, without errors that follow from others or are in ONNX's own functions."""
+    """Yield the errors in a message of inference, by node, except for consequential errors and errors in ONNX's own
+    functions."""
     pieces = re.split(rf"\(op_type:[^,\n]*, node name: {_MARK}(\d+)\): ", text)
     if len(pieces) == 1:
         yield None, _short(text)
@@ -210,7 +211,7 @@ def _inputs(ports: Ports, extent: int) -> dict[str, Any]:
 
 
 def _ones(kind: str, shape: Iterable[Any], open_extent: int) -> Any:
-    """Return ones for an input."""
+    """Return an input array filled with ones."""
     number = onnx.TensorProto.DataType.Value(kind.removeprefix("tensor(").removesuffix(")").upper())
     extents = [extent if _known(extent) else open_extent for extent in shape]
     if np.prod([float(extent) for extent in extents]) > _MOST_ELEMENTS:

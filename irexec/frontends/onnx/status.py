@@ -1,4 +1,4 @@
-"""The page about ONNX support, made of status.md: `python -m irexec.frontends.onnx.status > docs/onnx.md`."""
+"""The page about ONNX support, generated from status.md: `python -m irexec.frontends.onnx.status > docs/onnx.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of products in vectors of 32 bits per element: of f32, or of several smaller numbers in each element."""
+"""Sums of products in vectors of 32-bit elements: of f32, or of several smaller numbers that each element packs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as unsigned bytes, in the same order: four neighbours are an element of 32 bits."""
+"""Rows as unsigned bytes in the same order: four adjacent bytes form a 32-bit element."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ F32, F64, I64, I32, I16 = ir.FloatType(), ir.DoubleType(), ir.IntType(64), ir.In
 
 
 class Code:
-    """A function without a result under construction, whose parameters are numbers or addresses of 64 bits."""
+    """A function under construction. It has no result, and its parameters are 64-bit numbers or addresses."""
 
     def __init__(self, module: Any, name: str, parameters: int, lanes: int) -> None:
         self.module, self.lanes = module, lanes
@@ -153,7 +153,7 @@ class Code:
 
     @contextmanager
     def when(self, condition: Any) -> Iterator[None]:
-        """Generate code that is executed if the condition holds."""
+        """Generate code that is executed only if the condition holds."""
         with self.builder.if_then(condition):
             yield
 
@@ -247,7 +247,7 @@ class Run:
         self.code.builder.store(scalar, (self + index).pointer)
 
     def vector(self, index: int | Number = 0, mask: Any = None) -> Any:
-        """Return the vector that begins at an element, at any alignment; with a mask, the other lanes are 0."""
+        """Return the vector that begins at an element, with any alignment. Lanes outside of the mask are 0."""
         code, kind, align, name = self.code, *self._vectors()
         place = code.builder.bitcast((self + index).pointer, kind.as_pointer())
         if mask is None:

@@ -35,7 +35,7 @@ def write_converted(module: Any, name: str, lanes: int, source: str, target: str
 
 
 def converted(code: Code, x: Any, source: str, target: str) -> Any:
-    """Return a vector of elements as those of another type, by the rules of `irexec.ops.compute.casting`.
+    """Return a vector of elements converted to another type, by the rules of `irexec.ops.compute.casting`.
 
     Floats are converted only to integers of up to 32 bits, and f64 only to f32.
     """
@@ -64,7 +64,7 @@ def _whole(code: Code, x: Any) -> Any:
 
 
 def rounded(code: Code, x: Any, to: Narrow) -> Any:
-    """Return f32 numbers rounded to the nearest numbers of a narrow type, ties to even; nan stays nan."""
+    """Return f32 numbers rounded to the nearest numbers of a narrow type, ties to even; NaN stays NaN."""
     b = code.builder
     if to == "f16":
         return b.fpext(b.fptrunc(x, ir.VectorType(ir.HalfType(), x.type.count)), x.type)
@@ -88,7 +88,7 @@ def _widened(code: Code, halves: Any, kind: str) -> Any:
 
 
 def _upper_half_rounded(code: Code, x: Any) -> Any:
-    """Return the bits of bf16 in the upper halves of elements of 32 bits."""
+    """Return f32 rounded to bf16, as 32-bit elements whose upper halves are the bits of the bf16."""
     b = code.builder
     bits = b.bitcast(x, ir.VectorType(I32, x.type.count))
     odd = b.and_(b.lshr(bits, _constant(x, 16)), _constant(x, 1))

@@ -194,7 +194,7 @@ def _first_sums(code: Code, layer: Fields, channel: Number, tile: Tile, kind: Ar
 
 
 def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
-    """Return a vector with these values in the first lanes and 0 in the others."""
+    """Return a vector with these values in the first lanes, and 0 in all other lanes."""
     vector = code.zeros()
     for lane, scalar in enumerate(scalars):
         vector = code.builder.insert_element(vector, scalar, ir.Constant(I32, lane))

@@ -14,7 +14,7 @@ from irexec.lowering.llvm.code import I32, Code
 
 
 def clamped(code: Code, x: Any, low: Any, high: Any) -> Any:
-    """x limited to the range between two vectors; nan, which compares neither below nor above, is kept."""
+    """x limited to the range between two vectors; NaN, which is neither below nor above a number, is kept."""
     b = code.builder
     x = b.select(b.fcmp_ordered("<", x, low), low, x)
     return b.select(b.fcmp_ordered(">", x, high), high, x)

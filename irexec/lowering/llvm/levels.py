@@ -1,4 +1,4 @@
-"""Elements of several numbers: the bytes of f32 on a grid, four channels to an element of 32 bits; pairs of bf16."""
+"""Elements that pack several numbers: the bytes of four channels of f32 on a grid, or the bf16 of two channels."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A job is a function, a record that all of its tasks share, and a table with a record for each task. It is executed in
 one or several rounds; each round starts after the previous round is complete. Each thread has a part of the tasks: a
-range of consecutive ones, which it takes from the front. A thread whose part is done takes the last tasks of other
+range of consecutive tasks, which it takes from the front. A thread whose part is done takes the last tasks of other
 parts. So threads rarely write to the same memory, which takes as long as a small task where cores are far apart, and
 consecutive layers, which divide the same pixels, find them in the cache of the same core.
 

@@ -154,7 +154,7 @@ def _folded(code: Code, width: Number, read: Callable[[Number, Any], Any], fold:
 
 
 def larger(code: Code, x: Any, y: Any) -> Any:
-    """Return the larger of two elements; the first if the second is nan."""
+    """Return the larger of two elements; the first if the second is NaN."""
     return code.builder.select(code.builder.fcmp_ordered("<", x, y), y, x)
 
 

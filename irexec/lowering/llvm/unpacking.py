@@ -131,7 +131,7 @@ class Decoder:
         return b.bitcast(b.and_(both, ir.Constant(kind, [0x0F0F] * (lanes // 2))), _of(I8, lanes))
 
     def _from_bits(self, bits: Any) -> Any:
-        """Return the values of elements with these bits; those of i8 are sign-extended."""
+        """Return the values of elements with these bits; bits of i8 are sign-extended."""
         b, lanes, type = self._code.builder, bits.type.count, self._packing.type
         if type == "i4":
             bits = b.sub(b.xor(bits, _whole(8, lanes)), _whole(8, lanes))

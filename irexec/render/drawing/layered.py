@@ -48,7 +48,7 @@ class Way:
 class Layout:
     """The positions: `x` are centres, `top` the upper edges of rows, `row` the row of each box or point.
 
-    Indices below the number of boxes are boxes; the others are points that edges pass through. `steps` counts the work
+    Indices below the number of boxes are boxes; higher indices are points on edges. `steps` counts the work
     done.
     """
 

@@ -62,7 +62,7 @@ def _chains(
 
 
 def _apart(wanted: Sequence[float], space: Sequence[dict[int, float]]) -> list[float]:
-    """Return positions near the wanted ones, with the necessary space: the mean of moving right and moving left."""
+    """Return positions near the wanted positions, with the necessary space: the mean of shifting right and left."""
     right, left = list(wanted), list(wanted)
     order = _left_to_right(space)
     for c in order:

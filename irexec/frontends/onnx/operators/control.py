@@ -18,7 +18,7 @@ from irexec.graph.model import Body, Value
 from irexec.types import BOOLEAN, CONTAINERS, DYNAMIC, I64, OPTIONALS, PartialShape, TensorType, member_of
 
 _VERSIONS = (11, 13, 16, 19, 21, 23, 24, 25)
-# The maximum number of batches in Scan of version 8, each of which has its own nodes.
+# The maximum number of batches in version 8 of Scan: each batch becomes separate nodes.
 _MAX_BATCHES = 64
 
 
@@ -194,7 +194,7 @@ def _scan_8(op: Op) -> list[Value]:
 
 
 def _scanned(op: Op, values: list[Value], states: int) -> list[Value]:
-    """Return the outputs of a TensorIterator whose first inputs are states and whose others are sliced."""
+    """Return the outputs of a TensorIterator whose first inputs are states and whose further inputs are sliced."""
     axes = _per(op, "scan_input_axes", len(values) - states)
     turned = _per(op, "scan_input_directions" if op.version > 8 else "directions", len(values) - states)
     types: list[TensorType | None] = [value.type.without_value() for value in values[:states]]

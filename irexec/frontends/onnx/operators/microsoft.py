@@ -1,4 +1,4 @@
-"""Translators of com.microsoft operators that fuse a few others: products, activations and norms.
+"""Translators of com.microsoft operators that fuse a few operators: products, activations and norms.
 
 Source: ONNX Runtime's list of contributed operators.
 """

@@ -19,7 +19,7 @@ from irexec.types import BOOLEAN, I64
 
 
 def heads_of(op: Op, x: Value, count: int) -> Value:
-    """Return [batch, time, heads * size] as [batch, heads, time, size]; a value with four axes is returned as it is."""
+    """Return [batch, time, heads * size] as [batch, heads, time, size]; a value with four axes stays the same."""
     if x.type.shape.rank == 4:
         return x
     apart = op.reshape(x, [0, 0, count, -1], zero_copies=True)

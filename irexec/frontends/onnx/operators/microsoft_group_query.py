@@ -87,7 +87,7 @@ def _spread(op: Op, which: int) -> Value:
 def _continued(op: Op, past: Value, new: Value, before: Value, total: Value) -> Value:
     """Return [batch, groups, time, size]: for each row its past, followed by the new values, followed by zeros.
 
-    Its length is that of the past's buffer, or of the longest row.
+    Its length is the length of the past's buffer, or of the longest row.
     """
     room, times = op.extent(past, 2), op.extent(new, 2)
     nothing = op.make("Multiply", op.make("Slice", new, [0], [1], [1], [2], opset=8), op.number_of(0, new))

@@ -39,7 +39,7 @@ def _max_pool(op: Op) -> list[Value]:
 
 
 def _by_columns(op: Op, places: Value) -> Value:
-    """Convert indices to those of images in column-major order."""
+    """Return indices into images converted to column-major order."""
     shape = op.shape_of(op[0])
     extents = [op.make("Gather", shape, axis, 0, opset=8) for axis in range(2, op.needs_rank())]
     size = reduce(lambda a, b: op.make("Multiply", a, b), extents)

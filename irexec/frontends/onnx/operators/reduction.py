@@ -1,4 +1,4 @@
-"""Translators of ONNX's reductions: over given axes, over all, or over none."""
+"""Translators of ONNX's reductions: over given axes, over all axes, or over none."""
 
 from __future__ import annotations
 
