@@ -11,6 +11,8 @@ _NEGATIVE = "every negative extent of a reshape means the same"
 _BLOCKS = "decides into which blocks work is cut: each row is computed alone, and no case is larger than a block"
 _FASTER = "chooses between two ways of computing the same"
 _DOUBLES = "f64 is compared in f32, in which devices compute it"
+_NO_RESULT = "integers have no result for negative exponents, so that they are not judged"
+_CHECK = "decides whether a constraint is checked, which every legal call meets"
 _BEYOND = "matters only beyond the range of f32, in which devices compute"
 
 REASONS: tuple[tuple[str, str, str], ...] = (
@@ -31,6 +33,15 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (r"Select-1 select_1: .*", "if cond.size >= _MANY else np.where", _FASTER),
     (r"Unique-10 _keys: other comparison: .*", "if width <= _WIDE", _FASTER),
     (r"MatMul-1 matmul_1: .*", "right = right if right.dtype == np.float16", _FASTER),
+    (r"Power-1 _integer_power: .*", "below = np.where", _NO_RESULT),
+    (r"Power-1 _integer_power: .*", "odd = (b", _NO_RESULT),
+    (r"Power-1 _integer_power: (0 \+ 1|other comparison): .*", "or not np.any(b < 0)", _FASTER),
+    (r"GatherND-8 gather_nd_8: .*", "if ((index < -limit) | (index >= limit)).any()", _CHECK),
+    (
+        r"BatchToSpace-2 batch_to_space_2: exchanged arguments: .*",
+        "zip(space, inner",
+        "the order of two factors does not change their product",
+    ),
     (r"DepthToSpace-1 depth_to_space_1: negated condition: .*", "result = out if out is not None", _FASTER),
     (r"ErfInv-17 erfinv_17: .*", "erfinv_f64 if x.dtype == np.float64", _DOUBLES),
     (r"Erf-1 erf_1: .*", "if x.dtype == np.float64", _DOUBLES),

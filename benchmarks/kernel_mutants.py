@@ -227,13 +227,26 @@ def is_killed(function: types.FunctionType, code: types.CodeType, cases: Cases) 
         try:
             results = results_of(case)
         except Exception:
-            return True
+            results = None
         finally:
             signal.alarm(0)
             function.__code__ = own
+        if results is None:
+            if is_computed(case):
+                return True
+            continue
         if judge_case(case, Answer("results", results), {}).word in FAILED:
             return True
     return False
+
+
+def is_computed(case: Case) -> bool:
+    """Whether the kernel accepts all values of a case: those of constants need not fit a call of other extents."""
+    try:
+        results_of(case)
+    except Exception:
+        return False
+    return True
 
 
 def _too_late(*_: object) -> None:

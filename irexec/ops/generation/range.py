@@ -164,9 +164,20 @@ def _(check: Check, start: TensorType, stop: TensorType, step: TensorType, *, ou
 
 
 @range_1.draw("start", "stop", "step")
-@range_4.draw("start", "stop", "step")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    return filled(types, port, {"start": 0, "stop": 8, "step": 1}[port])
+    return _drawn(rng, port, types, types[port].element_type)
+
+
+@range_4.draw("start", "stop", "step")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, output_type: ElementType) -> Array:
+    unsigned = types[port].element_type.kind == "u"
+    return _drawn(rng, port, types, types[port].element_type if unsigned else output_type)
+
+
+def _drawn(rng: np.random.Generator, port: str, types: dict[str, TensorType], kind: ElementType) -> Array:
+    """Draw a start near 0, which is negative only if all numbers may be; stop and step are always the same."""
+    start = rng.integers(0 if kind.kind == "u" else -2, 4)
+    return filled(types, port, {"start": start, "stop": 8, "step": 1}[port])
 
 
 @range_1.undefined_for

@@ -121,9 +121,18 @@ def _(check: Check, data: TensorType, indices: TensorType, *, batch_dims: int = 
 
 
 @gather_nd_5.draw("indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, batch_dims: int) -> Array:
+    return _drawn(rng, types, batch_dims)
+
+
 @gather_nd_8.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, batch_dims: int) -> Array:
-    wanted, first = types[port], batch_dims
+    return _drawn(rng, types, batch_dims, negative=types[port].element_type.kind == "i")
+
+
+def _drawn(rng: np.random.Generator, types: dict[str, TensorType], first: int, *, negative: bool = False) -> Array:
+    """Draw indices within the dimensions from `first` on, also negative ones if `negative`."""
+    wanted = types["indices"]
     shape = wanted.shape.to_shape()
-    extents = [max(d, 1) for d in types["data"].shape.to_shape()[first : first + shape[-1]]]
-    return rng.integers(0, extents, shape).astype(wanted.element_type.dtype)
+    extents = np.array([max(d, 1) for d in types["data"].shape.to_shape()[first : first + shape[-1]]], np.int64)
+    return rng.integers(-extents if negative else 0, extents, shape).astype(wanted.element_type.dtype)

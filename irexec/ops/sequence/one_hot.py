@@ -81,7 +81,16 @@ def _(
 
 
 @one_hot_1.draw("indices", "depth")
-@one_hot_16.draw("indices", "depth")
+@one_hot_16.draw("depth")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     depth = types["depth"].scalar or 4
     return filled(types, port, depth) if port == "depth" else drawn_below(rng, types, port, int(depth))
+
+
+@one_hot_16.draw("indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
+    """Draw indices of both signs, also some outside of the depth."""
+    depth = int(types["depth"].scalar or 4)
+    wanted = types[port]
+    low = -depth - 1 if wanted.element_type.kind == "i" else 0
+    return filled(types, port, rng.integers(low, depth + 1, wanted.shape.to_shape()))
