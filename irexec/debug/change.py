@@ -11,7 +11,7 @@ from typing import Any
 from irexec.arrays.brief import plural, shown_number
 from irexec.graph.model import Node
 
-# The number of types that a count of layers lists.
+# The number of types listed in a count of layers.
 _TYPES = 2
 
 

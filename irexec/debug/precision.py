@@ -24,10 +24,10 @@ from irexec.opsets.nodes import constant_node
 from irexec.types import BF16, F16, F32, Array, ElementType, TensorType
 
 KINDS = {"f16": F16, "bf16": BF16}
-# The path to an overflow is followed back to values below this part of the limit.
+# The path to an overflow is followed back to values below this fraction of the limit.
 _SMALL = 1 / 64
 _LONGEST_WAY = 8
-# Units of the type that rounding at each layer explains, even if operators are exact.
+# The least number of units of the type that rounding explains, even if operators are exact.
 _LEAST_EXPLAINED = 16.0
 # Types of the layers whose values a layer kept in f32 reads without conversion.
 GIVEN = ("Parameter", "Const")

@@ -213,7 +213,7 @@ SUSPICIONS: dict[str, tuple[Suspicion, ...]] = {
     "Gather": (_at_once("A004", _gathered, "indices"),),
     **dict.fromkeys(("GatherElements", "GatherND"), (_wrapped("indices"),)),
     **dict.fromkeys(_SCATTERS, (_OPEN, _wrapped("indices"), _OVERFLOW)),
-    # The values are the same in any order.
+    # Only the second output depends on the order of equal values.
     "TopK": (_at_once("A003", of_top_k, output=1),),
     **dict.fromkeys(("NonMaxSuppression", "NMSRotated", "MatrixNms", "MulticlassNms"), (_BOXES,)),
     "Slice": (_at_once("A004", _clamped("start", "stop")),),

@@ -55,7 +55,7 @@ def of_boxes(node: Node, inputs: Inputs) -> str | None:
     if not (ranked[..., 1:] == ranked[..., :-1]).any():
         return None
     if len(inputs) > 2 and node.type == "MulticlassNms":
-        # The boxes of all images are in one list.
+        # The boxes of all images are in one list, which cannot be reversed as a whole.
         return None
     reverse = [boxes[:, ::-1].copy(), scores[..., ::-1].copy(), *inputs[2:]]
     right, turned = (_selected(node, given) for given in (inputs, reverse))

@@ -17,7 +17,7 @@ from irexec.ir.xml.events import Span
 from irexec.ops.declare import contents
 
 _MOST_FALLS = 2
-"""The number of places in which a single wrong id, which has two neighbours, can put the ids out of order."""
+"""The largest number of places in which a single wrong id, which has two neighbours, can put the ids out of order."""
 
 
 class Ids:

@@ -29,12 +29,12 @@ def shape(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     try:
         inferred = PartialShape.parse(finding.allowed)
-    except UnreadableShape:  # A dimension that no file can declare.
+    except UnreadableShape:  # The shape has a dimension that no file can declare.
         return
     if inferred.rank is None:
         return
     dims = [extent.min if extent.min == extent.max else -1 for extent in inferred]
-    # A port without dims declares no shape, and does not have to.
+    # A port without dims declares no shape, and need not declare one.
     ports = [
         port
         for port in _with_takers(finding.at.element, written)

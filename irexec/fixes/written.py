@@ -236,10 +236,10 @@ class Written(Editable):
         block = f"{outer}<edges>{''.join(inner + text for text in texts)}{outer}</edges>"
         place = Span(self.before_blanks(root.start), 0)
         for child in positions.children(0):
-            if positions.name_text(child) == "edges":  # It contains no edge.
+            if positions.name_text(child) == "edges":  # The section contains no edge.
                 empty = extents.whole(child)
                 if empty.stop != extents.tag_stops[child] and not positions.is_plain(child):
-                    return None  # A comment in it would be lost.
+                    return None  # A comment in the section would be lost.
                 start = self.before_blanks(empty.start)
                 place = Span(start, empty.stop - start)
         return self.edit(place, block)

@@ -35,9 +35,9 @@ from irexec.snippets.reader import Snippet, SnippetLayer, version_from_name
 
 # Findings about a printed example for which the page is not at fault.
 _NOT_THE_PAGES = frozenset({"O004", "O007", "C010", "X005", "N008"})
-# Number of steps above which an execution takes more than about a second.
+# The number of operations above which an execution takes more than about a second.
 MOST_WORK = 1.5e8
-# An ellipsis stands for attributes, an element's name, or content; the text ends early.
+# Findings about omitted parts: an ellipsis for attributes, an element's name or content, or an early end of the text.
 _SHORTENED = frozenset({"Q001", "Q002", "Q003", "Q015"})
 # Findings about omitted parts, ids, names and versions: pages may leave these out.
 _MAY_BE_LEFT_OUT = frozenset({"Q001", "Q002", "Q003", "Q018", "Q019", "Q020", "Q030"})

@@ -65,7 +65,7 @@ def _inside(port: PrintedElement, text: str) -> Iterator[_Placed]:
         if isinstance(child, PrintedComment):
             yield _Placed(child, dim is not None and _same_line(text, dim.span.start, child.span.start))
         elif isinstance(child, PrintedElement):
-            # a remark inside a dim is about the dim
+            # A remark inside a <dim> is about the <dim>.
             yield from (_Placed(inner, of_dim=True) for inner in child.children if isinstance(inner, PrintedComment))
             dim = child
 

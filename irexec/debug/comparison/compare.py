@@ -137,7 +137,7 @@ def _judge_results(
         least = 0.0 if comparing.unfused else FUSED
         units = {node: error if node in exact else max(least, error) for node, error in own.items()}
         if found.exact:
-            # Layers without a counterpart are computed by other layers there, which round differently.
+            # The other side computes layers without a counterpart with other layers, which round differently.
             units = {node: FUSED for node in comparing.nodes if node not in exact} | units
         explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()})
         if not found.exact:
@@ -152,7 +152,7 @@ def _judge_results(
         changes = any(row.node in exact for row in compensated) and not reexport
         agrees = not unexplained(errors, explains) and not changes
         if not agrees and not found.exact and (wide := widened(reference.model)) is not None:
-            # Weights that are decompressed in f16 may be decompressed in f32.
+            # The other side may decompress in f32 the weights that the model decompresses in f16.
             alike = _errors(Reference(wide, reference.steps), plain)
             alike = [[NONE if index in random else error for index, error in enumerate(step)] for step in alike]
             agrees = not unexplained(alike, explains)

@@ -36,7 +36,7 @@ from irexec.ops.declare.operator import Tolerance
 from irexec.types import Array
 
 Known = MutableMapping[Value, Array]
-# Another wrong layer's error, relative to its tolerance, may exceed that of the named layer by this factor.
+# Another wrong layer's error, relative to its tolerance, may exceed the named layer's error by this factor.
 _CLEAREST = 4.0
 # The multiple of its tolerance from which an error is clear, however large other errors are.
 _CLEAR = 2.0**20
@@ -238,8 +238,8 @@ class Comparing:
         if pairs is not None and len(nodes) > 1 and (not pairs.is_changed(node) or pairs.is_replaced(node)):
             changes = []
         elif pairs is not None and len(nodes) > 1:
-            # The layers after it have no counterparts because this one reads another value.
-            with suppress(IRError):  # They could not be computed with their inputs.
+            # The layers after it have no counterparts because this layer reads another value.
+            with suppress(IRError):  # The layers could not be computed from their inputs.
                 nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)
         model, limit = self.reference.model, 0.0
         if row.tolerance.endswith(f" of {node.outputs[0].element_type}"):
@@ -292,7 +292,7 @@ class Comparing:
                     error, agrees = noisy.own, noisy.agrees
         except IRError as failed:
             return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
-        # The same kernels round equally, and exact kernels do on every side: the difference is not rounding.
+        # The same kernels round equally, and exact kernels do not round: the difference is not rounding.
         exact = (relation is Relation.CHANGED and self.bounds is None) or not row.limit
         return error, agrees and not (exact and error)
 

@@ -34,7 +34,7 @@ _RUNS = 6
 _ALL, _SLICE, _ELEMENT = 2.5, 4.0, 8.0
 # The least number of elements of a slice.
 _LEAST = 16
-# Arrays with more elements, such as weights, are not copied; the values multiplied with them are moved by more instead.
+# Arrays with more elements, such as weights, are not perturbed; the values multiplied with them are perturbed more.
 _LARGE = 1 << 18
 # The largest magnitude of a quantized activation.
 _LEVELS = 127.0
@@ -97,7 +97,7 @@ class Noise:
         for seed in range(_RUNS):
             try:
                 yield _run(self._disturbed(model, np.random.default_rng(seed)))(inputs)
-            except IRError:  # A value that was close to the limit of a shape or an index.
+            except IRError:  # A value was close to the limit of a shape or an index.
                 continue
 
     def _disturbed(self, model: Model, rng: np.random.Generator) -> Model:

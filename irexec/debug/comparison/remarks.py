@@ -16,9 +16,9 @@ _COMPARING = ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual
 _CHOOSING = ("TopK", "NonMaxSuppression", "MatrixNms", "MulticlassNms", "Bucketize", "SearchSorted", "OneHot", "Unique")
 _ROUNDING = ("Round", "Floor", "Ceiling", "Sign", "Mod", "FloorMod", "FakeQuantize", "QuantizeLinear", "FakeConvert")
 _TYPES = frozenset((*_COMPARING, *_CHOOSING, *_ROUNDING))
-# The relative error of an input up to which it is rounding, also of bf16.
+# The relative error up to which the error of an input counts as rounding, including rounding to bf16.
 _SMALL = 0.02
-# The factor by which the relative error of the result must be larger.
+# The factor by which the relative error of the result must exceed the error of the input.
 _LARGER = 8.0
 _NAMED = 3
 
@@ -57,7 +57,7 @@ def _is_step(node: Node) -> bool:
     return node.type in _TYPES or (node.type == "Convert" and whole)
 
 
-# The number of layers that differ without effect and are listed.
+# The largest number of layers without effect that are listed.
 _SHOWN = 3
 
 

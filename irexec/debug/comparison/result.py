@@ -20,7 +20,7 @@ NO_EFFECT = "without effect on these inputs"
 _FEW = 3
 # The multiple of its tolerance that a layer's error may reach if the results are not affected.
 _MARGINAL = 16.0
-# The relative error of such a layer.
+# The relative error that such a layer may have.
 _SMALL = 1e-3
 
 

@@ -65,7 +65,7 @@ def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int, noise: No
         give_types(part, [culprit.inputs[value] for value in part.begins])
         inputs = [culprit.inputs[value] for value in part.begins]
         return _agrees(model, inputs, [*culprit.outputs.values()], culprit.nodes, noise)
-    except (IRError, KeyError, ValueError):  # The layers cannot be run without it.
+    except (IRError, KeyError, ValueError):  # The layers cannot be run without this layer.
         return False
 
 

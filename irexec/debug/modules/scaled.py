@@ -12,7 +12,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
 
 _LEAST, _NEAR = 8, 1e-4
-"""The number of elements by which the scale of a channel is recognized, and the deviation that rounding may cause."""
+"""The least number of elements of a channel whose scale is recognized, and the deviation that rounding may cause."""
 
 
 def scaled(

@@ -192,7 +192,7 @@ class Server:
                 if None not in named and len(set(named)) == len(tensors):
                     return self._network(**{str(name): tensor for name, tensor in zip(named, tensors, strict=True)})
                 return self._network(*tensors)
-        except Exception as error:  # The network is the user's.
+        except Exception as error:  # The user's network may raise any exception.
             raise CannotRun(f"the network cannot be run: {_described(error)}") from None
 
     def _ordered(self, result: Any) -> list[Array]:
@@ -241,7 +241,7 @@ def _made(factory: str, torch: Any) -> Any:
     function = _attribute(_module(place), place, name)
     try:
         network = function()
-    except Exception as error:  # The function is the user's.
+    except Exception as error:  # The user's function may raise any exception.
         raise CannotRun(f"{factory} failed: {_described(error)}") from None
     if not isinstance(network, torch.nn.Module):
         raise CannotRun(f"{factory} returned {type(network).__name__}, expected torch.nn.Module")
@@ -270,7 +270,7 @@ def _module(place: str) -> Any:
             else "; the current folder is searched only if PYTHONPATH contains its full path"
         )
         raise CannotRun(f"{place} cannot be imported: {error}{hint}") from None
-    except (Exception, SystemExit) as error:  # The module is the user's.
+    except (Exception, SystemExit) as error:  # The user's module may raise any exception.
         raise CannotRun(f"{place} cannot be imported: {_described(error)}") from None
 
 

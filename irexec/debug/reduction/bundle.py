@@ -21,7 +21,7 @@ from irexec.ir.files import read_file
 
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 _NAME = "model"
-# Scripts of runtimes have expected results, those of commands have none.
+# Scripts for runtimes contain expected results, scripts for commands do not.
 _EXPECTED = "EXPECTED = "
 
 

@@ -34,7 +34,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, str(path)
-        for file in path.rglob("*"):  # Most files are read later, when they may have been overwritten.
+        for file in path.rglob("*"):  # Registered now, because most files are read later.
             reads(file, "a recording")
         places = numbered_folders(path)
         missing = {*range(len(places))} - {int(place.name) for place in places}

@@ -82,5 +82,5 @@ class Server:
         try:
             session = self._runtime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
             return [session.run(outputs, dict(zip(self._inputs, step, strict=True))) for step in steps]
-        except Exception as error:  # ONNX Runtime documents no common class
+        except Exception as error:  # ONNX Runtime documents no common class of errors.
             raise CannotRun(f"ONNX Runtime cannot run the model: {str(error).splitlines()[0][:300]}") from None

@@ -68,7 +68,7 @@ def compute_rows(node: Node, inputs: Sequence[Array | None], is_many: Sequence[b
             return None
         found = operator.kernel(*made.inputs, **operator.bind(node.all_attributes | made.attributes))
     except Exception:
-        # The row is run alone, which gives its result or its error.
+        # The caller runs the rows one by one, which gives their results or the error.
         return None
     arrays = [np.asarray(array) for array in (found if isinstance(found, (tuple, list)) else (found,))]
     if made.folded:

@@ -17,7 +17,7 @@ from irexec.types import Array
 Progress = Callable[[int, int], None]
 # The size up to which a set of layers is made minimal by trying to remove each layer.
 _TRIED = 64
-# The number of first points of the curve that are measured.
+# The number of points at the start of the curve that are all measured.
 _EACH = 8
 # The factor between neighbouring points of the rest of the curve, and the number of sets that are measured together.
 _FACTOR = 1.5

@@ -14,7 +14,7 @@ from irexec.snippets.repairs.parts import Attribute, Change, PrintedComment, Rep
 
 ELLIPSIS = re.compile(r"\.{2,}|…")
 
-# dots glued to a name are an ellipsis, not part of it
+# Dots attached to a name are an ellipsis, not part of the name.
 _NAME = r"[A-Za-z_](?:[\w-]|\.(?!\.))*+"
 _MARKUP = re.compile(
     rf"""<(?P<comment>\s*+!\s*+--?)

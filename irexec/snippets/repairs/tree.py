@@ -40,7 +40,7 @@ class _Builder:
         self.repairs: list[Repair] = []
         self.root = PrintedElement("", Span(0, 0))
         self.stack = [self.root]
-        # text around the elements that looks like a tag
+        # The places of text around the elements that looks like a tag.
         self._prose: list[Span] = []
 
     def build(self) -> Tree:
@@ -231,7 +231,7 @@ class _Builder:
         node.end = offset
         end = f"</{node.name}>"
         shown = [child for child in node.children if not isinstance(child, Text) or child.text.strip()]
-        if not shown:  # It can be closed in its start tag.
+        if not shown:  # The element can be closed in its start tag.
             change = Change(Span(node.span.stop - 1, 0), "/")
         else:
             # A comment after the text of a <dim> is about the <dim>, but not inside it.
