@@ -151,7 +151,7 @@ class Node(Described, graph.Node):
         return self.name
 
     def get_friendly_name(self) -> str:
-        """Return the name of the node, which files contain."""
+        """Return the name of the node that files contain."""
         return self.friendly_name
 
     def set_friendly_name(self, name: str) -> None:

@@ -21,8 +21,7 @@ class Tensor:
 
     `Tensor(array, shared_memory=False)`, `Tensor(array, shape, type)` for memory to be read as another type,
     `Tensor(type, shape)`, `Tensor(list)`, `Tensor(port)` and `Tensor(port, array)`, `Tensor(tensor, begin, end)` for a
-    part that shares the memory of another.
-    Elements of less than 8 bits lie packed in bytes, as in a `.bin`.
+    part that shares the memory of another tensor. Elements of less than 8 bits lie packed in bytes, as in a `.bin`.
     """
 
     # The memory before the first change of the shape, and whether it is a part of another tensor's memory.

@@ -103,7 +103,7 @@ class _Pool:
             del share
 
     def submit(self, work: Callable[[], None], count: int) -> list[_Share]:
-        """Divide the caller's work into `count` shares for the workers."""
+        """Queue `count` shares of the caller's work for the workers, and return the shares."""
         shares = [_Share(work) for _ in range(count)]
         for share in shares:
             self.jobs.put(share)
@@ -135,8 +135,8 @@ def _get_pool() -> _Pool:
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """Run kernels in this context: NumPy gives no warnings, and BLAS uses one thread: otherwise the number of threads
-    would determine how BLAS divides its work.
+    """Run kernels in this context: NumPy gives no warnings. BLAS uses one thread: otherwise the number of threads would
+    determine how BLAS divides its work.
     """
     with np.errstate(all="ignore"), single_threaded_blas():
         yield

@@ -66,7 +66,7 @@ _LONG = 10_000_000
 # Constructs on which the two parsers may differ: invalid versions of XML, attributes of XML's own, namespaces,
 # instructions.
 _DECLARED = re.compile(r"""\s*<\?xml\s+version=(["'])1\.[0-9]\1|\s*<(?!\?)""", re.ASCII)
-# Plain descriptions to replace libxml2's messages, by the first words of these.
+# Plain descriptions that replace libxml2's messages, by the first words of the message.
 _PLAINLY = {
     "AttValue: ' expected": "the text ends inside an attribute value",
     "AttValue: \" or ' expected": "an attribute value is not quoted",

@@ -1,6 +1,6 @@
 """The names that programs import from OpenVINO's compiled module.
 
-Its submodules are those of the API: `_pyopenvino.properties` is `properties` (see aliases.py), `util` is here.
+Its submodules are those of the API (`_pyopenvino.properties` is `properties`: see aliases.py), except `util`.
 """
 
 from __future__ import annotations

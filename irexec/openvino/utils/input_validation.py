@@ -23,7 +23,7 @@ def assert_list_of_ints(value_list: Iterable[int], message: str) -> None:
 
 
 def _check_value(op_name: str, attr_key: str, value: Any, val_type: Any, cond: Condition = None) -> bool:
-    """Return True if a value, or each of several, has the type and meets the condition. Raises UserInputError
+    """Return True if a value, or every item of a list, has the type and meets the condition. Raises UserInputError
     otherwise."""
     if isinstance(value, (list, tuple, np.ndarray)):
         return all(_check_value(op_name, attr_key, item, val_type, cond) for item in value)
