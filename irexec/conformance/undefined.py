@@ -19,7 +19,7 @@ Inputs = Sequence[Array | None]
 
 
 def is_float(array: Array) -> bool:
-    """Return whether an array has floating-point values, also bf16."""
+    """Return whether an array has floating-point values, including bf16."""
     return array.dtype.kind in "fV" and bool(ElementType.of(array.dtype).is_real)
 
 

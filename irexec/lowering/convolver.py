@@ -169,7 +169,7 @@ class CompiledConvolver:
         return [*runs[:-1], (runs[-1][0], pixels)]
 
     def _rectangles(self, parts: int) -> Iterator[tuple[Range, Range]]:
-        """Divide a plane's output pixels into about this many rectangles (rows and span), none below a tile."""
+        """Divide a plane's output pixels into about this many rectangles (rows and span), none smaller than a tile."""
         _, height, width = self.windows.counts
         if height == 1 and width >= self.step:
             return product([(0, 1)], self._runs(parts, width))

@@ -41,7 +41,7 @@ from irexec.types import Array
 
 # Copying a larger input takes longer than the calls of its readers that the copy saves.
 MOST_COPIED = 1 << 20
-# The same for a result, and the call that computes it.
+# Copying a larger result takes longer than the call that the copy saves.
 MOST_RETURNED = 1 << 19
 
 

@@ -64,8 +64,8 @@ def _transposed(site: Site, kernel: Array, windows: Spreading) -> Lowered | None
 
 
 class _Phases(NamedTuple):
-    """The phases with equal numbers of taps along each axis: their first taps, and their weights `[G, O * phases, I,
-    *K]`, in the form of a convolution's.
+    """The phases with equal numbers of taps along each axis: their first taps, and their weights as those of a
+    convolution, `[G, O * phases, I, *K]`.
     """
 
     phases: list[Axes]

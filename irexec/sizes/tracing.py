@@ -140,7 +140,7 @@ class _Tracing:
         return inner
 
     def take(self, trial: bodies.Inferring) -> None:
-        """Ignore the types inside a body, which do not matter outside."""
+        """Count the failures inside a body. Its types are not kept, because they do not matter outside."""
         self.broken += trial.broken
 
     def check_variables(self, model: Model, plain: Inference) -> None:

@@ -14,8 +14,8 @@ Kind = Binary | Unary | Activation | Rounding
 DEAR = frozenset({"swish", "sigmoid", "gelu_erf", "gelu_tanh", "mish", "tanh"})
 # The maximum number of constants that a step takes.
 NUMBERS = 8
-# The record of an operand, of 64-bit numbers: its address, and, for an operand with a number or a run for each row, the
-# index for row r of the result: r // divisor % cycle * step.
+# The record of an operand, in 64-bit numbers: its address; and, for an operand with a number or a run for each row, the
+# numbers of which the index for row r of the result is computed: r // divisor % cycle * step.
 OPERAND = ("address", "divisor", "cycle", "step")
 
 

@@ -23,7 +23,7 @@ LAYER = (
     "query", "key", "value", "mask", "result", "scale",  # addresses
     "heads",  # an address: HEAD of each
     "keys", "depth", "columns",  # extents of keys [keys, depth] and values [keys, columns]
-    "query_row", "key_row", "key_column", "value_row", "mask_row",  # strides; the strides of the other columns are 1
+    "query_row", "key_row", "key_column", "value_row", "mask_row",  # strides; all strides not listed here are 1
     "scores", "pitch", "key_panels", "value_panels",  # positions in scratch memory; the stride between rows of scores
 )  # fmt: skip
 # The fields of a head: the start of each of its operands.

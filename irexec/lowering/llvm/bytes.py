@@ -12,7 +12,7 @@ from irexec.lowering.llvm.levels import reader
 
 # The fields of the record, each a 64-bit number.
 LAYER = (
-    "source", "result", "grid",  # addresses; `grid`: the reciprocal of the step, and ROUNDER less the zero
+    "source", "result", "grid",  # addresses; `grid`: the reciprocal of the step, and ROUNDER - zero
 )  # fmt: skip
 TASK = ("first", "last")
 # The fields of `starts`' record: addresses of a whole number in f64, of two numbers for each column, and of the result.

@@ -24,13 +24,13 @@ LAYER = (
     "pad",  # the address of `write_pad`'s function, which all convolutions share
     "depth", "depth_step",  # products per sum, and the products that are summed at a time
     "group_input", "channel_input", "inputs",  # sizes of one group and of one channel; channels per group
-    "group_result", "channel_result", "outputs", "blocks",  # of one group, of one channel; channels and tiles per group
+    "group_result", "channel_result", "outputs", "blocks",  # the same for the result; tiles of channels per group
     "stride",  # stride of the windows along a row
     "padded",  # the elements of scratch memory for the padded input; the sums are stored after it
 )  # fmt: skip
 TASK = (
     "first_group", "last_group", "first_block", "last_block",
-    "input", "result",  # start positions
+    "input", "result",  # the positions at which the task starts
     "offsets",  # an address: the position in the padded input of each product's pixels
     "lines", "line_count", "channel_padded",  # an address: the padding of the input; 0 lines if it is not padded
     "pixels", "tiles", "last_tile",  # pixels of each sum; tiles without single sums; the last possible start of a tile

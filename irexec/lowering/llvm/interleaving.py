@@ -9,7 +9,7 @@ from irexec.lowering.llvm.code import Code, begun
 # The fields of `interleave`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
     "source", "result", "places",  # addresses; `places` has a PLACE for each row of a plane and each phase
-    "rows", "columns",  # of a plane of the result
+    "rows", "columns",  # the extents of a plane of the result
     "phases",
 )  # fmt: skip
 # The first element in the source, its distance to the first element of the next plane, the first column in the result,

@@ -10,8 +10,8 @@ from irexec.lowering.llvm.code import Code, begun, copy_run
 LAYER = ("sources", "result")  # addresses: the table of the sources' addresses, and the result
 TASK = (
     "source", "first_row", "last_row",
-    "count", "source_place", "result_place",  # of the first row
-    "source_pitch", "result_pitch",  # from row to row
+    "count", "source_place", "result_place",  # the length of a row, and the positions of the first row
+    "source_pitch", "result_pitch",  # the distances between two rows
 )  # fmt: skip
 
 

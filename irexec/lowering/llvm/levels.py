@@ -12,9 +12,9 @@ from irexec.lowering.llvm.code import I32, Code, Number, Run, begun
 
 # The fields of `levels`' record, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
-    "source", "result", "grid",  # addresses; `grid`: the reciprocal of the step, and ROUNDER less the zero
-    "channels", "packed",  # of a group: channels, and elements of four channels each
-    "pixels",  # of a channel
+    "source", "result", "grid",  # addresses; `grid`: the reciprocal of the step, and ROUNDER - zero
+    "channels", "packed",  # the number of channels of a group, and of the elements that pack them
+    "pixels",  # the number of pixels of a channel
 )  # fmt: skip
 TASK = ("first", "last", "first_pixel", "last_pixel")
 # Adding this to a small number rounds it to a whole number, which is then in the lowest bits of the sum.

@@ -12,7 +12,7 @@ from irexec.lowering.llvm.products import write_tile
 LAYER = (
     "left", "right", "result",  # addresses
     "places",  # an address: PLACE of each product
-    "rows", "depth", "columns",  # of the result, and of a sum
+    "rows", "depth", "columns",  # the extents of the result, and the products per sum
     "left_row", "right_row", "right_column",  # strides; the stride of the left columns is 1
     "panels",  # position of the panels in scratch memory, after the sums
     "starts",  # an address: zeros, as many as a panel has columns

@@ -18,10 +18,10 @@ from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Decoder, Group, Pack
 # The fields of the record of both functions, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
     "left", "result", "operands",  # addresses; `operands` belong to the following layers
-    "codes", "zeros", "scales",  # addresses; zeros and scales are `[groups, N]`, padded with one vector
-    "depth", "columns",  # of the result: rows of codes
+    "codes", "zeros", "scales",  # addresses; zeros and scales: `[groups, N]`, each row padded with one vector
+    "depth", "columns",  # products per sum; columns of the result, which are rows of codes
     "group",  # the length of a group, a divisor of `depth`
-    "zero_group", "scale_group",  # strides
+    "zero_group", "scale_group",  # strides between two groups
 )  # fmt: skip
 FEW_TASK = ("first_column", "last_column")
 MANY_TASK = ("first_column", "last_column", "first_row", "last_row")

@@ -15,7 +15,7 @@ LAYER = (
     "left", "result", "operands", "panels",  # addresses; `operands` belong to the following layers
     "starts",  # an address: the number with which the sums of each column start, for products of bytes
     "depth", "depth_step",  # products per sum, and the number of products that are summed at a time
-    "columns",  # of the result
+    "columns",  # the number of columns of the result
 )  # fmt: skip
 TASK = ("first_panel", "last_panel", "first_row", "last_row")
 # The unroll factor of the loop over products.

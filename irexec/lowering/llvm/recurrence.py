@@ -23,7 +23,7 @@ LAYER = (
     "lengths",  # i64 of each batch element
     "steps", "batch",
     # The following fields are the same in all calls.
-    "bias",  # of a GRU, [directions, padded units]: bias of the candidate's recurrent product
+    "bias",  # [directions, padded units]: for a GRU, the bias of the candidate's recurrent product
     "panels", "limits",  # recurrence weights; the bounds for clipping the inputs of gates
     "directions", "units", "padded",
     "candidate",  # the panels of the candidate, if they are separate

@@ -26,7 +26,7 @@ Kind = Literal[
 # The fields of `rows`' record, each a 64-bit number. Lengths count elements of f32.
 LAYER = (
     "source", "result", "operands", "numbers",  # addresses; `operands` belong to the following layers
-    "width",  # of a row
+    "width",  # the length of a row
 )  # fmt: skip
 TASK = ("first_row", "last_row")
 # Number of independent partial sums, so that an addition need not wait for the previous addition.

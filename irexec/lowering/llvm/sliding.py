@@ -19,12 +19,12 @@ LAYER = (
     "channel_input", "channel_result", "stride",
 )  # fmt: skip
 TASK = (
-    "first", "last",  # channels
-    "first_weights",  # of the first channel of the image
-    "input", "result",  # start of the image
+    "first", "last",  # the range of channels
+    "first_weights",  # the number of the weights of channel 0
+    "input", "result",  # the start of the image
     "offsets",  # an address: starts of the columns of taps in the padded input
     "lines", "line_count",  # an address: the padding of the input
-    "rows", "width", "pitch",  # of the result, and the distance between rows of the padded input
+    "rows", "width", "pitch",  # the extents of the result, and the distance between rows of the padded input
 )  # fmt: skip
 # A tap: the number of its column, and the number of the row that it reads, relative to the first row of the window.
 Taps = Sequence[tuple[int, int]]

@@ -11,7 +11,7 @@ from irexec.lowering.llvm.code import I32, Code, begun, copy_run
 # The fields of `transpose`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
     "source", "result", "starts",  # addresses; `starts` are numbers: the start of each matrix in the source
-    "rows", "columns",  # of the result
+    "rows", "columns",  # the extents of the result
     "step", "pitch",  # strides of the source for the rows and the columns of the result
 )  # fmt: skip
 TASK = ("first_matrix", "last_matrix", "first_row", "last_row")
