@@ -89,7 +89,7 @@ class Culprit:
 
     @property
     def numbers(self) -> str:
-        """The error and the tolerance in the same unit; `wrong` if the values are not known."""
+        """The error and the tolerance in the same unit; `not the same` if the error is zero, as for a changed layer."""
         if not self.own:
             return "not the same"
         if self.own.reason:

@@ -57,7 +57,7 @@ def _keep_outputs(case: Case, kept: list[Node]) -> Case:
 
 
 def _keep_inputs(case: Case, kept: list[int]) -> Case:
-    """Return the case in which inputs that are not kept are constants, if they are the same in all steps."""
+    """Return the case in which inputs that are not kept are constants. Raises ValueError if they differ among steps."""
 
     def edit(model: Model, copies: dict[Node, Node]) -> Steps:
         places = {}
