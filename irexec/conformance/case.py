@@ -19,7 +19,7 @@ from irexec.records import field, record
 from irexec.types import Array
 
 SETTINGS = ("default", "one-thread", "requests")
-"""The flags that select settings of the runtime other than its default, f32."""
+"""The flags that select other settings of the runtime than computing in f32."""
 
 
 @record
@@ -39,8 +39,7 @@ class Case:
 
     @property
     def config(self) -> str:
-        """The settings of the runtime: f32, the same with one thread or several streams, or the defaults of the
-        device."""
+        """The settings of the runtime: f32, f32 with one thread or with several requests, or the device's defaults."""
         return next((flag for flag in SETTINGS if flag in self.flags), "f32")
 
 

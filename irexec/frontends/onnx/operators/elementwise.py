@@ -155,7 +155,7 @@ def _clip_6(op: Op) -> Value:
 
 
 def _clamped(op: Op, low: float, high: float) -> Value | None:
-    """Return a Clamp if both bounds are constants, in ascending order and certain to exist in the type; else None."""
+    """Return a Clamp if the bounds are finite and in ascending order, and the type is f32 or f64; else None."""
     fits = op.kind() in FLOATS and op.kind().bitwidth >= 32 and -inf < low <= high < inf
     return op.make("Clamp", op[0], min=float(low), max=float(high)) if fits else None
 
