@@ -37,6 +37,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (r"Power-1 _integer_power: .*", "odd = (b", _NO_RESULT),
     (r"Power-1 _integer_power: (0 \+ 1|other comparison): .*", "or not np.any(b < 0)", _FASTER),
     (r"GatherND-8 gather_nd_8: .*", "if ((index < -limit) | (index >= limit)).any()", _CHECK),
+    (r"GatherND-5 gather_nd_5: other comparison: .*", "if batch_dims > 1", "one dimension is already flat"),
     (
         r"BatchToSpace-2 batch_to_space_2: exchanged arguments: .*",
         "zip(space, inner",
