@@ -75,7 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cases.add_argument("--seed", type=whole(), default=0, metavar="S", help="seed of the generated cases (default: 0)")
     add_many_arguments(parser)
     show = parser.add_argument_group("output")
-    show.add_argument("--format", choices=("text", "json", "junit"), default="text", help="output format")
+    show.add_argument(
+        "--format", choices=("text", "json", "junit"), default="text", help="output format (default: text)"
+    )
     show.add_argument("--baseline", metavar="FILE.toml", help="a list of known failures, which do not count")
     show.add_argument("--output", "-o", metavar="FILE.json", help="write the results")
     show.add_argument(

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unsafe", action="store_true", help="also apply fixes that may change the results")
     parser.add_argument("--diff", action="store_true", help="print the changes without modifying the files")
     add_choice_arguments(parser)
-    add_weights(parser, "FILE")
+    add_weights(parser)
     add_extensions(parser)
     add_limit(parser, SECONDS, each="file")
     add_showing_arguments(parser)

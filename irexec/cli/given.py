@@ -59,7 +59,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_shapes(give)
     give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of chosen values (default: 0)")
-    add_weights(give, "MODEL")
+    add_weights(give)
     add_extensions(give)
 
 

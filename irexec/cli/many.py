@@ -33,7 +33,7 @@ _PATIENCE = 1.0
 
 
 def add_many_arguments(parser: argparse.ArgumentParser) -> None:
-    many = parser.add_argument_group("many files")
+    many = parser.add_argument_group("many files, samples or cases")
     many.add_argument(
         "-j",
         "--jobs",
@@ -45,7 +45,11 @@ def add_many_arguments(parser: argparse.ArgumentParser) -> None:
     many.add_argument(
         "--cluster", metavar="ADDRESS", help="use the workers of this Dask scheduler, e.g. tcp://host:8786"
     )
-    many.add_argument("--resume", metavar="LOG.jsonl", help="log results to this file and skip inputs already logged")
+    many.add_argument(
+        "--resume",
+        metavar="LOG.jsonl",
+        help="log results to this file, and skip the files, samples or cases already logged",
+    )
 
 
 def log_output(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 
 
-def add_weights(parser: _ActionsContainer, file: str) -> None:
-    """Add `--weights BIN`. `file`: the metavar of the model in the help."""
-    parser.add_argument(
-        "--weights", metavar="BIN", help=f"the .bin file (default: the one next to {file} with the same name)"
-    )
+def add_weights(parser: _ActionsContainer) -> None:
+    """Add `--weights BIN`."""
+    text = "the file of weights (default: the .bin file next to the model with the model's name)"
+    parser.add_argument("--weights", metavar="BIN", help=text)
 
 
 def add_repeatable(parser: _ActionsContainer, option: str, metavar: str, help: str, **more: str) -> None:

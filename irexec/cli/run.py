@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of random values (default: 0)")
     give.add_argument("--duplicates", action="store_true", help="allow random indices of a snippet to repeat")
-    add_weights(give, "FILE")
+    add_weights(give)
     add_extensions(give)
     give.add_argument(
         "--page", help="the page that contains the snippet; a name such as ScatterUpdate-3 selects the version"

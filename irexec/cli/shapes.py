@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "running both models",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
-    add_weights(parser, "MODEL")
+    add_weights(parser)
     add_extensions(parser)
     add_limit(parser)
 

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{short}", dest="format", action="store_const", const=short, help=argparse.SUPPRESS)
     add_output(parser, "OUT", "the file to write, e.g. model.svg (default: standard output)")
     add_choice_arguments(parser)
-    add_weights(parser, "MODEL")
+    add_weights(parser)
     add_shapes(parser)
     add_extensions(parser)
     add_limit(parser)

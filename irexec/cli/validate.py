@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="skip the additional checks of ONNX models by onnx.checker, onnx.reference and ONNX Runtime",
     )
     add_choice_arguments(parser)
-    add_weights(parser, "FILE")
+    add_weights(parser)
     add_extensions(parser)
     add_limit(parser, SECONDS, each="file")
     parser.add_argument(
