@@ -60,7 +60,7 @@ def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None
     """Each element, no lower than `min` and no higher than `max`; nan stays nan.
 
     For integers `min` is rounded up and `max` down, and both are brought into the type's range.
-    Shape rule: C1 min is not above max (from OpenVINO; the page's formula gives max).
+    Shape rule: C1 min is not above max (as in OpenVINO; by the page's formula every element would be max).
     """
     if is_float(x.dtype):
         low, high = x.dtype.type(min), x.dtype.type(max)
@@ -143,7 +143,7 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
 
     A slope of rank 1 with the length of data's second dimension (for rank-1 data: the first) applies along that
     dimension; any other slope is broadcast by NumPy's rules. C1: slope broadcasts into data's shape (without leading
-    axes of extent 1, if it has more axes). A scalar slope, which the page omits and OpenVINO accepts, is accepted.
+    axes of extent 1, if it has more axes). As in OpenVINO, a scalar slope is accepted, which the page does not mention.
     """
     along = _channel(data.ndim)
     if slope.ndim == 1 and data.ndim > 1 and data.shape[along] == slope.shape[0]:
@@ -240,8 +240,7 @@ def softsign_9(data: T, /, *, out: Array | None = None) -> T:
 def swish_4(data: T, beta: T | None = None, /, *, out: Array | None = None) -> T:
     """data · sigmoid(beta · data); beta is 1 when left out.
 
-    C1: beta is a scalar. C2: beta is not negative (OpenVINO accepts any value, so only
-    a known value is refused).
+    C1: beta is a scalar. C2: beta is not negative (OpenVINO accepts any value; only a known value is checked).
     """
     factor = 1.0 if beta is None else _scalar(beta)
     return blockwise(partial(swish, beta=factor), data, out)

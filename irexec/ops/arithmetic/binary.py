@@ -97,7 +97,7 @@ squared_difference_1 = _arithmetic("SquaredDifference", _squared_difference, "(a
 
 @operator("Divide", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
 def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out: Array | None = None) -> T:
-    """a / b; integers are rounded down, or toward zero when `m_pythondiv` is false."""
+    """a / b; integer quotients are rounded down, or toward zero if `m_pythondiv` is false."""
     if is_float(a.dtype):
         return arithmetic_pair(np.divide, a, b, how, out)
     if m_pythondiv or a.dtype.kind == "u":
@@ -110,7 +110,7 @@ def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out:
 
 @operator("Power", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(4))
 def power_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """a to the power of b. Integers wrap; with a negative exponent they are truncated (0 unless a is 1 or -1)."""
+    """a to the power of b. Integers wrap; for a negative exponent the result is truncated (0 unless a is 1 or -1)."""
     if is_float(a.dtype):
         return wide_pair(_real_power, a, b, how, out)
     return broadcast_pair(_integer_power, a, b, how, out)

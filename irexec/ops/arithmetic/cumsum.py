@@ -23,8 +23,8 @@ T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INDICES)]
 def cumsum_3(
     x: T, axis: T_AXIS | None = None, /, *, exclusive: bool = False, reverse: bool = False, out: Array | None = None
 ) -> T:
-    """The running sums of x along `axis` (default 0), with the element itself or (`exclusive`) without it; from the end
-    with `reverse`. Integers wrap.
+    """The sums of all elements of x along `axis` (default 0) up to each element, or before it if `exclusive`; from the
+    end if `reverse`. Integers wrap.
 
     C1: x has at least one axis. C2: `axis` is a scalar (one element of rank 1 is also accepted). C3: `axis` lies in
     [-rank, rank - 1].

@@ -91,8 +91,8 @@ sign_1 = _exact("Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positi
 
 @operator("Atanh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
 def atanh_4(x: T, /, *, out: Array | None = None) -> T:
-    """The inverse hyperbolic tangent of each element; integers from 1 on give the type's highest value, from -1 down
-    its lowest. (Its page: Atanh-3.)
+    """The inverse hyperbolic tangent of each element; positive integers give the type's highest value, negative ones
+    its lowest value. (Its page: Atanh-3.)
     """
     if is_float(x.dtype):
         return elementwise(np.arctanh, x, out)
@@ -133,7 +133,7 @@ def negative_1(x: T_SIGNED, /, *, out: Array | None = None) -> T_SIGNED:
 def round_5(
     x: T, /, *, mode: Literal["half_to_even", "half_away_from_zero"] = "half_to_even", out: Array | None = None
 ) -> T:
-    """Each element rounded to the nearest whole number; `mode` decides for halves."""
+    """Each element rounded to the nearest whole number; `mode` determines how halves are rounded."""
     return _whole(np.rint if mode == "half_to_even" else _half_away, x, out)
 
 

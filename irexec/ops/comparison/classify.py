@@ -28,7 +28,7 @@ def is_finite_10(data: T_IN, /, *, out: Array | None = None) -> T_BOOL:
 def is_inf_10(
     data: T_IN, /, *, detect_negative: bool = True, detect_positive: bool = True, out: Array | None = None
 ) -> T_BOOL:
-    """True for infinities of the signs to detect."""
+    """True for infinities whose sign is to be detected."""
     data = widen(data)
     if detect_negative and detect_positive:
         return np.asarray(np.isinf(data, out=out))

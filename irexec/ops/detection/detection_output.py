@@ -194,7 +194,7 @@ def detection_output_8(
 ) -> T:
     """[1, 1, rows, 7] detections (image, class, confidence, xmin, ymin, xmax, ymax), by image and class.
 
-    If rows are left, image -1 marks the end, and zeros follow.
+    If there are fewer detections than rows, a row with image -1 marks the end, and zeros follow.
 
     C1: box_logits is [N, num_prior_boxes * num_loc_classes * 4]. C2: class_preds is [N, num_prior_boxes * num_classes].
     C3: proposals is [1 or N, 2, num_prior_boxes * prior_box_size]; one row with variance_encoded_in_target; a

@@ -42,8 +42,8 @@ def prior_grid_generator_6(
 ) -> T:
     """The priors around the centre of every cell: [height * width * priors, 4] or [height, width, priors, 4].
 
-    The grid has h x w cells, those of the feature map by default; with fewer, zeros follow. Steps of 0 spread the grid
-    over the image.
+    The grid has h x w cells, by default as many as the feature map; if it has fewer, zeros follow. Steps of 0 spread
+    the grid over the image.
 
     C1: priors is [number_of_priors, 4]. C2: feature_map is [1, C, height, width]. C3: im_data is
     [1, C, image_height, image_width]. C4: h and w are no more than the feature map's height and width.
@@ -94,7 +94,7 @@ def roi_feature_extractor_6(
 
     A region's level is floor(2 + log2(sqrt(area) / 224 + 1e-6)), limited to the existing levels; regions without area,
     or with a number that is not finite, have features 0. Both outputs are in the order of the input, as in OpenVINO; on
-    the page the second one is reordered by level.
+    the page the second output is sorted by level.
 
     C1: rois is [number_of_ROIs, 4]. C2: each level is [1, C, height, width]. C3: there is a scale for each level (the
     page's example has one more), and at least one level.
@@ -152,9 +152,9 @@ def detection_output_6(
 ) -> tuple[T, T_IND, T]:
     """Boxes [max_detections_per_image, 4], their classes and scores; zeros after the last detection.
 
-    By class and falling score; by falling score alone when there are more than max_detections_per_image. The first
-    class is the background and has no detections, regardless of class_agnostic_box_regression; regions without area
-    have none either (OpenVINO's reference). Boxes are clipped to the image, as the page says (OpenVINO: at 0 only).
+    Sorted by class and descending score, or by descending score alone if there are more than max_detections_per_image.
+    The first class is the background and has no detections, regardless of class_agnostic_box_regression, nor do regions
+    without area (as in OpenVINO's reference). Boxes are clipped to the image, as on the page (OpenVINO: only at 0).
 
     C1: rois is [number_of_ROIs, 4]. C2: deltas is [number_of_ROIs, num_classes * 4]. C3: scores is
     [number_of_ROIs, num_classes]. C4: im_info is [1, 3]. C5: deltas_weights has four elements.

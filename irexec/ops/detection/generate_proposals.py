@@ -149,7 +149,7 @@ def generate_proposals_single_image_6(
     """Regions [post_nms_count, 4] and their scores [post_nms_count], best first, then zeros.
 
     Corners name pixels, both ends included, but overlaps are computed without that pixel (OpenVINO's reference). Boxes
-    smaller than min_size are removed, as the page says (OpenVINO keeps them with the score 0).
+    smaller than min_size are removed, as on the page (OpenVINO keeps them with the score 0).
 
     C1: im_info is [3]. C2: anchors is [height * width * number_of_anchors, 4]. C3: deltas is
     [number_of_anchors * 4, height, width]. C4: scores is [number_of_anchors, height, width].

@@ -128,8 +128,8 @@ def _propose(class_probs: Array, bbox_deltas: Array, image_shape: Array, s: Sett
 def proposal_4(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: Settings) -> tuple[T, T]:
     """Regions [batch_size * post_nms_topn, 5] as (image, x1, y1, x2, y2), best first, and their probabilities.
 
-    Where an image has fewer, the region after its last one has image -1, and zeros follow. min_size is multiplied by
-    the scale in image_shape.
+    If an image has fewer regions, the row after its last region has image -1, and zeros follow. min_size is multiplied
+    by the scale in image_shape.
 
     C1: class_probs is [batch_size, 2 * K, H, W]. C2: bbox_deltas is [batch_size, 4 * K, H, W]. C3: image_shape is [3]
     or [4]. C4: K is the number of ratios times that of scales.

@@ -166,9 +166,9 @@ def roi_align_9(
 ) -> T:
     """[rois, C, pooled_h, pooled_w] from feature maps [N, C, H, W] and boxes [rois, 4] as (x1, y1, x2, y2).
 
-    The maximum is never below 0: OpenVINO's kernels start at 0, and the page does not define it. A region that is less
-    than a pixel wide counts as one pixel in the mode asymmetric, and only there; a region of negative size has no
-    samples when their number is adaptive, and gives 0. So does a box with a number that is not finite.
+    The maximum is never below 0: OpenVINO's kernels start at 0, and the page does not define it. Only in the mode
+    asymmetric, a region less than a pixel wide counts as one pixel. A region of negative size has no samples if their
+    number is adaptive; it gives 0, as does a box with a number that is not finite.
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 4]. C3: batch_indices is [NUM_ROIS], each in [0, N - 1].
     """

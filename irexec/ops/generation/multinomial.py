@@ -33,10 +33,10 @@ def multinomial_13(
     global_seed: NonNegative = 0,
     op_seed: NonNegative = 0,
 ) -> Annotated[Array, TypeFrom("convert_type")]:
-    """[batch, num_samples] classes, drawn from `probs` [batch, classes] or their logarithms.
+    """Return classes [batch, num_samples], drawn from `probs` [batch, classes] or their logarithms.
 
-    Each random number selects the first class whose cumulative probability is not below it. With two seeds of 0 each
-    call gives new numbers.
+    Each random number selects the first class whose cumulative probability is not below it. If both seeds are 0, each
+    call draws new numbers.
 
     C1: probs is [batch_size, class_size]. C2: num_samples is a scalar or has one element, not negative. C3: without
     replacement there are at least num_samples classes. C4: probabilities are finite, not negative, and not all zero.

@@ -65,8 +65,8 @@ def random_uniform_8(
 ) -> Annotated[Array, TypeFrom("output_type")]:
     """An array of the given shape with numbers in [minval, maxval).
 
-    The same seeds always give the same numbers (OpenVINO's CPU plugin continues its stream in each inference); with two
-    seeds of 0 each call gives new numbers. Narrow floats are computed in f32 and rounded once.
+    The same seeds always give the same numbers (OpenVINO's CPU plugin continues its stream in each inference); if both
+    seeds are 0, each call draws new numbers. Narrow floats are computed in f32 and rounded once.
 
     C1: shape is 1D. C2: minval and maxval are scalars or have one element. C3: they are of the output's type.
     C4: minval is below maxval. C5: the shape has no negative extent.

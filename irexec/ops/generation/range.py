@@ -47,9 +47,9 @@ def range_1(start: T, stop: T, step: T, /) -> T:
 
 @operator("Range", "opset4")
 def range_4(start: T1, stop: T2, step: T3, /, *, output_type: ElementType) -> Annotated[Array, TypeFrom("output_type")]:
-    """As Range-1 in `output_type`, to which the inputs are first cast, rounding towards zero.
+    """As Range-1, in `output_type`: the inputs are first cast to this type, rounding towards zero.
 
-    The same constraints. Shape rule: C3 output_type is numeric.
+    The constraints of Range-1 also apply. Shape rule: C3 output_type is numeric.
     """
     return _range(start, stop, step, output_type)
 

@@ -180,7 +180,7 @@ def _planes(check: Check, image: TensorType, *, single_plane: bool) -> list[Part
 def rgb_to_nv12_17(image: T, /, *, single_plane: bool = True) -> list[T]:
     """One plane [N, 1.5 H, W, 1], or y [N, H, W, 1] and uv [N, H / 2, W / 2, 2], from [N, H, W, 3].
 
-    The colour of four pixels is the mean of their colours (rounded ones for u8), as in OpenVINO's reference.
+    The colour of four pixels is the mean of their colours (u8: of their rounded colours), as in OpenVINO's reference.
 
     C1: image is [N, H, W, 3]. C2: its sides are even.
     """

@@ -57,9 +57,9 @@ def interpolate_11(
     """`image`, padded with zeros, resized along `axes` (all by default) to the sizes or by the scales given.
 
     Narrow floats are computed in f32, integers in f64. Integers are rounded half to even as by OpenVINO's CPU plugin
-    (its reference, for 8 bits only, drops the fraction or rounds, by mode); the pillow modes round half away from zero
-    after each pass, as Pillow does; all stay within the range of the type. Coordinates follow the page's formulas with
-    the scale as it was given; OpenVINO does not resample an axis whose extent stays the same, which differs for
+    (its reference, for 8 bits only, truncates or rounds, by mode); the pillow modes round half away from zero after
+    each pass, as Pillow does. All integers are clipped to the range of the type. Coordinates follow the page's formulas
+    with the given scale; OpenVINO does not resample an axis whose extent stays the same, which gives other results for
     tf_half_pixel_for_nn and for scales near 1. linear_onnx accepts any axes.
 
     C1: scales_or_sizes and axes are 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many scales or sizes as
@@ -251,11 +251,11 @@ def interpolate_1(
 ) -> T:
     """`data` resized along the attribute `axes` to `target_spatial_shape`.
 
-    The page does not define the arithmetic of the modes. It is OpenVINO's: nearest rounds as "simple"; linear is
-    linear_onnx up to rank 4 and linear above; coordinates are align_corners, or else asymmetric, or, for linear without
-    pads on other than the axes (2, 3) of four, half_pixel. area, for which OpenVINO has no kernel, is the mean of the
-    input elements that an output element covers. A single pad applies to each of the axes, as the page says; as many
-    pads as axes apply to the axes (in OpenVINO to the first dimensions).
+    The page does not define the arithmetic of the modes. As in OpenVINO, nearest rounds as "simple"; linear is
+    linear_onnx up to rank 4 and linear above; without align_corners, coordinates are asymmetric, but half_pixel in the
+    mode linear without pads, unless the axes are (2, 3) of rank 4. area, for which OpenVINO has no kernel, is the mean
+    of the input elements that an output element covers. A single pad applies to each of the axes, as on the page; as
+    many pads as axes apply to the axes (in OpenVINO to the first dimensions).
 
     C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: they are
     not negative. C5: pads are for the axes only. C7: an axis without elements can only be resized to 0.

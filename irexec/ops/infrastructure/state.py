@@ -17,7 +17,7 @@ T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
 @operator("ReadValue", "opset3", shapes=same_as(), view="init_value", has_state=True)
 def read_value_3(init_value: T, /, *, variable_id: str) -> T:
-    """Return the variable's value, or before the first Assign `init_value`, which also determines type and shape."""
+    """Return the variable's value: before the first Assign, `init_value`, which also determines its type and shape."""
     return init_value
 
 
@@ -30,7 +30,7 @@ def read_value_6(
     variable_type: ElementType = DYNAMIC,
     variable_shape: PartialShape = ANY_SHAPE,
 ) -> T:
-    """Return the variable's value, or before the first Assign `init_value` (by default zeros of the variable's shape).
+    """Return the variable's value: before the first Assign, `init_value` (by default zeros of the variable's shape).
 
     C1: type and shape of `init_value` satisfy `variable_type` and `variable_shape`.
     """

@@ -65,7 +65,7 @@ def _spread(labels: Labels, rank: int, port: str) -> Labels:
 
 @operator("Einsum", "opset7", tolerance=rounded(64))
 def einsum_7(*inputs: T, equation: str) -> T:
-    """Sums of products of `inputs`, over the labels that the output subscript of `equation` leaves out.
+    """Sums of products of `inputs` over the labels that are missing in the output subscript of `equation`.
 
     C1: subscripts are letters with at most one ellipsis. C2: the output's labels are labels of inputs, each once. C3:
     there is one subscript per input. C4: a subscript covers its input's rank. C5: dimensions of one label, in one

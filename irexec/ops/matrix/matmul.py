@@ -24,7 +24,7 @@ T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 @operator("MatMul", "opset1", unaligned="b", narrow="b", tolerance=rounded(32))
 def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = False, out: Array | None = None) -> T:
-    """`a` `[..., M, K]` times `b` `[..., K, N]`; a vector is a row of `a` or a column of `b`, and leaves its axis out.
+    """`a` `[..., M, K]` times `b` `[..., K, N]`; a vector counts as a row (`a`) or column (`b`) and loses its axis.
 
     C1: both have rank 1 or more. C2: both have the same K, after transposition. C3: the leading axes broadcast.
     """
