@@ -34,7 +34,7 @@ _SHAPE = re.compile(r"(\w+?)_?shape")
 
 @dataclass(slots=True)
 class Described:
-    """The layer described by a text, once for each choice of the element types that it does not specify.
+    """A layer that a text describes. `layers` has one entry for each choice of the element types that the text omits.
 
     `locate` gives the location of findings in the text. `problem` gives the reason if there is no layer.
     """

@@ -127,7 +127,7 @@ class Evidence:
         return bool(beyond.any()) and not bool((self._accepted | self._pinned)[beyond].any())
 
     def refused(self, alternatives: Alternatives, groups: Sequence[int]) -> list[Refused]:
-        """Return for each condition the smallest combination that breaks it, preferably no other condition."""
+        """Return the smallest combination of sizes that breaks each condition, if possible without breaking another."""
         found: list[Refused] = []
         equal = self._equal(groups)
         for each in alternatives:

@@ -240,7 +240,7 @@ def shape_like(value: Any) -> PartialShape:
 
 
 def without_symbols(shape: PartialShape) -> PartialShape:
-    """Return a shape for a model, in which equal shapes are one object, so that dimensions have no symbols."""
+    """Return the shape with dimensions that have no symbols. Models share one object for equal shapes."""
     dims = shape._dims
     if dims is None:
         return PartialShape.dynamic()

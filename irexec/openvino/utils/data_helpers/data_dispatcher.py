@@ -22,7 +22,7 @@ ContainerTypes = dict[Any, Any] | list[Any] | tuple[Any, ...]
 
 
 def is_list_simple_type(input_list: list[Any]) -> bool:
-    """Return whether a list holds nothing but numbers and texts."""
+    """Return whether a list contains only numbers, strings, bytes and lists."""
     return all(isinstance(item, (str, float, int, bytes, list)) for item in input_list)
 
 
