@@ -15,7 +15,7 @@ def expected(given: Any, kind: type[T] | tuple[type[T], ...], function: str) -> 
     """Return the argument if it is an instance of a class. Otherwise raises a TypeError that names the function."""
     if not isinstance(given, kind):
         names = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
-        raise TypeError(f"{function}: incompatible function arguments: {given!r} is no {names}")
+        raise TypeError(f"{function}: incompatible function arguments: {given!r} is not a {names}")
     return given
 
 

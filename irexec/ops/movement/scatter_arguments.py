@@ -83,7 +83,7 @@ def _check_inside(check: Check, constraint: str, indices: Array, dims: Sequence[
     others = int(np.count_nonzero(wrong)) - 1
     hint = None
     if not negative and -dim <= index < 0:
-        hint = f"this version does not count from the end: did you mean {index + dim}?"
+        hint = f"this version does not accept negative indices: did you mean {index + dim}?"
     check(
         constraint,
         False,

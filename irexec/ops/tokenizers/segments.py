@@ -134,7 +134,12 @@ def _(check: Check, *inputs: TensorType) -> list[TensorType]:
         )
         has_rank(check, "C1", data, 1, f"inputs[{first + 2}]")
         same = elements is DYNAMIC or data.element_type in (elements, DYNAMIC)
-        check("C1", same, f"the elements are {data.element_type}, and {elements} before", port=f"inputs[{first + 2}]")
+        check(
+            "C1",
+            same,
+            f"the elements are {data.element_type}, but those of earlier inputs are {elements}",
+            port=f"inputs[{first + 2}]",
+        )
         elements = data.element_type if elements is DYNAMIC else elements
         rows_of = same_shape(check, "C1", begins.shape, ends.shape, f"inputs[{first + 1}]")
         if rows_of.rank != 0:
