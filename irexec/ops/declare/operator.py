@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from irexec.ops.declare.attributes import Attribute, AttributeFault
 from irexec.ops.declare.binding import Binding, LaterBinding, kernel_binding
 from irexec.ops.declare.checks import note, running
-from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
+from irexec.ops.declare.constraints import Breach, Check, ConstraintError, check_call, require
 from irexec.ops.declare.prepared import NodeTypes, PassThrough
 from irexec.ops.declare.signature import (
     Elements,
@@ -204,8 +204,6 @@ class Operator:
         Raises ConstraintError if arrays or attributes break a constraint and TypeError if an element type does not fit.
         A call with missing inputs or attributes raises the TypeError of a Python function.
         """
-        from irexec.ops.declare.constraints import check_call
-
         check_call(self, inputs, attributes)
         return self.compute(*inputs, **attributes)
 

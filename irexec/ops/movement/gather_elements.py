@@ -10,8 +10,8 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.along import take_along
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.movement.reverse import take_along
 from irexec.ops.rules.axes import drawn_below, in_range, into
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import ANY, INDICES, Array, PartialShape, TensorType

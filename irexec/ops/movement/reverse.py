@@ -5,31 +5,15 @@ Source: operation pages Reverse-1, ReverseSequence-1.
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.along import take_along
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axes_of, drawn_below, filled, has_length, in_range, into, known_axes
 from irexec.ops.rules.shapes import AnyRank, axis_in, has_rank
 from irexec.types import ANY, BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
-
-NUMPYS_RANK = 32
-"""The maximum rank for NumPy's indexing by arrays, including take_along_axis; arrays may have twice as many axes."""
-
-
-def take_along(array: Array, index: Array, axis: int) -> Array:
-    """Return np.take_along_axis for any rank. Beyond 32, `index` must broadcast to `array` except along `axis`."""
-    if array.ndim <= NUMPYS_RANK:
-        return np.asarray(np.take_along_axis(array, index, axis))
-    slices, places = np.moveaxis(array, axis, -1), np.moveaxis(index, axis, -1)
-    around, count = slices.shape[:-1], places.shape[-1]
-    rows = math.prod(around)
-    places = np.broadcast_to(places, (*around, count)).reshape(rows, count)
-    taken = np.take_along_axis(slices.reshape(rows, slices.shape[-1]), places, 1)
-    return np.moveaxis(taken.reshape(*around, count), -1, axis)
-
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS | {BOOLEAN})]

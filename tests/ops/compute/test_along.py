@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec.ops.movement.reverse import take_along
+from irexec.ops.compute.along import take_along
 
 ops = irexec.opset15
 ONES = (1,) * 38
