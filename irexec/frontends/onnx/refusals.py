@@ -8,7 +8,7 @@ _RARE = "used by a single model: run that part with ONNX Runtime"
 _NOISE = "uses its own random state, which no other runtime can reproduce"
 
 _LAYOUT = "layout for the processor on which ONNX Runtime optimized the model: save it with ORT_ENABLE_EXTENDED"
-_ATEN = "a call into PyTorch, which could not export the operator: export again, with dynamo=True or a newer opset"
+_ATEN = "an operator that PyTorch could not export: export again, with dynamo=True or a newer opset"
 
 # Domains without runnable operators → their purpose, and a workaround.
 DOMAINS = {

@@ -20,7 +20,7 @@ def page() -> str:
     table = translators()
     named = {domain: sorted(type for d, type, _ in table if d == domain) for domain in {d for d, _, _ in table}}
     microsoft = sorted([*named[MICROSOFT], *OF_ONNX])
-    missing = {domain: _missing(ways(domain)) for domain in ("", "ai.onnx.ml", "ai.onnx.preview.training")}
+    missing = {domain: _missing(ways(domain)) for domain in ("", "ai.onnx.ml")}
     return (
         files("irexec.frontends.onnx")
         .joinpath("status.md")
@@ -33,7 +33,6 @@ def page() -> str:
             rows="\n".join(_row(name, versions) for name, versions in own.items()),
             missing=missing[""],
             classical=missing["ai.onnx.ml"],
-            no_training=missing["ai.onnx.preview.training"],
             training=", ".join(named.get("ai.onnx.preview.training", [])),
             experimental=", ".join(
                 sorted(type for domain, type, since in table if (domain, since) == ("", EXPERIMENTAL))
@@ -79,7 +78,7 @@ def _missing(ways: dict[str, Versions]) -> str:
     for name, versions in ways.items():
         lost = [since for since, how in versions if how == "no"]
         names += [name] if len(lost) == len(versions) else [f"{name}-{since}" for since in lost]
-    return ", ".join(names) or "nothing"
+    return ", ".join(names)
 
 
 if __name__ == "__main__":
