@@ -1,6 +1,6 @@
-"""The pages of the site that follow from the code: operators, commands, codes, rooms. `docs/conf.py` has them written.
+"""The pages of the site that are generated from the code: operators, commands, codes, rooms. `docs/conf.py` writes them.
 
-They go to docs/reference, which is no part of the repository: what is generated cannot be out of date.
+They are written to docs/reference, which is not part of the repository, so they are never out of date.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def clean() -> None:
 def _operator_pages() -> Iterator[tuple[str, str]]:
     by_category = lambda facts: facts.category  # noqa: E731
     rows = sorted(all_facts(), key=lambda facts: (facts.category, facts.type, int(facts.opset[5:])))
-    lines = ["# Operators", "", "Every operator, as its declaration has it.", "", count_text(rows), ""]
+    lines = ["# Operators", "", "All operators, generated from their declarations.", "", count_text(rows), ""]
     for category, members in groupby(rows, by_category):
         lines += [f"## {category.capitalize()}", ""]
         lines += ["| operator | opsets | element types | attributes |", "|---|---|---|---|"]
@@ -239,11 +239,11 @@ def _notes(facts: OperatorFacts) -> Iterator[str]:
     if said:
         yield from ("## Choices and notes", "", described(said), "")
     if tests := list(_tests(facts)):
-        yield from ("## Beside OpenVINO", "")
+        yield from ("## Comparison with OpenVINO", "")
         if told := [f"- {prose(words)} (`{name}`)" for name, words in tests if words]:
             yield from (*told, "")
         if live := [f"`{name}`" for name, words in tests if not words]:
-            yield from (f"Both compute the same, live, in {', '.join(live)}.", "")
+            yield from (f"These tests run both and find no difference: {', '.join(live)}.", "")
 
 
 def _tests(facts: OperatorFacts) -> Iterator[tuple[str, str]]:
@@ -327,7 +327,7 @@ def _code_pages() -> Iterator[tuple[str, str]]:
 
 
 def _room_pages() -> Iterator[tuple[str, str]]:
-    lines = ["| room | what it is |", "|---|---|"]
+    lines = ["| package | purpose |", "|---|---|"]
     for floor in FLOORS:
         for room in sorted(floor):
             path = ROOT / "irexec" / room / "__init__.py"

@@ -2,7 +2,7 @@
 vim.lsp.config('irexec', {
   cmd = { 'irexec', 'lsp' },
   filetypes = { 'xml' },
-  -- Other XML files are left alone: an IR begins with <net> or <layer>.
+  -- The server starts only for IR files, which begin with <net> or <layer>.
   root_dir = function(buffer, start)
     local head = table.concat(vim.api.nvim_buf_get_lines(buffer, 0, 20, false), '\n')
     if head:find('<net', 1, true) or head:find('<layer', 1, true) then

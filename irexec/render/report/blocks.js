@@ -1,10 +1,10 @@
-// ---- Blocks: opening one makes its row higher and wider; what lies below and beside it moves, nothing else changes.
+// ---- Blocks: opening a block makes its row higher and wider; only boxes below and beside it move.
 
 const FRAME = 16, HEADER = 30, MARGIN = 24, BESIDE = 120, NAMED = 44;
 const FLAT = { x: 0, y: 0 };
 const shapes = new WeakMap();
 
-/** What a graph of the drawing is like when all its blocks are closed. */
+/** The layout of a graph of the drawing with all blocks closed. */
 function shapeOf(element) {
   if (shapes.has(element)) return shapes.get(element);
   const rows = element.dataset.rows.split(" ").filter(Boolean).map((row) => row.split(",").map(Number));
@@ -28,7 +28,7 @@ function shapeOf(element) {
       boxes.push({ element: child, x, y, w, row: rowOf.get(y), inside, dx: x, value: child.dataset.v });
     }
   }
-  // How many lines come from the row before; where lines pass a row without a box.
+  // The number of lines from the row before; the x of lines that pass a row without a box.
   const crossing = {}, passing = [];
   for (const wire of wires) for (const part of wire.far ? [] : wire.parts) {
     const row = bottoms.get(part[2]);
@@ -43,7 +43,7 @@ function shapeOf(element) {
 const graphsIn = (box) => [...box.inside.children].filter((c) => c.classList.contains("branch"));
 const graphIn = (branch) => branch.lastElementChild;
 
-/** Lay out the inside of an open block; gives its size. */
+/** Lay out the inside of an open block and return its size. */
 function measure(box) {
   let x = FRAME, high = 0;
   for (const branch of graphsIn(box)) {
@@ -63,7 +63,7 @@ function measure(box) {
   return [wide, tall];
 }
 
-/** Where in an open block a value enters or leaves, from the centre of the block; null when the block does not say. */
+/** The x at which a value enters or leaves an open block, from the centre of the block; null if the block does not define it. */
 function stub(box, value, sort) {
   for (const branch of graphsIn(box)) {
     const shape = shapeOf(graphIn(branch));
@@ -73,7 +73,7 @@ function stub(box, value, sort) {
   return null;
 }
 
-/** Put everything of one graph in its place. */
+/** Place all boxes and lines of one graph. */
 function arrange(element) {
   const shape = shapeOf(element);
   const open = shape.rows.map(() => []);
@@ -158,7 +158,7 @@ function arrange(element) {
   return shape;
 }
 
-// The graphs of the models from left to right. One of two is moved down if that puts a layer next to its counterpart.
+// The graphs of the models from left to right. One of two is moved down to put a layer next to its counterpart.
 const sides = [...view.querySelectorAll(":scope > .side")];
 const lowered = sides.map(() => 0);
 const sideOf = (element) => sides.indexOf(element.closest(".side"));
@@ -193,7 +193,7 @@ function pairRows() {
   }
 }
 
-/** Put everything in its place, and find how large it is. */
+/** Place all graphs, and compute the size of the drawing. */
 function placeAll() {
   if (sides.length > 1 && data) pairRows();
   let x = MARGIN, low = 0;

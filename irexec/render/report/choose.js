@@ -2,8 +2,8 @@
 
 let chosen = null;
 const say = (words) => { $("said").textContent = words; };
-// Layer → `[layer, output]` of those that read it; layer → constants drawn as a part of it; layer → the same one of the
-// other model.
+// Layer → `[layer, output]` of its readers; layer → constants drawn as part of it; layer → its counterpart in the other
+// model.
 const readers = new Map(), parts = new Map(), twins = new Map();
 
 function relate() {
@@ -48,7 +48,7 @@ function mark(box, other = null) {
   box.setAttribute("aria-selected", "true");
 }
 
-/** Open all that holds a box. */
+/** Open all blocks that contain a box. */
 function reveal(box) {
   const closed = [];
   for (let el = box.parentElement.closest(".opens"); el; el = el.parentElement.closest(".opens"))
@@ -57,7 +57,7 @@ function reveal(box) {
   if (closed.length) arrangeAll(closed[0]);
 }
 
-/** Choose a layer: open what holds it, bring it into view, with its twin beside it, describe it. */
+/** Choose a layer: open the blocks that contain it, bring it into view with its twin next to it, and describe it. */
 function choose(index, { centre = true, focus = false } = {}) {
   const box = boxOf(index), other = twins.has(index) ? boxOf(twins.get(index)) : null;
   chosen = index;
@@ -76,7 +76,7 @@ function choose(index, { centre = true, focus = false } = {}) {
   remember(`#layer=${encodeURIComponent(layer.n || layer.i)}`);
 }
 
-/** Put the chosen layer into the page's address, as far as the page has one of its own. */
+/** Put the chosen layer into the page's address, if the page has its own address. */
 function remember(link) {
   try { history.replaceState(null, "", link || location.pathname + location.search); } catch { /* in a frame of a notebook */ }
 }

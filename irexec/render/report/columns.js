@@ -1,11 +1,11 @@
 // ---- Columns: a graph much taller than the window is fully visible if its rows are arranged in columns, like text in a newspaper,
 // and one much wider than the window if its branches are arranged in bands, like words in lines.
 
-/** The height and width from which on graphs stand in columns or bands, in pixels of the drawing; null: none does. */
+/** The height and width above which graphs are arranged in columns or bands, in pixels of the drawing; null: never. */
 let foot = null, edge = null;
 const GUTTER = 56, LANE = 7, FOOT = 22;
 
-/** The rows that begin a column, in `count` columns of about one height, each begun where few lines are cut. */
+/** The first rows of `count` columns of about the same height, chosen where few lines are cut. */
 function breaksFor(shape, heights, count) {
   const total = heights[heights.length - 1], found = [0];
   for (let n = 1; n < count; n++) {
@@ -21,7 +21,7 @@ function breaksFor(shape, heights, count) {
   return found;
 }
 
-/** Where the columns of a graph that is arranged lie: for each its first row, what is added to x and y; and their size. */
+/** The columns of an arranged graph, each with its first row and the offsets of x and y; and their size. */
 function placedColumns(shape, tops, heights, breaks) {
   const ends = [...breaks.slice(1), shape.rows.length], bottom = shape.rows.length - 1;
   const lanes = Math.max(0, ...breaks.slice(1).map((row) => shape.crossing[row] || 0));
@@ -50,7 +50,7 @@ function placedColumns(shape, tops, heights, breaks) {
   return { place, width: x, height: high + FOOT + lanes * LANE };
 }
 
-/** The bands of a graph that is arranged: rows of parallel branches wider than `edge` are divided, the others are centred. */
+/** The bands of an arranged graph: rows of parallel branches wider than `edge` are divided, other rows are centred. */
 function placedBands(shape, tops, heights, across) {
   const rows = shape.rows.map(() => []);
   for (const box of shape.boxes) {
@@ -84,7 +84,7 @@ function placedBands(shape, tops, heights, across) {
   for (const band of bands) {
     band.x = pad + (room - band.far + band.low) / 2 - band.low;
     band.y = down + 18 - tops[band.first];
-    // Lines into a band come along the left edge, those out of it along the right one.
+    // Lines enter a band along its left edge, and leave it along its right edge.
     band.gap = (band.wide ? 0 : pad + room + pad) - GUTTER / 2;
     down += 18 + tops[band.end - 1] + heights[band.end - 1] - tops[band.first] + FOOT;
   }
@@ -102,14 +102,14 @@ function aroundTheCorner(from, to, x, begin, end, toX, next, lane) {
   return `M${x + from.x} ${begin + from.y}V${low}H${channel}V${high}H${toX + to.x}V${next + to.y}`;
 }
 
-/** Arrange all graphs, those of open blocks too, in columns or bands of about the size at which a window of this size shows most. */
+/** Arrange all graphs, also those of open blocks, in columns or bands whose size suits the window. */
 function chooseColumns(wide, high) {
   foot = edge = null;
   placeAll();
   const seen = () => Math.min(wide / size[0], high / size[1]);
   let best = null, before = 1.25 * seen();
   if (before <= 1 && sides.length === 1) {
-    // Columns of equal area in the shape of the window, and higher and lower ones: open blocks are of uneven widths.
+    // Columns of equal area in the shape of the window, then higher and lower columns, because open blocks have different widths.
     const area = size[0] * size[1], isWide = size[0] * high > size[1] * wide;
     for (let step = -6; step <= 2; step++) {
       if (isWide) edge = Math.max(300, Math.sqrt((area * wide) / high) * 1.35 ** step);
@@ -122,7 +122,7 @@ function chooseColumns(wide, high) {
   arrangeAll();
 }
 
-/** All of the model at once. */
+/** Fit the whole model to the window. */
 function fit(wide = canvas.clientWidth, high = canvas.clientHeight) {
   chooseColumns(wide, high);
   at.k = Math.min(1.4, wide / size[0], high / size[1]);
@@ -131,7 +131,7 @@ function fit(wide = canvas.clientWidth, high = canvas.clientHeight) {
   look();
 }
 
-/** The first view: from the top, as wide as it can be read. */
+/** The first view: the top of the model, at a readable size. */
 function fromTop() {
   if (foot !== null || edge !== null) { foot = edge = null; arrangeAll(); }
   const [w, h] = [canvas.clientWidth - (size[1] > canvas.clientHeight ? mapWidth() : 0), canvas.clientHeight];

@@ -4,9 +4,9 @@ const PROPERTIES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-da
   "font-family", "font-size", "font-weight", "text-anchor"];
 const LARGEST = 8192;
 
-/** A copy of the drawing that needs no style sheet: every element has the attributes that it is shown with. */
+/** A copy of the drawing without a style sheet: every element has its computed style as attributes. */
 function standalone() {
-  // Texts that are hidden because the view is small are part of the drawing.
+  // Texts that are hidden at a small scale are part of the drawing.
   const sizes = ["small", "tiny"].filter((name) => graph.classList.contains(name));
   graph.classList.remove(...sizes);
   const paper = getComputedStyle(document.body).backgroundColor;
@@ -42,7 +42,7 @@ function save(blob, ending) {
 
 const asSvg = () => new Blob([standalone()], { type: "image/svg+xml" });
 
-/** The drawing in pixels: twice its size, as far as a picture may be so large. */
+/** The drawing in pixels: at twice its size, or smaller if a picture of this size is not possible. */
 async function asPng() {
   const address = URL.createObjectURL(asSvg()), picture = new Image();
   picture.src = address;

@@ -1,12 +1,12 @@
-// ---- The map: the whole graph on a narrow strip, with the visible part marked; a click moves the view. It shows where an
-// overlay is strong, on the left the layers that a search found, on the right findings.
+// ---- The map: the whole graph on a narrow strip, with the visible part marked; a click moves the view. It shows the
+// strength of an overlay, on the left the layers that a search found, on the right findings.
 
 const map = $("map"), lens = $("lens");
 const mapWidth = () => (innerWidth > 800 ? 76 : 40);
 const inks = new Map();
 let scale = [1, 1], aside = 0, drawing = 0;
 
-/** A colour of the style sheet, as the theme has it now. */
+/** A colour of the style sheet, in the current theme. */
 function ink(box) {
   const kind = box.getAttribute("class").split(" ").filter((name) => !["selected", "twin", "open", "hot", "opens"].includes(name)).join(" ");
   if (!inks.has(kind)) {
@@ -16,7 +16,7 @@ function ink(box) {
   return inks.get(kind);
 }
 
-/** Draw the map anew, once for all that changes now. */
+/** Draw the map again, once for all pending changes. */
 function redraw() {
   cancelAnimationFrame(drawing);
   drawing = requestAnimationFrame(() => {
@@ -56,20 +56,20 @@ function redraw() {
   });
 }
 
-/** The box that a layer is seen in: its own, or the outermost closed one that holds it. */
+/** The box that shows a layer: its own, or the outermost closed box that contains it. */
 function shownAt(index) {
   let box = boxOf(index);
   for (let outer = box; outer; outer = outer.parentElement.closest(".opens")) if (!outer.classList.contains("open")) box = outer;
   return box;
 }
 
-/** What `light-dark(a, b)` stands for now. */
+/** The value of `light-dark(a, b)` in the current theme. */
 function made(colour) {
   lens.style.color = colour;
   return getComputedStyle(lens).color;
 }
 
-/** Show what part of the graph is seen; nothing when that is all of it. */
+/** Mark the visible part of the graph, unless all of it is visible. */
 function follow() {
   const [w, h] = [canvas.clientWidth, canvas.clientHeight];
   const all = at.x >= -1 && at.y >= -1 && at.x + size[0] * at.k <= w + MARGIN && at.y + size[1] * at.k <= h + MARGIN;

@@ -12,11 +12,11 @@ function search() {
   });
   hit = -1;
   const exact = (index) => layerAt(index).n.toLowerCase() === words;
-  // Layers that compute before constants, whose names often contain those of the layers that read them.
+  // Constants come last: their names often contain the names of the layers that read them.
   const constant = (index) => index in data.folded || ["Const", "Constant"].includes(text(layerAt(index).t));
   const typed = (index) => text(layerAt(index).t).toLowerCase().startsWith(words);
   hits.sort((a, b) => exact(b) - exact(a) || typed(b) - typed(a) || constant(a) - constant(b) || a - b);
-  fill(make("h2", {}, hits.length === 1 ? "1 layer" : `${hits.length} layers`), make("p", { class: "soft" }, "Enter and the arrow keys go from one to the next"),
+  fill(make("h2", {}, hits.length === 1 ? "1 layer" : `${hits.length} layers`), make("p", { class: "soft" }, "Enter and the arrow keys select the next or previous layer"),
     ...hits.slice(0, 300).map((index) => make("p", {}, make("span", { class: "soft" }, text(layerAt(index).t)), " ", toLayer(index))),
     hits.length > 300 ? make("p", {}, `and ${hits.length - 300} more`) : null);
   say(`${hits.length} found`);
@@ -69,11 +69,11 @@ function lay(key) {
   say(`showing ${overlay.title}`);
 }
 
-/** What is said of a layer, or else of a constant that is drawn as a part of it. */
+/** The mark of a layer, or else of a constant that is drawn as part of it. */
 const markOf = (index, overlay) => overlay.marks[index] ??
   (parts.get(index) || []).map((part) => overlay.marks[part]).find(Boolean);
 
-/** What a closed block shows: the sum of its layers' parts, how many are marked, or its strongest layer. */
+/** The mark of a closed block: the sum of its layers' marks, their number, or the strongest one. */
 function together(box, overlay) {
   const inside = [...box.querySelectorAll('[id^="l"]')].map((el) => markOf(Number(el.id.slice(1)), overlay)).filter(Boolean);
   if (!inside.length) return null;
@@ -84,7 +84,7 @@ function together(box, overlay) {
   return [Math.min(1, inside.reduce((sum, m) => sum + m[0], 0)), `${percent.toPrecision(2)} %`];
 }
 
-/** How wide a text above a box may be: up to the next box of the row, or to the other model. */
+/** The width available for a text above a box: up to the next box of the row, or to the other model. */
 function roomRightOf(box) {
   const shape = shapeOf(box.parentElement), own = shape.boxes.find((b) => b.element === box), left = own.x - own.w / 2;
   const next = Math.min(...shape.boxes.filter((b) => b.row === own.row && b.x > own.x).map((b) => b.x - b.w / 2));

@@ -215,7 +215,7 @@ def _births(shown: Together, rows: Sequence[tuple[int, Traced]]) -> Overlay:
 
 def _sensitivity(found: Sensitivities, places: Places) -> Overlay:
     """Return, for each layer, the share of the loss that excluding it alone recovers; suggested layers have a mark."""
-    title, legend = f"cost of {found.other}", "share of the loss that is recovered without this layer; ● suggested"
+    title, legend = f"cost of {found.other}", "share of the loss recovered by excluding this layer; ● suggested"
     overlay = Overlay("sensitivity", title, legend)
     worst: dict[str, float] = {}
     for row in found.rows:

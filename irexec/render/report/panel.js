@@ -1,6 +1,6 @@
 // ---- The panel.
 
-/** A text that may be broken where its parts end: behind the marks in paths of names and files. */
+/** A text with line breaks allowed after the separators in names and paths. */
 function soft(words) {
   if (typeof words !== "string" || words.length < 12) return words;
   const found = document.createDocumentFragment();
@@ -31,7 +31,7 @@ function finding(found, withLayer) {
     withLayer && index >= 0 ? make("p", {}, "at ", toLayer(index)) : null,
     ...(found.fixes || []).map((fix) => tellFix(fix, found)));
 }
-/** What would put a finding right, and the command that does it; a suggestion is one of several, for a person. */
+/** The fix of a finding, and the command that applies it; a suggestion is one of several fixes and has no command. */
 function tellFix(fix, found) {
   const options = fix.safety === "unsafe" ? ` --unsafe --select ${found.code}` : ` --select ${found.code}`;
   return make("div", { class: "fix" }, make("p", {}, make("strong", {}, "fix: "), fix.title,
@@ -64,7 +64,7 @@ function aboutModel(model) {
       [link(name, () => { $("query").value = name.replace(/-\d+$/, ""); search(); }), String(count), work])], ["wide", "number", "number"]))];
 }
 
-/** A bar for each number of excluded layers, as long as the share of the loss that is recovered then. */
+/** A bar for each number of excluded layers; its length is the share of the loss that is recovered. */
 function tellCurve(curve) {
   const rows = curve.points.map(([count, metric, share]) => {
     const bar = draw("svg", { viewBox: "0 0 120 10", width: 120, height: 10, class: "histogram", "aria-hidden": "true" });
@@ -91,13 +91,13 @@ function tellLayer(index) {
   const known = described[1] ? make("a", { href: described[1], target: "_blank", rel: "noreferrer" }, text(layer.k)) : text(layer.k ?? layer.t);
   const name = label(layer);
   const outer = layer.p === undefined ? null : make("p", {}, `in the ${layer.b} of `, toLayer(layer.p));
-  const folded = index in data.folded ? make("p", {}, "drawn as a part of ", toLayer(data.folded[index])) : null;
+  const folded = index in data.folded ? make("p", {}, "drawn as part of ", toLayer(data.folded[index])) : null;
   const words = [["id", layer.i], ["version", text(layer.v)]];
   if (layer.l) words.push(["place", `${fileOf(index)}:${layer.l}`]);
   if (layer.m) words.push(["multiply-adds", layer.m.toLocaleString("en")]);
-  if (layer.u) words.push(["reached", "by no result: checked, never run"]);
+  if (layer.u) words.push(["used", "by no result; checked, but never run"]);
   if (layer.c) words.push(["values", layer.c]);
-  if (data.models.length > 1) words.unshift(["model", fileOf(index)], ["in the other", twins.has(index) ? toLayer(twins.get(index)) : "no such layer"]);
+  if (data.models.length > 1) words.unshift(["model", fileOf(index)], ["in the other model", twins.has(index) ? toLayer(twins.get(index)) : "no such layer"]);
   fill(make("h2", {}, soft(name)), make("p", {}, make("strong", {}, known)), described[0] ? make("p", { class: "soft" }, described[0]) : null,
     outer, folded, observed(index),
     (layer.f || []).length ? section("findings", ...layer.f.map((n) => finding(data.findings[n], false))) : null,
@@ -152,7 +152,7 @@ function tellBlock(box) {
   const texts = box.querySelectorAll(":scope > .closed > text");
   const open = box.classList.contains("open");
   fill(make("h2", {}, texts[0].textContent.replace("▸ ", "")), make("p", {}, texts[1] ? texts[1].textContent : ""),
-    make("p", { class: "soft" }, `${inside.length} layers${/^▸ blocks? \d/.test(texts[0].textContent) ? ", alike in each block" : ""}`),
+    make("p", { class: "soft" }, `${inside.length} layers${/^▸ blocks? \d/.test(texts[0].textContent) ? ", the same in each block" : ""}`),
     make("button", { type: "button", on: () => pick(box) }, open ? "close" : "open"),
     section("operators", table([...counts].sort((a, b) => b[1] - a[1]).map(([name, count]) => [name, String(count)]), ["", "number"])),
     section("layers", ...inside.slice(0, 200).map((index) => make("p", {}, text(layerAt(index).t), " ", toLayer(index)))));

@@ -12,8 +12,8 @@ $("theme").onclick = () => {
   const next = themes[(themes.indexOf(root.dataset.theme || "") + 1) % 3];
   if (next) root.dataset.theme = next; else delete root.dataset.theme;
   $("theme").textContent = signs[next];
-  $("theme").setAttribute("aria-label", `Colours: ${next || "as the system"}`);
-  say(`colours: ${next || "as the system"}`);
+  $("theme").setAttribute("aria-label", `Colours: ${next || "system"}`);
+  say(`colours: ${next || "system"}`);
   redraw();
 };
 // Print the whole graph, in as many columns as suit a page.
@@ -48,7 +48,7 @@ function describe() {
   for (const side of sides) level(side.lastElementChild, 1);
 }
 
-/** A box in words: its type, its name, what flows out of it, and what was found. */
+/** A box in words: its type, its name, its outputs and its findings. */
 function spoken(box) {
   if (box.classList.contains("stub")) return `${box.classList.contains("enters") ? "enters from" : "leaves to"} ${box.textContent.slice(2)}`;
   const place = box.querySelector(":scope > .closed") || box;
@@ -65,7 +65,7 @@ const ready = unpacked($("data").textContent).then((facts) => {
   tellModel();
   arrangeAll();
   fromTop();
-  // What was asked for beyond the model itself is shown at once.
+  // Recorded data that was requested is shown immediately.
   const asked = ["diff", "error", "sensitivity", "device"].find((key) => data.overlays.some((overlay) => overlay.key === key));
   if (asked) {
     choice.value = asked;

@@ -11,13 +11,13 @@ const layerAt = (index) => data.layers[index];
 const label = (layer) => layer.n || "#" + layer.i;
 const modelOf = (index) => data.models.findLast((model) => model.start <= index);
 
-/** The facts, as the page holds them: JSON, deflated, in base64. */
+/** The data of the report, stored in the page as JSON, deflated, in base64. */
 async function unpacked(packed) {
   const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
 }
 
-/** A text with what would act on those around it, or cannot be seen, written as a code: line ends, changed directions. */
+/** A text whose invisible and direction-changing characters are written as codes. */
 const visible = (child) => (typeof child !== "string" ? child :
   child.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`));
 
