@@ -12,14 +12,14 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / "docs" / "conformance" / "reproducers"
 HEAD = """# Reproducers
 
-What irexec conformance found wrong in OpenVINO 2026.4.1, CPU. Each script runs a reduced case with `openvino` and NumPy
+Failures of OpenVINO 2026.4.1 on CPU that `irexec conformance` found. Each script runs a reduced case with `openvino` and NumPy
 alone, and prints `reproduced`, `not here` or `something else`:
 
 ```sh
 python docs/conformance/reproducers/Exp_1_f32_x_3_3_data_edges_seed719.py
 ```
 
-`python benchmarks/conformance_reproducers.py` makes this page of the scripts.
+`python benchmarks/conformance_reproducers.py` generates this page from the scripts.
 """
 _DETAIL = 140
 

@@ -24,7 +24,7 @@ Tensor = Node | Value
 
 
 class Weights:
-    """Random weights that keep the size of what flows through them, and their names."""
+    """Named random weights that preserve the magnitude of values."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -35,7 +35,7 @@ class Weights:
         return opset15.constant(values.astype(np.float32), name=name)
 
     def near(self, value: float, *shape: int, name: str) -> Node:
-        """A constant f32 whose elements lie around a value."""
+        """A constant f32 whose elements are near a value."""
         return opset15.constant((value + self.rng.normal(0, 0.1, shape)).astype(np.float32), name=name)
 
 

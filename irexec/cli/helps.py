@@ -9,7 +9,7 @@ GROUPS = {
     "run": ("run", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
     "debug": ("compare", "diff", "reduce", "bundle", "cut", "sensitivity", "conformance"),
-    "look": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
+    "inspect": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
 }
 """Group → its commands, in the order of the help."""
 

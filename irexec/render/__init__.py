@@ -1,1 +1,1 @@
-"""Text for a terminal: tables, findings, a model or an example that was run."""
+"""Output: findings, models, runs and comparisons as text, JSON, drawings and HTML reports."""

@@ -2,8 +2,8 @@
 
 python samples/text_to_text/generate.py FOLDER TEXT
 
-The folder beside this file was made by `optimum-cli export openvino --task text-generation-with-past`, of a model with
-one layer that has learned six sentences. The token with the highest score is taken each time.
+The folder `model` next to this file was written by `optimum-cli export openvino --task text-generation-with-past` from a
+model with one layer, trained on six sentences. In each step the token with the highest score is chosen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import irexec
 
 
 def tokens(folder: Path, text: str) -> Iterator[int]:
-    """Return the tokens of a text, and those that the model continues it with."""
+    """Yield the tokens of a text, and the tokens with which the model continues it."""
     options = json.loads((folder / "generation_config.json").read_text())
     ends = options["eos_token_id"]
     ends = {ends} if isinstance(ends, int) else set(ends)
@@ -37,7 +37,7 @@ def tokens(folder: Path, text: str) -> Iterator[int]:
             "position_ids": np.arange(first, length)[None],
             "beam_idx": np.zeros(1, np.int32),
         }
-        # The request keeps the keys and values of all tokens before.
+        # The request keeps the keys and values of all previous tokens.
         logits = request.infer({name: array for name, array in given.items() if name in names})["logits"]
         token = int(logits[0, -1].argmax())
         if token in ends:

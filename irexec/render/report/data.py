@@ -91,7 +91,7 @@ def _curve(found: Sensitivities, shown: Together) -> dict[str, Any]:
     """Return `title`, `metric`, `points` (`[layers, metric, share of the loss recovered]`) and suggested layers."""
     places = Places(shown)
     return {
-        "title": f"recovered of the loss of {found.other}",
+        "title": f"loss of {found.other} that is recovered",
         "metric": found.metric,
         "points": [
             [len(step.layers), shown_number(float(step.metric)), max(0.0, min(1.0, float(step.recovered)))]
