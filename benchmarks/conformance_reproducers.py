@@ -12,8 +12,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / "docs" / "conformance" / "reproducers"
 HEAD = """# Reproducers
 
-Failures of OpenVINO 2026.4.1 on CPU that `irexec conformance` found. Each script runs a reduced case with `openvino` and NumPy
-alone, and prints `reproduced`, `not here` or `something else`:
+Failures of OpenVINO 2026.4.1 on CPU that `irexec conformance` found. Each script runs a reduced case with `openvino`
+and NumPy alone, and prints `reproduced`, `not here` or `something else`:
 
 ```sh
 python docs/conformance/reproducers/Exp_1_f32_x_3_3_data_edges_seed719.py

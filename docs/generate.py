@@ -1,6 +1,6 @@
-"""The pages of the site that are generated from the code: operators, commands, codes, rooms. `docs/conf.py` writes them.
+"""The pages of the site that are generated from the code: operators, commands, codes, rooms.
 
-They are written to docs/reference, which is not part of the repository, so they are never out of date.
+`docs/conf.py` has them written to docs/reference, which is not part of the repository, so they are never out of date.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 python samples/text_to_text/generate.py FOLDER TEXT
 
-The folder `model` next to this file was written by `optimum-cli export openvino --task text-generation-with-past` from a
-model with one layer, trained on six sentences. In each step the token with the highest score is chosen.
+The folder `model` was written by `optimum-cli export openvino --task text-generation-with-past` from a model with one
+layer, trained on six sentences. In each step the token with the highest score is chosen.
 """
 
 from __future__ import annotations
