@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.debug.runtimes.choose import runtime_of
     from irexec.debug.runtimes.dumping import dump
     from irexec.debug.runtimes.runtime import CannotRun
-    from irexec.render.status import Status, bar
+    from irexec.runs.status import Status
 
     _take_recorded_inputs(args)
     loaded, report = load_with_inputs(args)
@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
 
                 def show(done: int, total: int, name: str = name) -> None:
                     what = f"layers of {name} written" if args.dump else f"layers compared with {name}"
-                    status.show(f"{bar(done, total)} {done} of {total} {what}")
+                    status.count(done, total, what)
 
                 if args.dump is not None:
                     dump(loaded.reference, runtime, args.dump, window=args.window, progress=show)

@@ -1,12 +1,10 @@
-"""Options for commands that process many files: processes, a cluster, a log to resume from, and a progress bar."""
+"""Options for commands that process many files: processes, a cluster, a log to resume from, and progress."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from irexec.render.printing import Printout
 
 R = TypeVar("R")
-_PATIENCE = 1.0
 
 
 def add_many_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,20 +82,19 @@ def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], wh
 
     Raises IRError, and OutputIsInput if a file is written for one item and read for another.
     """
+    from irexec.runs.status import Status
+
     _check_files(task, items)
     done = 0
 
     def count(outcome: Outcome[R]) -> None:
         nonlocal done
         done += 1
-        advance(done)
+        if len(items) > 1:
+            status.count(done, len(items), what)
 
     try:
-        with (
-            _executor(args) as executor,
-            _log(args, task) as log,
-            _progress(len(items), what) as advance,
-        ):
+        with _executor(args) as executor, _log(args, task) as log, Status() as status:
             outcomes = list(gather(_extended(args, _limited(args, task)), items, executor, log=log, done=count))
     except KeyboardInterrupt:
         if len(items) > 1:
@@ -180,21 +176,6 @@ def _refused(code: str, message: str, **details: Any) -> IRError:
     findings = Findings()
     findings.add(code, message, **details)
     return IRError(findings.report)
-
-
-@contextmanager
-def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on stderr while this context is open, if stderr is a terminal and the work takes long."""
-    if total < 2 or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    begun = time.monotonic()
-    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
-        counted = bar.add_task(what, total=total, visible=False)
-        yield lambda done: bar.update(counted, completed=done, visible=time.monotonic() - begun > _PATIENCE)
 
 
 def _limited(args: argparse.Namespace, task: Task[R]) -> Task[R]:

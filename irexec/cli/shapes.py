@@ -20,7 +20,7 @@ from irexec.ir.files import open_regular
 
 if TYPE_CHECKING:
     from irexec.graph.model import Model
-    from irexec.render.status import Status
+    from irexec.runs.status import Status
     from irexec.sizes.answer import Shapes
     from irexec.sizes.rows import Row
 
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(args: argparse.Namespace, model: Model) -> int:
-    from irexec.render.status import Status
+    from irexec.runs.status import Status
     from irexec.sizes.rows import UnreadableRows, read_rows
 
     findings = Findings(file=args.file)

@@ -29,7 +29,7 @@ from irexec.graph.model import Model
 from irexec.render.compare import show_changes, show_comparison
 from irexec.render.printing import Printout
 from irexec.render.reduce import ReductionStatus
-from irexec.render.status import NotebookStatus, bar
+from irexec.runs.status import NotebookStatus
 from irexec.types import Array
 
 LIMIT = 600.0
@@ -72,7 +72,7 @@ def compare(
     with NotebookStatus() as status:
 
         def show(done: int, total: int) -> None:
-            status.show(f"{bar(done, total)} {done} of {total} layers compared with {runtime.name}")
+            status.count(done, total, f"layers compared with {runtime.name}")
 
         found = compare_runs(reference, runtime, bounds=_bounds(atol, rtol), progress=show)
     return Comparison(**{field.name: getattr(found, field.name) for field in fields(found)})

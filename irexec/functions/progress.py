@@ -7,7 +7,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from irexec.debug.sensitivity import analysis
-from irexec.render.status import NotebookStatus
+from irexec.runs.status import NotebookStatus
 from irexec.sizes import ask
 
 P = ParamSpec("P")

@@ -25,7 +25,7 @@ from irexec.graph.model import Model, Value
 from irexec.graph.ports import find, port_name
 from irexec.inference import Inference, infer
 from irexec.inference.opened import opened
-from irexec.runs.progress import Progress
+from irexec.runs.status import LayerStatus
 from irexec.runs.typical import EXTENTS, grows, typical
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
@@ -107,8 +107,8 @@ def run_model(
         run.layers = compiled.layer_count
         with ExitStack() as stack:
             watchers = list(listeners)
-            if alone and Progress.wanted():
-                watchers.append(stack.enter_context(Progress(run.layers)))
+            if alone and LayerStatus.can_show():
+                watchers.append(stack.enter_context(LayerStatus(run.layers)))
             request = compiled.create_infer_request(watchers)
             times = []
             for _ in range(repeat):

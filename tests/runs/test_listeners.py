@@ -1,4 +1,4 @@
-"""Listeners of a run: trace, dump and the progress bar, and the part of a model that a layer needs."""
+"""Listeners of a run: trace, dump and the status line, and the part of a model that a layer needs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from support.nets import Net, iterating, two_inputs
 
 import irexec
 from irexec.diagnostics.findings import Findings
-from irexec.runs import progress
+from irexec.runs import status
 from irexec.runs.dump import Dump
-from irexec.runs.progress import Progress
+from irexec.runs.status import LayerStatus
 from irexec.runs.trace import Trace
 from irexec.runs.until import reduce
 
@@ -58,20 +58,20 @@ def test_a_dump_that_was_cut_short_has_no_index_of_an_earlier_one(tmp_path: Path
 
 
 def test_the_bar_is_for_terminals_and_for_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not Progress.wanted()
+    assert not LayerStatus.can_show()
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    assert Progress.wanted()
+    assert LayerStatus.can_show()
     compiled = irexec.compile_model(irexec.read_model(two_inputs().text.encode()))
     inputs = [np.ones((1, 3), np.float32)] * 2
-    with Progress(2) as patient:
+    with LayerStatus(2) as patient:
         compiled.create_infer_request([patient]).infer(inputs)
-    assert (screen.getvalue(), patient.done) == ("", 2)
-    monkeypatch.setattr(progress, "_INTERVAL", 0.0)
-    with Progress(2, patience=0.0) as hasty:
+    assert screen.getvalue() == ""
+    monkeypatch.setattr(status, "_INTERVAL", 0.0)
+    monkeypatch.setattr(status, "PATIENCE", 0.0)
+    with LayerStatus(2) as hasty:
         compiled.create_infer_request([hasty]).infer(inputs)
-    assert "/2" in screen.getvalue()
+    assert "] 1 of 2 layers: " in screen.getvalue()
 
 
 def test_a_cut_model_needs_only_what_the_layer_needs() -> None:

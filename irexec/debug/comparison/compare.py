@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from irexec.debug.comparison.causes import cause, nearly_read
 from irexec.debug.comparison.coverage import can_differ
@@ -22,9 +22,8 @@ from irexec.debug.tolerances import FUSED
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model
 from irexec.graph.ports import port_name
+from irexec.runs.status import Progress
 from irexec.types import Array
-
-Progress = Callable[[int, int], None]
 
 
 def compare(

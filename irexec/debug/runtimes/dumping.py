@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
 from irexec.ir.writing import remove
 from irexec.runs.dump import INDEX, body_folder
+from irexec.runs.status import Progress
 from irexec.types import Array, ElementType
 
 INPUTS = "inputs.npz"
 # The number of iterations of a body after which no further group of iterations is written.
 _MOST_ITERATIONS = 1024
-Progress = Callable[[int, int], None]
 
 
 def dump(

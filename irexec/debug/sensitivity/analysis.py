@@ -18,7 +18,7 @@ from irexec.debug.sensitivity.quantisers import NoPair, quantised_board
 from irexec.debug.sensitivity.remedies import NoRemedy, Rescaling, rescaling
 from irexec.debug.sensitivity.result import Row, Sensitivity, Step
 from irexec.debug.sensitivity.rounding import RoundingBoard, rounding_board
-from irexec.debug.sensitivity.search import Progress, Target, ranked, search
+from irexec.debug.sensitivity.search import Target, ranked, search
 from irexec.debug.sensitivity.statistics import Range, Statistics
 from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.debug.sensitivity.weights import weights_board
@@ -27,6 +27,7 @@ from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Model
 from irexec.reading import for_running, read
 from irexec.runs.run import complete
+from irexec.runs.status import Progress
 from irexec.types import Array
 
 PRECISIONS = (*KINDS, "int8-weights", "int4-weights")

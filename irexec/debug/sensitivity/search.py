@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,9 @@ from irexec.debug.sensitivity.measure import Choice, Effect, Trials
 from irexec.debug.sensitivity.metrics import Score, decibels
 from irexec.debug.sensitivity.superposition import predicted
 from irexec.debug.sensitivity.switches import Unit
+from irexec.runs.status import Progress
 from irexec.types import Array
 
-Progress = Callable[[int, int], None]
 # The size up to which a set of layers is made minimal by trying to remove each layer.
 _TRIED = 64
 # The number of points at the start of the curve that are all measured.

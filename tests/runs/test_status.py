@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 import irexec
-from irexec.render import status
-from irexec.render.status import Status
+from irexec.runs import status
+from irexec.runs.status import Status
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SEGMENTER = SAMPLES / "segmenter" / "model.xml"
