@@ -29,7 +29,7 @@ FLOORS: list[set[str]] = [
     {"ops"},
     {"arrays"},
     {"graph"},
-    {"inference"},
+    {"inference", "status"},
     {"engine", "opsets"},
     {"lowering"},
     {"frontends", "snippets"},

@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.debug.runtimes.choose import runtime_of
     from irexec.debug.runtimes.dumping import dump
     from irexec.debug.runtimes.runtime import CannotRun
-    from irexec.runs.status import Status
+    from irexec.status import Status
 
     _take_recorded_inputs(args)
     loaded, report = load_with_inputs(args)

@@ -82,7 +82,7 @@ def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], wh
 
     Raises IRError, and OutputIsInput if a file is written for one item and read for another.
     """
-    from irexec.runs.status import Status
+    from irexec.status import Status
 
     _check_files(task, items)
     done = 0

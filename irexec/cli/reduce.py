@@ -181,7 +181,7 @@ def _reduce(
     from irexec.cli.interrupts import INTERRUPTED
     from irexec.debug.reduction.reduce import begin, reduce
     from irexec.render.reduce import ReductionStatus
-    from irexec.runs.status import Status
+    from irexec.status import Status
 
     judge = judges[0]
     if reduction is None:

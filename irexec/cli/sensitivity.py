@@ -139,7 +139,7 @@ def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
     from irexec.debug.sensitivity.analysis import analysed, part, parts
     from irexec.debug.sensitivity.search import Target
     from irexec.diagnostics import IRError
-    from irexec.runs.status import Status
+    from irexec.status import Status
 
     Target.read(args.target)
     task = _task(args, simulated)

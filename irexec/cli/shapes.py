@@ -20,9 +20,9 @@ from irexec.ir.files import open_regular
 
 if TYPE_CHECKING:
     from irexec.graph.model import Model
-    from irexec.runs.status import Status
     from irexec.sizes.answer import Shapes
     from irexec.sizes.rows import Row
+    from irexec.status import Status
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(args: argparse.Namespace, model: Model) -> int:
-    from irexec.runs.status import Status
     from irexec.sizes.rows import UnreadableRows, read_rows
+    from irexec.status import Status
 
     findings = Findings(file=args.file)
     rows: list[Row] | None = None

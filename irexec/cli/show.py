@@ -77,8 +77,8 @@ def _sized(reading: Reading, given: dict[str, tuple[int, ...]]) -> list[tuple[st
     """Return the costs of a dynamic model as functions of its sizes; an empty result if no sizes are found in time."""
     from irexec.graph.ports import port_name
     from irexec.render.shapes import cost_rows
-    from irexec.runs.status import Status
     from irexec.sizes.ask import accepted_shapes
+    from irexec.status import Status
 
     if reading.model is None:
         return []

@@ -29,7 +29,7 @@ from irexec.graph.model import Model
 from irexec.render.compare import show_changes, show_comparison
 from irexec.render.printing import Printout
 from irexec.render.reduce import ReductionStatus
-from irexec.runs.status import NotebookStatus
+from irexec.status import NotebookStatus
 from irexec.types import Array
 
 LIMIT = 600.0

@@ -7,8 +7,8 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from irexec.debug.sensitivity import analysis
-from irexec.runs.status import NotebookStatus
 from irexec.sizes import ask
+from irexec.status import NotebookStatus
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,7 +8,7 @@ from irexec.arrays.brief import plural
 from irexec.debug.reduction.reduce import Reduction
 from irexec.debug.reduction.stages import Stage
 from irexec.render.printing import Printout
-from irexec.runs.status import Status
+from irexec.status import Status
 
 
 def show_reduction(reduction: Reduction, layers: int, files: Sequence[str], page: Printout) -> None:

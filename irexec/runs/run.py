@@ -25,8 +25,8 @@ from irexec.graph.model import Model, Value
 from irexec.graph.ports import find, port_name
 from irexec.inference import Inference, infer
 from irexec.inference.opened import opened
-from irexec.runs.status import LayerStatus
 from irexec.runs.typical import EXTENTS, grows, typical
+from irexec.status import LayerStatus
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
 # Extents to try for dynamic dimensions, the smallest first: most models accept 1, pooling windows need more.

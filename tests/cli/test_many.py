@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from support.interrupting import interrupted
 
+from irexec import status
 from irexec.cli.main import main
 from irexec.ops.declare.operator import REGISTRY
-from irexec.runs import status
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 MODEL = str(SAMPLES / "classifier" / "model.xml")

@@ -12,12 +12,12 @@ import pytest
 from support.nets import Net, iterating, two_inputs
 
 import irexec
+from irexec import status
 from irexec.diagnostics.findings import Findings
-from irexec.runs import status
 from irexec.runs.dump import Dump
-from irexec.runs.status import LayerStatus
 from irexec.runs.trace import Trace
 from irexec.runs.until import reduce
+from irexec.status import LayerStatus
 
 
 def test_the_time_of_a_layer_is_without_that_of_its_listener(monkeypatch: pytest.MonkeyPatch) -> None:

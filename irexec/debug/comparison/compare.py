@@ -22,7 +22,7 @@ from irexec.debug.tolerances import FUSED
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model
 from irexec.graph.ports import port_name
-from irexec.runs.status import Progress
+from irexec.status import Progress
 from irexec.types import Array
 
 

@@ -18,7 +18,7 @@ from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
 from irexec.ir.writing import remove
 from irexec.runs.dump import INDEX, body_folder
-from irexec.runs.status import Progress
+from irexec.status import Progress
 from irexec.types import Array, ElementType
 
 INPUTS = "inputs.npz"

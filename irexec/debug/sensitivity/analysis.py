@@ -27,7 +27,7 @@ from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Model
 from irexec.reading import for_running, read
 from irexec.runs.run import complete
-from irexec.runs.status import Progress
+from irexec.status import Progress
 from irexec.types import Array
 
 PRECISIONS = (*KINDS, "int8-weights", "int4-weights")

@@ -12,7 +12,7 @@ from irexec.debug.sensitivity.measure import Choice, Effect, Trials
 from irexec.debug.sensitivity.metrics import Score, decibels
 from irexec.debug.sensitivity.superposition import predicted
 from irexec.debug.sensitivity.switches import Unit
-from irexec.runs.status import Progress
+from irexec.status import Progress
 from irexec.types import Array
 
 # The size up to which a set of layers is made minimal by trying to remove each layer.

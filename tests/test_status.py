@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 import irexec
-from irexec.runs import status
-from irexec.runs.status import Status
+from irexec import status
+from irexec.status import Status
 
-SAMPLES = Path(__file__).parents[2] / "samples"
+SAMPLES = Path(__file__).parents[1] / "samples"
 SEGMENTER = SAMPLES / "segmenter" / "model.xml"
 CLASSIFIER, CONVERTED = (SAMPLES / name / "model.xml" for name in ("classifier", "converted"))
 
