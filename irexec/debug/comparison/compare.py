@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from irexec.debug.comparison.causes import cause, nearly_read
+from irexec.debug.comparison.common import common
 from irexec.debug.comparison.coverage import can_differ
 from irexec.debug.comparison.culprit import Culprit, descend, look_behind
 from irexec.debug.comparison.explained import explained, unexplained
@@ -17,7 +18,7 @@ from irexec.debug.comparison.slips import slipped
 from irexec.debug.comparison.variants import widened
 from irexec.debug.errors import NONE, Bounds, Error, measure, within
 from irexec.debug.record import Reference
-from irexec.debug.runtimes.runtime import Described, Failed, HasLayerPairs, HasModules, Runtime
+from irexec.debug.runtimes.runtime import Described, Failed, HasLayerPairs, HasModules, OtherModel, Runtime
 from irexec.debug.tolerances import FUSED
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model
@@ -40,11 +41,16 @@ def compare(
     The own error of a layer is the difference between the other side's result and the result of irexec for the other
     side's inputs of the layer. `window`: the number of layers whose values are held in memory at once.
     """
+    sides = common(reference, runtime) if isinstance(runtime, OtherModel) else None
+    if sides is not None:
+        reference, runtime = sides.reference, sides.runtime
     model, steps = reference.model, reference.steps
     loaded = runtime.load(model)
     found = Comparison(
         runtime.name, loaded.precision, model.file, about=loaded.about if isinstance(loaded, Described) else {}
     )
+    if sides is not None:
+        found.unpaired = sides.results
     layer_pairs = loaded.layer_pairs if isinstance(loaded, HasLayerPairs) else None
     found.exact = layer_pairs is not None
     plain: list[list[Array]] = []
@@ -74,6 +80,8 @@ def compare(
             progress(done, total)
     found.layers = len(comparing.nodes)
     found.notes = [*remarks(found.rows, reference, comparing.shapes, layer_pairs)]
+    if sides is not None:
+        found.notes += [*sides.results[1:], *sides.inputs]
     if isinstance(loaded, HasModules) and (names := loaded.unpaired):
         found.notes.append(f"not in the model: {few(names)}")
     found.suspect = comparing.first(found.rows, stays=True)

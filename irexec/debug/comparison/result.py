@@ -103,7 +103,8 @@ class Comparison:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
     could differ. `exact`: both sides are run by irexec. `notes`: sentences about amplified rounding, parts that the
     inputs did not exercise, and differences without an effect. `plain`: the other side's results per step, when no
-    layer was exposed. `random`: layers with random values, on which differing results depend.
+    layer was exposed. `random`: layers with random values, on which differing results depend. `unpaired`: sentences
+    about results that only one of two models has.
     """
 
     other: str
@@ -125,6 +126,7 @@ class Comparison:
     plain: list[list[Array]] = field(default_factory=list, repr=False)
     random: list[str] = field(default_factory=list)
     layout: str = ""
+    unpaired: list[str] = field(default_factory=list)
 
     @property
     def unseen(self) -> int:
@@ -139,6 +141,11 @@ class Comparison:
     @property
     def agrees(self) -> bool:
         """Whether the results agree, or differ no more than rounding explains."""
+        return self.common_agree and not self.unpaired
+
+    @property
+    def common_agree(self) -> bool:
+        """Whether the results that both sides have agree."""
         if self.failure is not None or self.empty:
             return False
         return self.same or (self.culprit is None and self.results_agree)
@@ -146,7 +153,7 @@ class Comparison:
     @property
     def others(self) -> list[str]:
         """The layers whose values differ from irexec's, although the results agree."""
-        if not self.agrees:
+        if not self.common_agree:
             return []
         # A layer that reads another value and computes equal values only follows another layer.
         rows = [row for row in self.rows if not row.agrees and (self.exact or not row.is_marginal)]
@@ -159,10 +166,19 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """The outcome of the comparison, in one line."""
+        if not self.unpaired:
+            return self._about_common
+        more = f" (and {plural(len(self.unpaired) - 1, 'other')})" if len(self.unpaired) > 1 else ""
+        both = self._about_common, f"{self.unpaired[0]}{more}"
+        return "; ".join(both if self.culprit is not None else both[::-1])
+
+    @property
+    def _about_common(self) -> str:
+        """The outcome for the results that both sides have."""
         unseen = f" ({self.unseen} of them not observed)" if self.unseen else ""
         if self.empty:
             return f"nothing was compared with {self.other}: no result has a value other than NaN, on either side"
-        if self.agrees:
+        if self.common_agree:
             return self._agreement(unseen)
         if self.culprit is not None:
             return self._first_wrong(self.culprit)

@@ -150,14 +150,11 @@ class OtherModel:
     def __init__(self, path: str, model: Model | None = None) -> None:
         """`model`: the model read from the path, or a part of it."""
         self.name = path
-        self._other = _read(path) if model is None else model
+        self.model = _read(path) if model is None else model
         self._alignment: Alignment | None = None
 
     def load(self, model: Model) -> Aligned:
-        if len(model.inputs) != len(self._other.inputs) or len(model.outputs) != len(self._other.outputs):
-            mine, others = (f"{len(m.inputs)} inputs and {len(m.outputs)} outputs" for m in (model, self._other))
-            raise CannotRun(f"{self.name} has {others}, but the model has {mine}")
-        self._alignment = align(model, self._other)
+        self._alignment = align(model, self.model)
         return Aligned(self._alignment)
 
     def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
