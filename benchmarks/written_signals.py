@@ -136,9 +136,7 @@ def _image(f: str, x: Any, w: Weights) -> Any:
     )
     sizes = c(np.array([16, 16], L))
     coefficient = -0.5 if f == "cubic coefficient" else -0.75
-    y = ops.interpolate(
-        y, sizes, "cubic", "sizes", axes=c(np.array([2, 3], L)), cube_coeff=coefficient, name="resized"
-    )
+    y = ops.interpolate(y, sizes, "cubic", "sizes", axes=c(np.array([2, 3], L)), cube_coeff=coefficient, name="resized")
     dilation, pad = ([2, 2], [2, 2]) if f == "dilated pool" else ([1, 1], [1, 1])
     y = ops.max_pool(y, [2, 2], dilation, pad, pad, [3, 3], name="pooled").outputs()[0]
     boxes = c(np.array([[1, 1, 6, 5], [0, 2, 7.5, 7]], F))

@@ -11,7 +11,7 @@ from irexec.debug.comparison.coverage import can_differ
 from irexec.debug.comparison.culprit import Culprit, descend, look_behind
 from irexec.debug.comparison.explained import explained, unexplained
 from irexec.debug.comparison.layers import Comparing
-from irexec.debug.comparison.other_causes import changed, failing, layout, misread_result, where, wrong_state
+from irexec.debug.comparison.other_causes import changed, failing, layout, misread_result, replaced, where, wrong_state
 from irexec.debug.comparison.remarks import remarks
 from irexec.debug.comparison.result import Comparison, Row, few
 from irexec.debug.comparison.slips import slipped
@@ -107,6 +107,8 @@ def compare(
             found.culprit = comparing.first(found.rows, stays=True)
     if found.culprit is not None and len(found.culprit.nodes) > 1 and found.culprit.outputs and not found.hidden:
         found.culprit = slipped(reference, loaded, found.culprit, comparing.noise)
+        if layer_pairs is not None and len(found.culprit.nodes) > 1:
+            found.culprit = replaced(layer_pairs, found.culprit)
     if not found.exact and found.suspect is not None:
         found.layout = layout(reference, found.suspect)
     return found

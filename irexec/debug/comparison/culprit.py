@@ -35,8 +35,8 @@ before, up to _MAX_ITERATIONS.
 _MAX_ITERATIONS = 512
 # The number of bytes of a body's inputs that are held at a time.
 _MAX_BYTES = 1 << 26
-# Maximum number of layers that are all named.
-_FEW = 3
+FEW = 3
+"""The maximum number of layers that are all named."""
 # An error counts as gone if it is smaller by this factor.
 _VANISHING = 8.0
 
@@ -76,11 +76,7 @@ class Culprit:
     @property
     def described(self) -> str:
         """The layers with their types, and the bodies and the iteration that contain them."""
-        names = [f"{node.friendly_name} ({node.type})" for node in self.nodes]
-        if len(names) > _FEW:
-            text = f"{names[0]} to {names[-1]}, {len(names)} layers together"
-        else:
-            text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} together"
+        text = listed(self.nodes) + (" together" if len(self.nodes) > 1 else "")
         if self.module:
             text += f", module {self.module}"
         if self.outer:
@@ -141,6 +137,14 @@ class Culprit:
             save_arrays(place / FILES[-1], arrays, files)
             saved = Extract(part, inputs, results, True).save(place / FILES[0], files)
         return [*saved, place / FILES[-1]]
+
+
+def listed(nodes: Sequence[Node]) -> str:
+    """Return the names and types of layers; the first and the last name if there are many."""
+    names = [f"{node.friendly_name} ({node.type})" for node in nodes]
+    if len(names) > FEW:
+        return f"{names[0]} to {names[-1]}, {len(names)} layers"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def alone(

@@ -6,7 +6,7 @@ for bit, and any other difference has a cause in the files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum
 
 import numpy as np
@@ -75,9 +75,9 @@ class LayerPairs:
 
     def inserted(self, node: Node) -> list[Node]:
         """Return the layers without counterparts from which a layer's counterpart is computed, back to layers that have
-        one.
+        one; in the order of the other model.
         """
-        other, found = self.alignment.forward.get(node), dict[Node, None]()
+        other, found = self.alignment.forward.get(node), set[Node]()
         stack = [] if other is None else [other]
         while stack:
             for value in stack.pop().inputs:
@@ -85,9 +85,21 @@ class LayerPairs:
                 if source is None or source in self.alignment.back or source in self._cutters[1].constant:
                     continue
                 if source not in found:
-                    found[source] = None
+                    found.add(source)
                     stack.append(source)
-        return [*found]
+        return [node for node in self.alignment.b.nodes if node in found]
+
+    def only_follows(self, node: Node, before: Collection[Node]) -> bool:
+        """Return whether a layer is equal to its counterpart and differs only in values computed by the layers
+        `before`, in whose place its counterpart reads values without counterparts.
+        """
+        other = self.alignment.forward.get(node)
+        if other is None or not self.is_same_function(node):
+            return False
+        pairs = [(x, y) for x, y in counterparts(node, other) if x is not None and y is not None]
+        others = [(x, y) for x, y in pairs if x.node in before]
+        unpaired = all(y.node not in self.alignment.back and str(x.type) == str(y.type) for x, y in others)
+        return bool(others) and unpaired and all(self._is_same(x, y) for x, y in pairs if x.node not in before)
 
     def leads_elsewhere(self, node: Node) -> bool:
         """Return whether a layer differs from its counterpart, and neither its readers nor its counterpart's readers

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 
 from irexec.arrays.brief import shown_shape
-from irexec.debug.comparison.culprit import Culprit
+from irexec.debug.comparison.culprit import FEW, Culprit, listed
 from irexec.debug.comparison.layer_pairs import LayerPairs
 from irexec.debug.comparison.result import Row
 from irexec.debug.comparison.together import Together
@@ -31,6 +32,17 @@ def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node])
         if layer_pairs is not None and (changes := layer_pairs.changes(node)):
             return Culprit(model, [node], (), NONE, "exact", changes=changes)
     return None
+
+
+def replaced(pairs: LayerPairs, culprit: Culprit) -> Culprit:
+    """Return layers that are wrong together, with the layers that the other model has in their place. Of more than
+    three layers, the last one is left out if it only follows the others.
+    """
+    *before, node = culprit.nodes
+    theirs = pairs.inserted(node)
+    changes = [f"the other model has {listed(theirs)} instead"] if theirs and not culprit.changes else []
+    nodes = before if len(before) >= FEW and pairs.only_follows(node, before) else culprit.nodes
+    return replace(culprit, nodes=nodes, changes=culprit.changes + changes, together=culprit.together or culprit.nodes)
 
 
 def failing(model: Model, layer_pairs: LayerPairs | None, layer: str) -> Culprit | None:

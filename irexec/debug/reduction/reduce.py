@@ -82,7 +82,9 @@ def guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None
 
 
 def _alone(culprit: Culprit, reference: Reference) -> Case:
-    begins, part = alone(Cutter(culprit.model), culprit.nodes, list(culprit.outputs), culprit.inputs)
+    begins, part = alone(
+        Cutter(culprit.model), culprit.together or culprit.nodes, list(culprit.outputs), culprit.inputs
+    )
     return case_of(copied(part), [[culprit.inputs[value] for value in begins]])
 
 
@@ -90,7 +92,7 @@ def _up_to(culprit: Culprit, reference: Reference) -> Case:
     if culprit.outer:
         raise ValueError("a layer of a body cannot become a result")
     case = Case(reference.model, reference.steps, [])
-    return part_of(case, needed_by(culprit.nodes), list(culprit.outputs))
+    return part_of(case, needed_by(culprit.together or culprit.nodes), list(culprit.outputs))
 
 
 def reduce(

@@ -37,9 +37,7 @@ def compared(ours: Model, theirs: Model) -> Comparison:
 def test_results_of_both_models_are_compared(ours: str, theirs: str, only: str) -> None:
     found = compared(net(ours), net(theirs))
     assert not found.agrees
-    assert found.verdict == (
-        f"only {only} has the result r, which is not compared; all 3 layers agree with other.xml"
-    )
+    assert found.verdict == (f"only {only} has the result r, which is not compared; all 3 layers agree with other.xml")
     assert [name for name, _ in found.results] == ["t"]
 
 
@@ -70,7 +68,7 @@ def test_an_input_that_no_layer_reads_is_left_out() -> None:
 
 
 def test_an_input_that_a_layer_reads_is_refused() -> None:
-    with pytest.raises(CannotRun, match="other.xml has 2 inputs and 1 outputs, but the model has 1 inputs and 1 out"):
+    with pytest.raises(CannotRun, match=r"other\.xml has 2 inputs and 1 outputs, but the model has 1 inputs and 1 out"):
         compared(net("t"), net("t", spare=True, reads=True))
 
 

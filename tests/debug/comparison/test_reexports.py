@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import irexec
 from irexec import Model, Node
 from irexec import opset15 as ops
 from irexec.debug.comparison.compare import compare
@@ -146,3 +149,32 @@ def test_a_layer_that_stands_for_several_is_not_blamed_alone() -> None:
     assert compared(folded(RNG_KERNEL, False), folded(RNG_KERNEL, True), IMAGE).agrees
     found = compared(folded(RNG_KERNEL, False), folded(RNG_KERNEL[..., ::-1], True), IMAGE)
     assert found.culprit is not None and "c" in [node.friendly_name for node in found.culprit.nodes]
+
+
+def written_gelu(form: str) -> Model:
+    """Gelu between two products, as one layer or `written out`."""
+    x = ops.parameter([6, 16], F, name="x")
+    y = ops.matmul(x, WEIGHTS[0], False, False, name="first")
+    if form == "written out":
+        error = ops.erf(ops.multiply(y, F(2**-0.5), name="scaled"), name="erf")
+        y = ops.multiply(ops.multiply(y, F(0.5), name="half"), ops.add(error, F(1), name="one"))
+        y.friendly_name = "product"
+    else:
+        y = ops.gelu(y, form, name="gelu")
+    return Model([ops.matmul(y, WEIGHTS[1], False, False, name="second")], [x], "gelu")
+
+
+def test_the_other_layers_of_a_group_are_named() -> None:
+    found = compared(written_gelu("written out"), written_gelu("tanh"), ROWS[0])
+    assert found.culprit is not None
+    assert all(node.friendly_name != "second" for node in found.culprit.nodes), "the second product only follows"
+    assert found.verdict.endswith("; the other model has gelu (Gelu) instead")
+    assert compared(written_gelu("written out"), written_gelu("erf"), ROWS[0]).agrees
+
+
+def test_a_group_is_saved_with_the_layer_that_shows_its_values(tmp_path: Path) -> None:
+    found = compared(written_gelu("written out"), written_gelu("tanh"), ROWS[0])
+    assert found.culprit is not None
+    found.culprit.save(tmp_path)
+    types = [node.type for node in irexec.read_model(tmp_path / "culprit.xml").get_ops()]
+    assert types.count("MatMul") == 1
