@@ -1,21 +1,22 @@
 """Accepted sizes against brute force: `irexec.shapes` and OpenVINO's `reshape` at the same combinations of sizes.
 
-python benchmarks/shapes.py [--count N] [MODEL.xml ...]
+python benchmarks/shapes.py [--count N] [--cache FILE.json] [MODEL.xml ...]
 
 Without models, those of dynamic_models.py and _2 to _8; dynamic_exports.py writes others. For each model: the time of
 the study, the combinations at which both agree, those that irexec accepts and OpenVINO refuses, and the reverse, and
-output sizes that differ or are not known. What OpenVINO's `reshape` accepts and running refuses counts as refused. At
-the end: how many models of each kind are described exactly.
+output sizes that differ or are not known. What OpenVINO's `reshape` accepts and running refuses counts as refused.
+`--cache` keeps OpenVINO's answers for later runs. At the end: how many models of each kind are described exactly.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import math
 import random
 import tempfile
 import time
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -53,44 +54,73 @@ def combinations(shapes: irexec.Shapes, count: int) -> list[tuple[int, ...]]:
     return sorted(found)
 
 
-def of_openvino(path: str, given: list[PartialShape]) -> list[list[int | None] | None] | None:
-    """The output shapes that OpenVINO infers; None where it refuses the inputs."""
-    import openvino
+class Oracle:
+    """OpenVINO's answers for the models of a run, kept in a file if one is given."""
 
-    model = _read(path).clone()
-    try:
-        model.reshape({port: openvino.PartialShape(str(s)) for port, s in zip(model.inputs, given, strict=True)})
-    except RuntimeError:
-        return None
-    shapes = [port.partial_shape for port in model.outputs]
-    return [[d.get_length() if d.is_static else None for d in s] if s.rank.is_static else None for s in shapes]
+    def __init__(self, cache: str | None) -> None:
+        self._cache = None if cache is None else Path(cache)
+        known = self._cache is not None and self._cache.exists()
+        self._answers: dict[str, dict[str, Any]] = json.loads(self._cache.read_text()) if known and self._cache else {}
 
+    def read(self, path: str) -> None:
+        """Answer for this model from now on."""
+        import openvino
 
-@lru_cache(maxsize=1)
-def _read(path: str) -> Any:
-    import openvino
+        digest = hashlib.sha256(openvino.get_version().encode())
+        for file in (Path(path), Path(path).with_suffix(".bin")):
+            digest.update(file.read_bytes() if file.exists() else b"")
+        self._path, self._model = path, None
+        self._own = self._answers.setdefault(digest.hexdigest(), {})
 
-    return openvino.Core().read_model(path)
+    def save(self) -> None:
+        if self._cache is not None:
+            self._cache.write_text(json.dumps(self._answers))
 
+    def outputs(self, given: list[PartialShape]) -> list[list[int | None] | None] | None:
+        """Return the output shapes that OpenVINO infers; None if it refuses the inputs."""
+        key = "; ".join(map(str, given))
+        if key not in self._own:
+            self._own[key] = self._outputs(given)
+        found: list[list[int | None] | None] | None = self._own[key]
+        return found
 
-def runs(path: str, given: list[PartialShape]) -> bool | None:
-    """Return whether OpenVINO also runs the model at these shapes; None for inputs that are too large.
+    def runs(self, given: list[PartialShape]) -> bool | None:
+        """Return whether OpenVINO also runs the model at these shapes; None for inputs that are too large.
 
-    Its layers check some constraints only then, and `reshape` changes the target of a Reshape before a MatMul.
-    """
-    import numpy as np
-    import openvino
+        Its layers check some constraints only then, and `reshape` changes the target of a Reshape before a MatMul.
+        """
+        if sum(math.prod(shape.to_shape()) for shape in given) > LARGEST_RUN:
+            return None
+        key = "run " + "; ".join(map(str, given))
+        if key not in self._own:
+            self._own[key] = self._runs(given)
+        return bool(self._own[key])
 
-    if sum(math.prod(shape.to_shape()) for shape in given) > LARGEST_RUN:
-        return None
-    try:
-        # With a single thread, OpenVINO returns empty results where a layer fails.
-        compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_NUM_THREADS": 2})
-        inputs = zip(given, compiled.inputs, strict=True)
-        compiled([np.ones(shape.to_shape(), port.element_type.to_dtype()) for shape, port in inputs])
-    except RuntimeError:
-        return False
-    return True
+    def _outputs(self, given: list[PartialShape]) -> list[list[int | None] | None] | None:
+        import openvino
+
+        if self._model is None:
+            self._model = openvino.Core().read_model(self._path)
+        model = self._model.clone()
+        try:
+            model.reshape({port: openvino.PartialShape(str(s)) for port, s in zip(model.inputs, given, strict=True)})
+        except RuntimeError:
+            return None
+        shapes = [port.partial_shape for port in model.outputs]
+        return [[d.get_length() if d.is_static else None for d in s] if s.rank.is_static else None for s in shapes]
+
+    def _runs(self, given: list[PartialShape]) -> bool:
+        import numpy as np
+        import openvino
+
+        try:
+            # With a single thread, OpenVINO returns empty results where a layer fails.
+            compiled = openvino.Core().compile_model(self._path, "CPU", {"INFERENCE_NUM_THREADS": 2})
+            inputs = zip(given, compiled.inputs, strict=True)
+            compiled([np.ones(shape.to_shape(), port.element_type.to_dtype()) for shape, port in inputs])
+        except RuntimeError:
+            return False
+        return True
 
 
 class Description:
@@ -117,18 +147,19 @@ class Description:
         return [[None if size is None else eval(size, {}, names) for size in dims] for dims in self._outputs]
 
 
-def compare(path: str, count: int) -> tuple[int, int, int, int, int]:
+def compare(path: str, count: int, oracle: Oracle) -> tuple[int, int, int, int, int]:
     """Print a row for a model; return how many combinations agree, are wrongly accepted, wrongly refused, and how many
     output sizes differ; last, how many are wrongly accepted although the answer is proved."""
     begin = time.perf_counter()
     shapes = irexec.shapes(path)
     seconds = time.perf_counter() - begin
     description = Description(shapes)
+    oracle.read(path)
     agreeing = accepted = refused = sizes_differ = 0
     for sizes in combinations(shapes, count):
         given = shapes.inputs_at(sizes)
-        theirs, own = of_openvino(path, given), description.accepts(sizes)
-        if theirs is not None and not own and (ran := runs(path, given)) is not True:
+        theirs, own = oracle.outputs(given), description.accepts(sizes)
+        if theirs is not None and not own and (ran := oracle.runs(given)) is not True:
             if ran is None:
                 continue
             theirs = None
@@ -141,6 +172,7 @@ def compare(path: str, count: int) -> tuple[int, int, int, int, int]:
                 sizes_differ += sum(
                     size is not None and own != size for own, size in zip(dims, found or [], strict=False)
                 )
+    oracle.save()
     name = Path(path).stem
     print(
         f"{name[-40:]:40} {len(shapes.model.nodes):6} layers {seconds:7.2f} s {shapes.probes:6} probes  "
@@ -157,12 +189,14 @@ def main() -> None:
     parser.add_argument(
         "--count", type=int, default=100, metavar="N", help="combinations for each model (default: 100)"
     )
+    parser.add_argument("--cache", metavar="FILE.json", help="a file that keeps OpenVINO's answers for later runs")
     args = parser.parse_args()
+    oracle = Oracle(args.cache)
     totals = [0, 0, 0, 0, 0]
     kinds: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for path in args.models or own_models(Path(folder)):
-            found = compare(path, args.count)
+            found = compare(path, args.count, oracle)
             totals = [total + each for total, each in zip(totals, found, strict=True)]
             kinds.setdefault(Path(path).stem.partition("__")[0], []).append(found[1] + found[2] == 0)
     print(

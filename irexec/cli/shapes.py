@@ -59,14 +59,15 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 def run(args: argparse.Namespace) -> int:
     from irexec.reading import read
+    from irexec.sizes.ask import model_with_sizes
 
     report = Report([*check_readable(args.file), *load_extensions(args.extension)])
     if args.check is not None:
         report.extend(check_readable(args.check, "the table of sizes"))
     if report.ok:
         reading = read(args.file, args.weights, mode="openvino")
-        if reading.report.ok and reading.model is not None:
-            return _answer(args, reading.model)
+        if (model := model_with_sizes(reading)) is not None:
+            return _answer(args, model)
         report.extend(reading.report)
         if reading.snippet is not None:
             findings = Findings(file=args.file)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm, prod
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +22,15 @@ from irexec.sizes.probe import Sizes
 
 # The highest power of a size (attention is quadratic in the number of tokens), and the highest degree of a product.
 _HIGHEST_POWER, _HIGHEST_DEGREE = 2, 5
-_MOST_SYMBOLS = 3
-# The number of sizes of each dimension at which the costs are determined.
-_EACH = 4
+_MOST_SYMBOLS = 5
+# The number of sizes of each dimension at which the costs are determined, and the largest number of combinations of
+# these sizes: twice the number of terms for five symbols.
+_EACH, _MOST_SAMPLES = 4, 300
 # The number of sizes of the alternatives with which the fitted costs are compared.
 _OTHERS = 16
 _MULTIPLES = (1, 32)
+# The part of a column beside earlier ones, relative to the column, up to which it is taken for a combination of them.
+_DEPENDENT = 1e-9
 
 
 @record(frozen=True)
@@ -95,12 +100,13 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
     found: list[Cost | None] = [None, None]
     end = time.monotonic() + seconds
     leads = _moving(shapes)
-    # A model with alternatives accepts sizes that the samples around the base leave out.
-    decided = shapes.decided_sizes if len(shapes.alternatives) > 1 else []
+    decided = [sizes for sizes in shapes.decided_sizes if not shapes.broadcasts(sizes)]
+    has_cases = len(shapes.alternatives) > 1
     for multiple in _MULTIPLES:
         samples = shapes.regular_samples(leads, _EACH, multiple) if len(leads) <= _MOST_SYMBOLS else []
         # Sizes between the samples show where a layer with a stride rounds.
         samples += shapes.regular_samples(leads, 2, multiple, start=1) if samples and multiple == 1 else []
+        samples = random.Random(1).sample(samples, min(len(samples), _MOST_SAMPLES))
         made: list[tuple[Sizes, tuple[int | None, int | None]]] = []
         for sizes in samples:
             if time.monotonic() > end:
@@ -108,7 +114,8 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
             made.append((sizes, _costs_at(shapes, sizes)))
         regular = [sizes for sizes in decided if all(sizes[lead] % multiple == 0 for lead in leads)]
         others = [(sizes, _costs_at(shapes, sizes)) for sizes in regular[:: len(regular) // _OTHERS + 1]]
-        for index in (0, 1) if regular or not decided else ():
+        # A model with alternatives accepts sizes that the samples around the base leave out.
+        for index in (0, 1) if regular or not has_cases else ():
             if found[index] is None:
                 polynomial = _fitted([(sizes, values[index]) for sizes, values in made], leads)
                 if polynomial is not None and all(polynomial.value(each) == values[index] for each, values in others):
@@ -150,24 +157,39 @@ def _fitted(samples: Sequence[tuple[Sizes, int | None]], dims: Sequence[int]) ->
     known = [(sizes, value) for sizes, value in samples if value is not None]
     if not known or len(known) < len(samples) or len(dims) > _MOST_SYMBOLS:
         return None
-    powers = [
-        combination
-        for combination in product(range(_HIGHEST_POWER + 1), repeat=len(dims))
-        if sum(combination) <= _HIGHEST_DEGREE
-    ]
-    if len(known) <= len(powers):
+    every = sorted(
+        (each for each in product(range(_HIGHEST_POWER + 1), repeat=len(dims)) if sum(each) <= _HIGHEST_DEGREE), key=sum
+    )
+    if len(known) <= len(every):
         return None
     scales = [max(sizes[dim] for sizes, _ in known) for dim in dims]
-    rows = [
+    columns = np.array(
         [
-            prod((sizes[dim] / scale) ** power for dim, scale, power in zip(dims, scales, each, strict=True))
-            for each in powers
+            [
+                prod((sizes[dim] / scale) ** power for dim, scale, power in zip(dims, scales, each, strict=True))
+                for sizes, _ in known
+            ]
+            for each in every
         ]
-        for sizes, _ in known
-    ]
+    )
+    kept = _independent(columns)
     largest = max(abs(value) for _, value in known) or 1
-    solved = np.linalg.lstsq(np.array(rows), np.array([value / largest for _, value in known]), rcond=1e-13)[0]
-    return _exact(solved, powers, dims, scales, largest, known)
+    wanted = np.array([value / largest for _, value in known])
+    solved = np.linalg.lstsq(columns[kept].T, wanted, rcond=1e-13)[0]
+    return _exact(solved, [every[number] for number in kept], dims, scales, largest, known)
+
+
+def _independent(columns: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
+    """Return the columns that are no combination of earlier ones, as conditions may relate the sizes."""
+    kept: list[int] = []
+    basis = np.zeros((0, columns.shape[1]))
+    for number, column in enumerate(columns):
+        rest = column - (basis @ column) @ basis
+        rest -= (basis @ rest) @ basis
+        if (length := np.linalg.norm(rest)) > _DEPENDENT * np.linalg.norm(column):
+            kept.append(number)
+            basis = np.concatenate([basis, rest[None] / length])
+    return kept
 
 
 def _exact(

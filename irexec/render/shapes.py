@@ -53,7 +53,7 @@ def show_shapes(shapes: Shapes, page: Printout) -> None:
         rows = [
             (
                 name,
-                words_of(shapes, name, common) or ("see below" if name in elsewhere else "any"),
+                words_of(shapes, name, [*common, *shapes.declared]) or ("see below" if name in elsewhere else "any"),
                 reasons.get(name, ""),
             )
             for name in new

@@ -15,16 +15,16 @@ from irexec.graph.model import Node
 from irexec.graph.ports import port_name
 from irexec.inference.inference import Inference
 from irexec.records import record
-from irexec.sizes.alternatives import alternatives_of, plain, says_equal
+from irexec.sizes.alternatives import alternatives_of, declared_bounds, plain, says_equal
 from irexec.sizes.baked import Baked, baked_sizes
-from irexec.sizes.case import Case, Reason
+from irexec.sizes.case import Reason
 from irexec.sizes.conditions import Condition
 from irexec.sizes.evidence import Evidence
 from irexec.sizes.expressions import Expression, fit
 from irexec.sizes.limits import limits
 from irexec.sizes.names import assignment, equal_groups, symbols
 from irexec.sizes.probe import Prober, Refusal, Sizes
-from irexec.sizes.samples import accepted_samples, path_to, raised
+from irexec.sizes.samples import accepted_samples, least_samples, path_to, raised
 from irexec.sizes.study import Study
 from irexec.types import PartialShape
 
@@ -46,8 +46,7 @@ class Because:
 class Shapes:
     """The sizes that a model accepts (the result of `irexec.shapes`).
 
-    `symbols`: the name of each dynamic dimension; equal names mean equal sizes. `accepts_text`: lists of conditions;
-    the model accepts sizes for which all conditions of one list hold.
+    `symbols`: the name of each dynamic dimension; equal names mean equal sizes.
     """
 
     def __init__(self, prober: Prober, found: Study) -> None:
@@ -58,6 +57,7 @@ class Shapes:
         self.alternatives: list[list[Condition]] = alternatives_of(prober, found.cases, self.groups)
         self._evidence = None if found.paths is None or not found.cases else Evidence(prober, found.paths)
         self._is_derived = self._evidence is not None and self._derived(self._evidence)
+        self.declared: list[Condition] = declared_bounds(prober, self.groups, self.alternatives)
         self.symbols = symbols(prober, self.groups)
         self._samples = accepted_samples(prober, found.cases)
         self.outputs_expressions = self._fitted()
@@ -97,11 +97,14 @@ class Shapes:
 
     @property
     def certainty(self) -> list[list[str]]:
-        """The certainty of each condition: "proved" if derived from the comparisons of all layers, else "checked"."""
-        if self._evidence is None:
-            return [["checked"] * len(each) for each in self.alternatives]
-        proved = self._evidence.proved(self.alternatives, self.groups)
-        return [["proved" if yes else "checked" for yes in each] for each in proved]
+        """The certainty of each of `conditions`: "proved" if derived from the comparisons of all layers, or declared,
+        else "checked".
+        """
+        found = [[False] * len(each) for each in self.alternatives]
+        if self._evidence is not None:
+            found = self._evidence.proved(self.alternatives, self.groups)
+        declared = ["proved"] * len(self.declared)
+        return [[*("proved" if yes else "checked" for yes in each), *declared] for each in found]
 
     @property
     def evidence(self) -> str:
@@ -113,8 +116,10 @@ class Shapes:
 
     @property
     def conditions(self) -> list[list[str]]:
-        """The conditions as text: lists of conditions, as in `accepts_text`."""
-        return [[condition.text(self.symbols) for condition in each] for each in self.alternatives]
+        """Lists of conditions: the model accepts sizes for which all conditions of one list hold. Declared bounds are
+        last.
+        """
+        return [[each.text(self.symbols) for each in (*part, *self.declared)] for part in self.alternatives]
 
     @property
     def is_complete(self) -> bool:
@@ -214,13 +219,18 @@ class Shapes:
     def smallest_sizes(self) -> Sizes:
         """The sizes of `smallest`."""
         return min(
-            [*self._candidates(), *self.decided_sizes[:1]], key=lambda sizes: (_elements(self._prober, sizes), sizes)
+            [*least_samples(self._prober, self._study.cases), *self.decided_sizes[:1]],
+            key=lambda sizes: (_elements(self._prober, sizes), sizes),
         )
 
     @property
     def decided_sizes(self) -> list[Sizes]:
         """The accepted combinations that traces decided, the smallest first."""
         return [] if self._evidence is None else self._evidence.accepted
+
+    def broadcasts(self, sizes: Sizes) -> bool:
+        """Return whether one of these sizes is 1 beside a larger one with which it is broadcast."""
+        return any(case.broadcasts(sizes) for case in self._study.cases)
 
     def types_at(self, sizes: Sizes) -> Inference:
         """Return the types of all values at these sizes."""
@@ -335,29 +345,6 @@ class Shapes:
         if any(len({given[number][axis] for number, axis in dim.places}) > 1 for dim in self.dims):
             return None
         return tuple(int(given[dim.input][dim.axis]) for dim in self.dims)
-
-    def _candidates(self) -> Iterator[Sizes]:
-        """Yield for each case an accepted combination in which no single size can be reduced."""
-        for case in self._study.cases:
-            sizes = case.base
-            for _ in range(3):
-                for dim in range(len(sizes)):
-                    for size in range(1, sizes[dim]):
-                        smaller = self._smaller(case, sizes, dim, size)
-                        if smaller is not None:
-                            sizes = smaller
-                            break
-            yield sizes
-
-    def _smaller(self, case: Case, sizes: Sizes, dim: int, size: int) -> Sizes | None:
-        """Return the combination with a smaller size of a dimension and its dependent dimensions, if accepted."""
-        moved = tuple(size if each == dim else other for each, other in enumerate(sizes))
-        if dim in case.choices:
-            ones = {each for each in case.broadcast if sizes[each] == 1}
-            filled = case.fill({each: moved[each] for each in case.choices})
-            moved = tuple(1 if each in ones else other for each, other in enumerate(filled))
-        fits = min(moved) > 0 and case.contains(moved) and self._prober.accepts(moved)
-        return moved if fits else None
 
     def _fitted(self) -> list[list[Expression | None] | None]:
         """Return an expression for each dimension of each output; None if none fits, or the size is unknown."""

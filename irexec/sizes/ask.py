@@ -9,8 +9,9 @@ from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.graph.model import Model
 from irexec.graph.ports import port_name
-from irexec.reading import PathLike, accepted, read
+from irexec.reading import PathLike, Reading, accepted, read
 from irexec.sizes.answer import Shapes
+from irexec.sizes.probe import UNSIZED
 from irexec.sizes.study import study
 from irexec.sizes.tracer import Tracer
 from irexec.types import Dimension, PartialShape
@@ -40,8 +41,14 @@ def shapes(
     that does not fit the model.
     """
     if not isinstance(model, Model):
-        model = accepted(read(model, weights, mode="openvino"))
+        reading = read(model, weights, mode="openvino")
+        model = model_with_sizes(reading) or accepted(reading)
     return accepted_shapes(model, given, seconds=seconds, progress=progress)
+
+
+def model_with_sizes(reading: Reading) -> Model | None:
+    """Return the model of a file whose errors, if there are any, concern no sizes; None for other files."""
+    return reading.model if all(error.code == UNSIZED for error in reading.report.errors) else None
 
 
 class UnknownName(ValueError):

@@ -58,6 +58,10 @@ class Case:
             and all(condition.holds(sizes) for condition in self.joint)
         )
 
+    def broadcasts(self, sizes: Sizes) -> bool:
+        """Return whether one of the sizes is 1 beside a larger one with which it is broadcast."""
+        return any(expression.value(sizes) != sizes[dim] for dim, expression in self.broadcast.items())
+
     def fill(self, chosen: dict[int, int]) -> Sizes:
         """Return the combination with these sizes of the dimensions that can be chosen."""
         sizes = list(self.base)

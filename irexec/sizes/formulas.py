@@ -200,7 +200,7 @@ def divide(one: Formula, other: Formula) -> Formula:
     """Return the floored quotient."""
     exact = _shared(one, other)
     if exact is not None:
-        one, other = exact
+        one, other, _ = exact
     if not other.is_constant:
         if one.terms and one.terms[0][1] < 0:
             # -x // y is -((x + y - 1) // y): sizes are at least 1.
@@ -246,8 +246,10 @@ def _nested(rest: Formula, divisor: int) -> Formula | None:
     return divide(add(inner.part, number(rest.constant * width)), number(width * divisor))
 
 
-def _shared(one: Formula, other: Formula) -> tuple[Formula, Formula] | None:
-    """Return both formulas without their common factors, which are sizes of at least 1; None if there are none."""
+def _shared(one: Formula, other: Formula) -> tuple[Formula, Formula, Formula] | None:
+    """Return both formulas without their common factors, which are sizes of at least 1, and the product of these
+    factors; None if there are none.
+    """
     if len(other.terms) != 1 or not one.terms:
         return None
     (term, factor) = other.terms[0]
@@ -265,7 +267,7 @@ def _shared(one: Formula, other: Formula) -> tuple[Formula, Formula] | None:
     for atom in shared:
         rest.remove(atom)
     terms = {tuple(each): scale // common for each, (_, scale) in zip(left, one.terms, strict=True)}
-    return _made(terms), _made({tuple(rest): factor // common})
+    return _made(terms), _made({tuple(rest): factor // common}), _made({tuple(shared): common})
 
 
 def remainder(one: Formula, other: Formula) -> Formula:
@@ -281,6 +283,10 @@ def remainder(one: Formula, other: Formula) -> Formula:
             # (4*x) % 6 is (2*x) % 3 * 2.
             fewer = _made({term: factor // common for term, factor in one.terms})
             return multiply(number(common), remainder(fewer, number(divisor // common)))
+    elif (exact := _shared(one, other)) is not None:
+        # (4*x*y) % (2*y) is (2*x) % 1 * 2*y.
+        one, other, common_factor = exact
+        return multiply(common_factor, remainder(one, other))
     return _divided(one, "%", other)
 
 

@@ -8,16 +8,15 @@ from math import prod
 from irexec.graph.model import Node, Value
 from irexec.graph.ports import port_name
 from irexec.inference.inference import Inference
+from irexec.sizes.alternatives import NO_BOUND
 from irexec.sizes.case import Reason
 from irexec.sizes.differences import differences, refusals
 from irexec.sizes.expressions import Combined, Expression
 from irexec.sizes.names import assignment
-from irexec.sizes.probe import Prober, Sizes
+from irexec.sizes.probe import OpenDim, Prober, Sizes
 from irexec.sizes.study import Study
-from irexec.types import TensorType
+from irexec.types import MAX_LENGTH, TensorType
 
-# Upper bounds from this size on mean "no bound".
-_NO_BOUND = 2**31 - 1
 # The number of accepted sizes, in addition to the largest ones, at which tables are examined.
 _TRIED = 8
 # The number of elements up to which an integer tensor may contain sizes.
@@ -33,6 +32,7 @@ def limits(
     """Return the limits of the answer as sentences. `samples`: accepted combinations; `reasons`: the refusals."""
     prober = found.prober
     return [
+        *(f"at all sizes, {each.layer} is invalid: {each.message}" for each in prober.unsized.values()),
         *_tables(prober, symbols, samples),
         *_mixed_batches(prober, symbols, outputs),
         *_unknown_outputs(found, outputs),
@@ -185,9 +185,17 @@ def _declarations(found: Study, samples: Sequence[Sizes]) -> list[str]:
         sizes = {each[number] for each in accepted}
         if found.is_complete and len(sizes) == 1 and dim.low != dim.high:
             remarks.append(f"{where} is dynamic but accepts {sizes.pop()} only; it can be declared static")
-        if dim.high is not None and dim.high >= _NO_BOUND:
-            remarks.append(f"{where} declares the bound {dim.high}, which compilers for NPUs refuse; ? means the same")
+        if (bound := _written_bound(found.prober, dim)) is not None and bound >= NO_BOUND:
+            remarks.append(f"{where} declares the bound {bound}, which compilers for NPUs refuse; ? means the same")
     return remarks
+
+
+def _written_bound(prober: Prober, dim: OpenDim) -> int | None:
+    """Return the declared upper bound. A file may contain 2^63-1, which is read as no bound."""
+    layer = prober.model.parameters[dim.input].layer
+    written = [] if layer is None else layer.data.get("shape", "").split(",")
+    is_largest = dim.high is None and dim.axis < len(written) and str(MAX_LENGTH) in written[dim.axis]
+    return MAX_LENGTH if is_largest else dim.high
 
 
 def _states(prober: Prober) -> list[str]:

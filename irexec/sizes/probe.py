@@ -28,6 +28,8 @@ Extents = tuple[int | None, ...]
 
 # The number of layer results that are kept between probes, in some 100 MB of memory.
 _MAX_REPEATS = 200_000
+UNSIZED = "O002"
+"""The code of findings about element types, which are the same at all sizes: they do not refuse sizes."""
 # The number of layers that are inferred between two checks of the time.
 _BETWEEN_LOOKS = 64
 
@@ -127,6 +129,7 @@ class Prober:
         self.reached = _reached(model, {number for dim in self.dims for number, _ in dim.places})
         self._repeats = Repeats()
         self.layers = Layers()
+        self.unsized: dict[str, Diagnostic] = {}
         self._fixed = Inference()
         self._changing: list[tuple[int, Node]] = []
         self._prepare()
@@ -264,18 +267,28 @@ class Prober:
         findings = Findings()
         run = self._begun(sizes, findings)
         beyond: list[tuple[Node, int]] = []
+        errors = 0
         for count, (position, node) in enumerate(self._changing):
             if count % _BETWEEN_LOOKS == 0:
                 ask("probing sizes")
             run.node(node)
-            if findings.error_count:
-                return run, Outcome(refusal=_refusal(position, node, findings, run.inference), beyond=tuple(beyond))
+            if findings.error_count > errors:
+                errors = findings.error_count
+                if (refusal := self._refused(position, node, findings, run.inference)) is not None:
+                    return run, Outcome(refusal=refusal, beyond=tuple(beyond))
             if node.type == "Gather" and (rows := _rows_exceeded(node, run.inference)) is not None:
                 beyond.append((node, rows))
         check_variables(self.model, run.inference, findings)
-        if findings.error_count:
-            return run, Outcome(refusal=_refusal(len(self.model.nodes), None, findings, run.inference))
+        if findings.error_count > errors:
+            refusal = self._refused(len(self.model.nodes), None, findings, run.inference)
+            return run, Outcome(refusal=refusal)
         return run, Outcome(tuple(run.inference[value].shape for value in self.model.outputs), beyond=tuple(beyond))
+
+    def _refused(self, position: int, node: Node | None, findings: Findings, inference: Inference) -> Refusal | None:
+        """Return the first refusal; None if the layer is only given wrong element types, which `unsized` collects."""
+        errors = [finding for finding in findings.report.errors if finding.code != UNSIZED]
+        self.unsized |= {str(each): each for each in findings.report.errors if each.code == UNSIZED}
+        return _refusal(position, node, errors[0], inference) if errors else None
 
 
 def _extents(shape: PartialShape) -> Extents | None:
@@ -289,7 +302,7 @@ def _open_dim(shapes: Sequence[PartialShape], places: Sequence[tuple[int, int]])
     return OpenDim(*places[0], low, high, tuple(places[1:]))
 
 
-def _refusal(position: int, node: Node | None, findings: Findings, inference: Inference) -> Refusal:
+def _refusal(position: int, node: Node | None, finding: Diagnostic, inference: Inference) -> Refusal:
     extents: list[tuple[int, ...]] = []
     for type in inference.inputs(node) if node is not None else ():
         if type is None:
@@ -298,7 +311,7 @@ def _refusal(position: int, node: Node | None, findings: Findings, inference: In
             extents.append(tuple(extent.value for extent in type.shape if extent.is_static))
         if type.has_value and type.element_type.is_integral_number and len(known := type.ints or ()) <= 8:
             extents.append(tuple(known))
-    return Refusal(position, node, findings.report.errors[0], tuple(extents))
+    return Refusal(position, node, finding, tuple(extents))
 
 
 def _rows_exceeded(node: Node, inference: Inference) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 from irexec.graph.model import Node
@@ -31,6 +31,27 @@ def accepted_samples(prober: Prober, cases: Sequence[Case]) -> list[Sizes]:
             if (sizes := case.draw(chance)) is not None:
                 found.setdefault(sizes)
     return [sizes for sizes in found if min(sizes, default=1) > 0 and prober.accepts(sizes)]
+
+
+def least_samples(prober: Prober, cases: Sequence[Case]) -> Iterator[Sizes]:
+    """Yield for each case an accepted combination in which no single size can be reduced."""
+    for case in cases:
+        sizes = case.base
+        for _ in range(3):
+            for dim in range(len(sizes)):
+                smaller = (_smaller(prober, case, sizes, dim, size) for size in range(1, sizes[dim]))
+                sizes = next((each for each in smaller if each is not None), sizes)
+        yield sizes
+
+
+def _smaller(prober: Prober, case: Case, sizes: Sizes, dim: int, size: int) -> Sizes | None:
+    """Return the combination with a smaller size of a dimension and its dependent dimensions, if accepted."""
+    moved = tuple(size if each == dim else other for each, other in enumerate(sizes))
+    if dim in case.choices:
+        ones = {each for each in case.broadcast if sizes[each] == 1}
+        filled = case.fill({each: moved[each] for each in case.choices})
+        moved = tuple(1 if each in ones else other for each, other in enumerate(filled))
+    return moved if min(moved) > 0 and case.contains(moved) and prober.accepts(moved) else None
 
 
 def raised(prober: Prober, least: Sizes) -> list[Sizes]:

@@ -30,7 +30,7 @@ def condition_rows(shapes: Shapes) -> list[tuple[str, str]]:
     """Return the symbols of a model's dynamic dimensions with the conditions on them."""
     common, rest = common_conditions(shapes.alternatives)
     names = list(dict.fromkeys(shapes.symbols))
-    described = [(name, words_of(shapes, name, common)) for name in names]
+    described = [(name, words_of(shapes, name, [*common, *shapes.declared])) for name in names]
     several = [each.text(shapes.symbols) for each in common if subject(shapes, each) is None]
     cases = [" and ".join(each.text(shapes.symbols) for each in conditions) for conditions in rest]
     inputs = [

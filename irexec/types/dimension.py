@@ -309,11 +309,16 @@ class ShapeFault(Enum):
 
 
 class UnreadableShape(ValueError, RuntimeError):
-    """A text that is not a shape. The message gives the reason; `fault` is the kind of error."""
+    """A text that is not a shape. The message gives the reason; `fault` is the kind of error.
 
-    def __init__(self, message: str, fault: ShapeFault = ShapeFault.FORM) -> None:
+    `lenient`: the dimensions that OpenVINO reads instead, if their meaning is clear.
+    """
+
+    def __init__(
+        self, message: str, fault: ShapeFault = ShapeFault.FORM, lenient: tuple[Dimension, ...] | None = None
+    ) -> None:
         super().__init__(message)
-        self.fault = fault
+        self.fault, self.lenient = fault, lenient
 
 
 def parse_dimension(text: str) -> Dimension:
@@ -331,7 +336,10 @@ def parse_dimension(text: str) -> Dimension:
             )
         raise UnreadableShape(f"{text!r} is not a dimension: expected a number, `?`, -1 or a range such as 1..10")
     if any(len(part.lstrip("0")) > _MAX_DIGITS or int(part or 0) >= MAX_LENGTH for part in (least, most)):
-        raise UnreadableShape(f"{text} exceeds the 64-bit range of a dimension", ShapeFault.TOO_LARGE)
+        # OpenVINO's number for "no upper bound" is 2^63-1. It reads larger numbers as 0.
+        is_open = int(most or 0) == MAX_LENGTH and (not dots or int(least or 0) < MAX_LENGTH)
+        lenient = (Dimension(int(least or 0) if dots else 0, None),) if is_open else None
+        raise UnreadableShape(f"{text} exceeds the 64-bit range of a dimension", ShapeFault.TOO_LARGE, lenient)
     low = int(least or 0)
     high = int(most) if most else None
     if high is not None and high < low:

@@ -50,7 +50,19 @@ class PartialShape:
             if not item.strip():
                 what = "a trailing comma" if number == len(items) - 1 else "an empty dimension"
                 raise UnreadableShape(f"{text!r} has {what}")
-        return PartialShape([parse_dimension(item) for item in items])
+        dims: list[Dimension] = []
+        wrong: UnreadableShape | None = None
+        for item in items:
+            try:
+                dims.append(parse_dimension(item))
+            except UnreadableShape as error:
+                if error.lenient is None:
+                    raise
+                dims += error.lenient
+                wrong = wrong or error
+        if wrong is not None:
+            raise UnreadableShape(str(wrong), wrong.fault, tuple(dims))
+        return PartialShape(dims)
 
     @property
     def dims(self) -> tuple[Dimension, ...]:

@@ -49,6 +49,25 @@ def test_patches_cost_a_polynomial_of_multiples_only() -> None:
     assert found.text(shapes.symbols) == "(batch*H*H*W*W + 12288*batch*H*W) // 1024 for multiples of 32"
 
 
+def test_sizes_of_which_one_divides_others_have_a_plain_polynomial() -> None:
+    one, other = (op.parameter([-1, -1, 4], np.float32, name=name) for name in ("one", "other"))
+    heads = op.reshape(other, op.concat([op.reshape(_extent(one, 0), [1], False), [-1], [4]], 0), special_zero=False)
+    shapes = irexec.shapes(irexec.Model([op.matmul(one, heads, False, True)], [one, other], "heads"))
+    found = costs(shapes).multiply_adds
+    assert shapes.conditions == [["(batch_2*length_2) % batch == 0"]]
+    assert found is not None and found.text(shapes.symbols) == "4*length*batch_2*length_2"
+
+
+def test_four_sizes_have_a_polynomial() -> None:
+    data = op.parameter([-1] * 4, np.float32, name="data")
+    found = costs(irexec.shapes(irexec.Model([op.relu(data)], [data], "four"))).activations
+    assert found is not None and found.text(["a", "b", "c", "d"]) == "8*a*b*c*d"
+
+
+def _extent(node: irexec.Node, axis: int) -> irexec.Node:
+    return op.gather(op.shape_of(node, "i64"), op.constant(np.int64(axis)), op.constant(np.int64(0)))
+
+
 def test_the_values_are_those_of_the_summary() -> None:
     model = MODELS["unet"]()
     shapes = irexec.shapes(model)

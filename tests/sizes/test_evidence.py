@@ -68,6 +68,7 @@ def test_a_formula_that_divides_by_zero_has_a_value() -> None:
     [
         (lambda x, y: x // 2 * 2 == x - 1, "x % 2 == 1"),
         (lambda x, y: -(-(x * y) // 11) <= (x * y) // 11, "(x*y) % 11 == 0"),
+        (lambda x, y: (32 * x * y) % (32 * y * y) == 0, "x % y != 0"),
         (lambda x, y: x // 4 >= 3, "x >= 12"),
         (lambda x, y: (x - 5) // 3 + 1 < 4, "x >= 14"),
         (lambda x, y: x == y + 15, "x == y + 15"),

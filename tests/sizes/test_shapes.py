@@ -218,7 +218,8 @@ def test_wrong_arguments_of_the_answer() -> None:
 def test_bounds_that_the_model_declares() -> None:
     model = MODELS["halves"]()
     bounded = irexec.shapes(model, {"data": "1..4,3..20"})
-    assert bounded.conditions == [["data_1 % 2 == 0"]]
+    assert bounded.conditions == [["data_1 % 2 == 0", "batch <= 4", "data_1 >= 3", "data_1 <= 20"]]
+    assert bounded.certainty == [["proved"] * 4]
     assert not bounded.accepts([(5, 4)])
     assert not bounded.accepts([(4, 22)])
     assert bounded.smallest() == {"data": (1, 4)}

@@ -154,7 +154,8 @@ def read_shape(value: str) -> PartialShape:
     try:
         return PartialShape.parse(value)
     except UnreadableShape as error:
-        raise Unreadable(_SHAPE_CODES[error.fault], str(error)) from None
+        lenient = None if error.lenient is None else PartialShape(error.lenient)
+        raise Unreadable(_SHAPE_CODES[error.fault], str(error), lenient) from None
 
 
 _SHAPE_CODES = {

@@ -291,11 +291,14 @@ class Operator:
             note(constraint, bool(condition))
             if condition:
                 return True
-            found.append(Breach("O001", message, constraint, **details))
+            # For a wrong element type, the rule only determines the shapes.
+            if is_typed:
+                found.append(Breach("O001", message, constraint, **details))
             return False
 
         shapes: Any = None
-        if self.rule is not None and not (found and any(b.code == "O002" for b in found)):
+        is_typed = not (found and any(breach.code == "O002" for breach in found))
+        if self.rule is not None:
             try:
                 with running(self):
                     shapes = self.rule(check, *self._padded(inputs), **self._rule_binding(attributes))
