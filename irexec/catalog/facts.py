@@ -200,7 +200,7 @@ def _signature(operator: Operator) -> dict[str, Any]:
 
 def _output(name: str, elements: Elements | TypeFrom, variadic: bool) -> PortFacts:
     if isinstance(elements, TypeFrom):
-        return PortFacts(name=name, group=None, types=f"as {elements.attribute} says", variadic=variadic)
+        return PortFacts(name=name, group=None, types=f"given by {elements.attribute}", variadic=variadic)
     return PortFacts(name=name, group=elements.name, types=element_types(elements.types), variadic=variadic)
 
 

@@ -282,7 +282,7 @@ _TABLE = [
     Code("U003", E, "an option cannot be combined with the other arguments"),
     Code("U004", E, "the value of an option cannot be read"),
     Code("U005", E, "an option refers to an item that does not exist"),
-    Code("U006", E, "the text contains no layer that can be run"),
+    Code("U006", E, "the command cannot be run with these inputs"),
     Code("U007", E, "a file cannot be written"),
     Code("U008", E, "processing of one of several files ended without a result"),
     Code("U009", E, "the time limit was exceeded"),

@@ -72,7 +72,7 @@ def test_ports_and_attributes_come_from_the_signature() -> None:
     assert reduction.values == ["none", "sum", "sub", "prod", "min", "max"]
     convert = facts_of("Convert-1")
     assert convert is not None
-    assert convert.outputs[0].types == "as destination_type says"
+    assert convert.outputs[0].types == "given by destination_type"
     assert convert.attributes[0].required
 
 

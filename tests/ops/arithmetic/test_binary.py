@@ -115,7 +115,7 @@ def test_division_by_zero_is_quiet() -> None:
 
 
 def test_nan_passes_through_maximum_and_minimum() -> None:
-    # In OpenVINO the place of nan decides (max(1, nan) is 1 in its core); the page is silent.
+    # In OpenVINO the result depends on the position of NaN (max(1, nan) is 1 in its core); the page does not define it.
     a, b = np.array([np.nan, 1, 2], np.float32), np.array([1, np.nan, 3], np.float32)
     np.testing.assert_array_equal(run(binary("Maximum"), a, b)[0], [np.nan, np.nan, 3])
     np.testing.assert_array_equal(run(binary("Minimum"), a, b)[0], [np.nan, np.nan, 2])

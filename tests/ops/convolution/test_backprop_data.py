@@ -112,7 +112,7 @@ def test_agrees_with_openvino(axes: int) -> None:
             "auto_pad": str(rng.choice(["explicit", "same_upper", "same_lower", "valid"])),
             "output_padding": tuple((strides > 1).astype(int).tolist()),
         }
-        # OpenVINO's CPU plugin refuses a single group.
+        # OpenVINO's CPU plugin rejects a single group.
         cases = [
             ("ConvolutionBackpropData", normal(rng, n, i, *spatial), normal(rng, i, o, *kernel)),
             ("GroupConvolutionBackpropData", normal(rng, n, 2 * i, *spatial), normal(rng, 2, i, o, *kernel)),
@@ -135,7 +135,7 @@ def test_output_shape_agrees_with_openvino(auto_pad: str) -> None:
 
 @pytest.mark.parametrize("auto_pad", ["same_upper", "same_lower", "explicit", "valid"])
 def test_a_larger_output_shape_adds_zeros_at_the_end(auto_pad: str) -> None:
-    """As in TensorFlow, whose kernel may be smaller than its stride, ONNX and OpenVINO."""
+    """As in ONNX, OpenVINO and TensorFlow, where the kernel may be smaller than the stride."""
     rng = np.random.default_rng(9)
     attributes: dict[str, Any] = {"strides": (3, 2), "dilations": (1, 1), "auto_pad": auto_pad}
     for padding in [(0, 0), (1, 1)]:

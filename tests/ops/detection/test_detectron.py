@@ -95,7 +95,7 @@ def test_detections_agree_with_openvino(case: dict[str, Any]) -> None:
 
 
 def test_detections_are_clipped_to_the_image() -> None:
-    # By the page; OpenVINO clips at 0 only.
+    # As the page specifies; OpenVINO clips at 0 only.
     arrays = f32([[-10, 10, 60, 70]], np.zeros((1, 12)), [[0, 0.9, 0]], [[50, 40, 1]])
     boxes, labels, scores = run(the(DETECTIONS, 6), *arrays, **DETECT)
     assert boxes[0].tolist() == [0, 10, 40, 50] and labels[0] == 1 and scores[0] == np.float32(0.9)

@@ -63,7 +63,7 @@ def test_single_image_agrees_with_openvino(case: dict[str, Any]) -> None:
 
 
 def test_single_image_removes_small_boxes() -> None:
-    # By the page; OpenVINO keeps them with the score 0.
+    # As the page specifies; OpenVINO keeps them with the score 0.
     rng = np.random.default_rng(1)
     arrays = f32([40, 50, 1], anchors(rng, 24), np.zeros((8, 3, 4)), distinct(rng, 2, 3, 4))
     rois, scores = run(the(SINGLE, 6), *arrays, **PROPOSE | {"min_size": 1000.0})

@@ -50,7 +50,7 @@ def test_order_of_opset_8(order: bool) -> None:
 
 
 def test_max_size_is_ignored_without_scale_all_sizes() -> None:
-    # By the page; OpenVINO writes these boxes too, over its other results.
+    # As the page specifies; OpenVINO also writes these boxes, over its other results.
     attributes = BASE | {"min_size": [0.25], "scale_all_sizes": False, "aspect_ratio": [2.0]}
     op = op_of("PriorBox", 8)
     one, other = run(op, GRID, IMAGE, **attributes), run(op, GRID, IMAGE, **attributes, max_size=[0.5])

@@ -41,7 +41,7 @@ def test_region_agrees_with_openvino(attributes: dict[str, Any]) -> None:
 
 
 def test_region_defaults_to_softmax() -> None:
-    # OpenVINO's reader takes false where the attribute is left out.
+    # OpenVINO's reader uses false if the attribute is omitted.
     data = np.random.default_rng(0).normal(size=(1, 16, 2, 2)).astype(np.float32)
     scores = run(op_of("RegionYolo", 1), data, **REGION)[0].reshape(2, 8, 4)[:, 5:]
     np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-5)

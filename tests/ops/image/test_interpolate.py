@@ -135,7 +135,7 @@ def test_axes_in_any_order() -> None:
 
 
 def test_tf_half_pixel_shifts_an_axis_whose_extent_stays() -> None:
-    # By the page's formula; OpenVINO leaves such an axis as it is.
+    # As the page's formula specifies; OpenVINO does not change such an axis.
     data = np.arange(4, dtype=np.float32)
     attributes = {"mode": "linear_onnx", "shape_calculation_mode": "sizes"}
     ours = run(op_of(11), data, ints(4), **attributes, coordinate_transformation_mode="tf_half_pixel_for_nn")[0]
@@ -173,7 +173,7 @@ def test_area_is_the_mean_of_what_is_covered() -> None:
 
 
 def test_opset_1_pads_the_axes_only() -> None:
-    # The page: a scalar for each spatial dimension. OpenVINO pads the first dimension.
+    # The page specifies a scalar for all spatial dimensions; OpenVINO pads the first dimension.
     data = image(shape=(1, 1, 2, 2))
     attributes = {"axes": [2, 3], "mode": "nearest", "align_corners": False}
     ours = run(op_of(1), data, ints(4, 4), **attributes, pads_begin=[1], pads_end=[1])[0]

@@ -85,7 +85,7 @@ def test_unsigned_indices_and_empty_tensors() -> None:
 
 
 def test_negative_indices_count_from_the_end_in_every_version() -> None:
-    """The pages of -1 and -7 leave them out; OpenVINO takes them."""
+    """The pages of Gather-1 and Gather-7 do not mention them; OpenVINO accepts them."""
     for op in (gather_1, gather_7):
         assert run(op, np.arange(5), ints(-1, 0), scalar(0))[0].tolist() == [4, 0]
 

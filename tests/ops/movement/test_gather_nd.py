@@ -49,7 +49,7 @@ def test_nd_5_flattens_the_batch() -> None:
 
 
 def test_nd_broadcasts_the_batch() -> None:
-    """As the page has it; OpenVINO wants equal dimensions."""
+    """As the page specifies; OpenVINO requires equal dimensions."""
     table, index = np.arange(6).reshape(1, 2, 3), np.array([[[1]], [[0]]])
     assert run(nd_8, table, index, batch_dims=1)[0].tolist() == [[[3, 4, 5]], [[0, 1, 2]]]
     table, index = np.arange(12).reshape(2, 2, 3), np.array([[[1]]])

@@ -25,7 +25,7 @@ def test_roll_page_examples() -> None:
 
 
 def test_roll_by_one_element_for_all_axes() -> None:
-    """As in the page's second example; OpenVINO wants a scalar."""
+    """As in the page's second example; OpenVINO requires a scalar."""
     table = np.arange(6).reshape(2, 3)
     np.testing.assert_array_equal(run(roll, table, ints(1), ints(0, 1))[0], np.roll(table, 1, (0, 1)))
 

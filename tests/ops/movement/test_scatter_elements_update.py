@@ -292,7 +292,7 @@ def test_drawn_indices_are_in_range_and_distinct(data: str, indices: str, axis: 
 @pytest.mark.parametrize("use_init_val", [True, False], ids=["with", "without"])
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_agrees_with_openvino(reduction: str, use_init_val: bool) -> None:
-    """f32 and i32; means of positive integers, as OpenVINO truncates those of negative ones."""
+    """f32 and i32; means of positive integers only, because OpenVINO truncates the means of negative integers."""
     rng = np.random.default_rng(4)
     attributes: Any = {"reduction": reduction, "use_init_val": use_init_val}
     for dtype in ("f4", "i4"):

@@ -346,7 +346,7 @@ def test_agrees_with_openvino(dtype: Any, reduction: str) -> None:
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_agrees_with_openvino_on_booleans(reduction: str) -> None:
-    """Without duplicates: OpenVINO's `sub` is no XOR when a place is named twice."""
+    """Without duplicates: OpenVINO's `sub` is not XOR for repeated indices."""
     rng = np.random.default_rng(7)
     data, updates, indices = some(rng, 40, bool), some(rng, 30, bool), rng.permutation(40)[:30, None]
     ours = run(scatter_nd_update_15, data, indices, updates, reduction=reduction)[0]

@@ -158,5 +158,5 @@ def test_agrees_with_openvino(dtype: Any) -> None:
     for shape, taken, axis in SHAPES:
         given = arrays(rng, shape, taken, axis, dtype)
         if not taken:
-            continue  # OpenVINO's CPU plugin has no scalar indices
+            continue  # OpenVINO's CPU plugin does not support scalar indices
         np.testing.assert_array_equal(run(scatter_update_3, *given)[0], openvino(scatter_update_3, *given)[0])

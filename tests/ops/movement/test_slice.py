@@ -51,7 +51,7 @@ def test_agrees_with_openvino() -> None:
     for _ in range(amount(15, 4)):
         shape = rng.integers(1, 6, rng.integers(1, 5))
         axes = rng.permutation(len(shape))[: rng.integers(1, len(shape) + 1)]
-        # A backward slice that starts before the first element is where OpenVINO is not Python.
+        # Without backward slices that start before the first element, in which OpenVINO differs from Python.
         start = np.array([rng.integers(-shape[a], shape[a] + 3) for a in axes])
         stop, step = rng.integers(-8, 9, len(axes)), rng.choice([-2, -1, 1, 2, 3], len(axes))
         arrays = (data(rng, "f32", *shape), start, stop, step, axes)
@@ -59,7 +59,7 @@ def test_agrees_with_openvino() -> None:
 
 
 def test_a_backward_start_before_the_first_element_takes_nothing() -> None:
-    """Python's rule, which the page names; OpenVINO takes the first element."""
+    """As in Python, to which the page refers; OpenVINO selects the first element."""
     arrays = (np.arange(5.0, dtype=np.float32), ints(-10), ints(-20), ints(-1))
     assert run(slice_8, *arrays)[0].size == 0
     assert broken(slice_8, *arrays) == set()

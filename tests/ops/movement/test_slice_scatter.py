@@ -58,7 +58,7 @@ def test_bounds_are_clamped(start: int, stop: int, step: int, updates: list[int]
 
 
 def test_a_backward_slice_from_before_the_start_is_empty() -> None:
-    """As in the page's NumPy snippet; OpenVINO takes the first element there."""
+    """As in the page's NumPy snippet; OpenVINO selects the first element."""
     assert scattered([1, 2, 3], [], [-9], [INT_MIN], [-1]) == [1, 2, 3]
 
 
@@ -97,7 +97,7 @@ def test_is_numpys_assignment(dtype: Any) -> None:
 
 
 def test_agrees_with_openvino() -> None:
-    """With constant slices: OpenVINO's CPU plugin gives garbage for those that are Parameters."""
+    """With constant slices: OpenVINO's CPU plugin returns garbage if they are Parameters."""
     import openvino as ov
     from openvino import opset15
 

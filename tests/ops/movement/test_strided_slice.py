@@ -82,7 +82,7 @@ def test_every_element_type(kind: str) -> None:
 
 
 def test_equal_bounds_take_nothing() -> None:
-    """The page's prose has one element, its Python form and OpenVINO none."""
+    """The page's text selects one element, its Python equivalent and OpenVINO no element."""
     assert cut(np.arange(4), [2], [2]).size == 0
 
 
@@ -98,7 +98,7 @@ def test_precedence_of_the_masks() -> None:
 
 
 def test_begin_mask_makes_a_dropped_axis_start_at_its_first_element() -> None:
-    """By the page begin is 0 then, as in OpenVINO's CPU plugin; its core takes begin all the same."""
+    """On the page begin is then 0, as in OpenVINO's CPU plugin; OpenVINO's core uses begin."""
     assert cut(np.arange(5), [3], [4], begin_mask=[1], shrink_axis_mask=[1]).tolist() == 0
 
 
@@ -114,7 +114,7 @@ def test_agrees_with_openvino() -> None:
         begin = rng.integers(-shape[:count].min(), shape[:count].min(), count)
         if masks["ellipsis_mask"].any():
             masks["shrink_axis_mask"] *= 0
-        # Positions marked twice are where OpenVINO's core and its plugin differ from each other.
+        # Without positions that two masks mark, for which OpenVINO's core and its plugin differ.
         for name in ("new_axis_mask", "shrink_axis_mask"):
             masks[name] = masks[name] * ~masks["ellipsis_mask"]
         masks["begin_mask"] = masks["begin_mask"] * (masks["shrink_axis_mask"] == 0)

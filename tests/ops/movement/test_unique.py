@@ -44,7 +44,7 @@ def test_unique_agrees_with_openvino(sorted_: str) -> None:
 
 
 def test_unique_slices() -> None:
-    """Against NumPy: OpenVINO leaves some equal slices standing twice."""
+    """Compared with NumPy: OpenVINO returns some equal slices twice."""
     rng = np.random.default_rng(6)
     for _ in range(10):
         table, axis = rng.integers(0, 2, rng.integers(1, 4, 3)), int(rng.integers(-3, 3))

@@ -44,7 +44,7 @@ def test_version_2_agrees_with_openvino(across: bool, axes: list[int]) -> None:
 
 
 def test_version_2_takes_any_axes() -> None:
-    """OpenVINO's CPU plugin knows only those that across_channels can name."""
+    """OpenVINO's CPU plugin supports only the axes that across_channels can express."""
     x = normal(2, 3, 4, 5)
     later = run(op(6), x, np.array([1, 2]), **PLAIN, eps_mode="inside_sqrt")[0]
     np.testing.assert_array_equal(run(op(2), x, **PLAIN, reduction_axes=(1, -2))[0], later)

@@ -159,7 +159,7 @@ def test_agrees_with_openvino(axes: int) -> None:
 
 
 def test_padding_is_minus_infinity() -> None:
-    """OpenVINO gives the lowest finite number for a window over padding alone, and for -inf."""
+    """OpenVINO returns the lowest finite number for a window that contains only padding or -inf."""
     attributes = {"strides": (4,), "pads_begin": (0,), "pads_end": (2,), "kernel": (2,), "rounding_type": "ceil"}
     values, indices = run(op(), np.arange(1, 8, dtype=np.float32).reshape(1, 1, 7), **attributes)
     assert values.tolist() == [[[2, 6, -np.inf]]] and indices.tolist() == [[[1, 5, 0]]]
@@ -169,7 +169,7 @@ def test_padding_is_minus_infinity() -> None:
 
 
 def test_nan_is_the_largest() -> None:
-    """OpenVINO passes over NaN."""
+    """OpenVINO ignores NaN."""
     attributes = {"strides": (2,), "pads_begin": (0,), "pads_end": (0,), "kernel": (2,)}
     values, indices = run(op(), np.array([[[1, np.nan, np.nan, np.nan, 3, 2]]], np.float32), **attributes)
     np.testing.assert_array_equal(values, [[[np.nan, np.nan, 3]]])

@@ -134,7 +134,8 @@ def test_c1_limits_broadcast_into_x(shape: str, mode: str) -> None:
 
 
 def test_c1_limits_of_a_higher_rank_are_refused() -> None:
-    """The limits broadcast to the shape of x, the page says. OpenVINO infers this shape; some of its layers return the
+    """The page requires limits that broadcast to the shape of x. OpenVINO infers this shape; some of its layers return
+    the
     higher rank."""
     x, limit = np.float32([[0.2, 1, 2], [3, 4, 5]]), np.zeros((1, 1, 1, 1), np.float32)
     with pytest.raises(IRError, match=r"input_low \[1,1,1,1\] does not broadcast into x"):
@@ -152,7 +153,7 @@ def test_levels_are_two_or_more() -> None:
     _, problems = fake_quantize_1.parse_attributes({"levels": "1"})
     assert len(problems) == 1
     _, problems = fake_quantize_1.parse_attributes({})
-    assert [(p.code, p.defined) for p in problems] == [("D002", False)]  # OpenVINO's 0 levels mean nothing.
+    assert [(p.code, p.defined) for p in problems] == [("D002", False)]  # OpenVINO then uses 0 levels.
 
 
 def test_types() -> None:

@@ -34,13 +34,13 @@ def test_matrix_agrees_with_openvino(case: dict[str, Any]) -> None:
 
 
 def test_matrix_without_detections() -> None:
-    # OpenVINO's kernel fails here; the page has empty outputs.
+    # The page specifies empty outputs; OpenVINO's kernel fails.
     rows, indices, counts = run(the("MatrixNms", 8), *detections(0), score_threshold=2.0)
     assert rows.shape == (0, 6) and indices.shape == (0, 1) and counts.tolist() == [0, 0]
 
 
 def test_matrix_sorts_by_class_within_an_image() -> None:
-    # By the page; OpenVINO's kernel leaves the order of the scores.
+    # As the page specifies; OpenVINO's kernel keeps the order of the scores.
     rows, _, counts = run(the("MatrixNms", 8), *detections(0), sort_result_type="classid")
     for image in np.split(rows, np.cumsum(counts)[:-1]):
         assert (np.diff(image[:, 0]) >= 0).all()

@@ -44,7 +44,8 @@ def test_multiclass_with_boxes_of_each_class_agrees_with_openvino() -> None:
 
 
 def test_the_threshold_sinks_as_the_page_specifies() -> None:
-    # OpenVINO judges a box by the threshold of the moment when its turn comes; the page by that of each box kept.
+    # OpenVINO compares a box with all selected boxes by the latest threshold; on the page, each selected box suppresses
+    # others by the threshold at the time of its selection.
     boxes, scores = detections(5, 1, 1, 30)
     boxes[0, :, 2:] += 6
     threshold, left, kept = 0.9, list(np.argsort(-scores[0, 0])), []

@@ -97,7 +97,8 @@ def test_equal_scores_go_to_the_lower_index() -> None:
 
 
 def test_thresholds_themselves_pass() -> None:
-    # The page: a score "greater or equal"; an overlap "<= iou_threshold". OpenVINO leaves out the equal score.
+    # The page: a score "greater or equal"; an overlap "<= iou_threshold". OpenVINO does not select a score equal to the
+    # threshold.
     boxes = np.array([[[0, 0, 2, 1], [1, 0, 2, 1]]], np.float32)
     scores = np.array([[[0.75, 0.5]]], np.float32)
     assert len(run(op_of(9), boxes, scores, *thresholds(5, 0.5, 0.5))[0]) == 2
@@ -129,7 +130,7 @@ def test_scores_have_the_type_of_the_thresholds() -> None:
 
 
 def test_older_versions_have_a_fixed_number_of_rows() -> None:
-    # By their pages; OpenVINO's CPU plugin gives only the rows that are selected.
+    # As their pages specify; OpenVINO's CPU plugin returns only the selected rows.
     arrays = (*detections(0, 2, 2, 5), *thresholds(3, 0.5, 0.3))
     selected = run(op_of(9), *arrays)[0]
     for opset, rows in [(1, min(5, 3 * 2)), (3, min(5, 3 * 2)), (4, min(5, 3) * 2 * 2)]:

@@ -70,7 +70,7 @@ def test_agrees_with_openvino(mode: str) -> None:
 
 
 def test_nan_is_the_greatest() -> None:
-    """The pages are silent; OpenVINO's kernels answer by where a NaN stands."""
+    """The pages do not define this; in OpenVINO the result depends on the position of NaN."""
     line = np.array([1, np.nan, 3, -np.inf, np.inf, np.nan] + [0] * 30, np.float32)
     assert run(top_k, line, scalar(3), axis=0, mode="max", sort="value")[1].tolist() == [1, 5, 4]
     assert run(top_k, line, scalar(1), axis=0, mode="max", sort="value")[1].tolist() == [1]

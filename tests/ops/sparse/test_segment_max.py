@@ -55,7 +55,8 @@ def test_agrees_with_openvino(dtype: type, count: int | None, fill_mode: str) ->
 
 
 def test_minus_infinity_and_nan_are_values() -> None:
-    """OpenVINO's core begins with the lowest finite number, so it loses both; the page knows no such beginning."""
+    """OpenVINO's core starts with the lowest finite number, so it returns neither; the page specifies no start
+    value."""
     data = np.array([-np.inf, np.nan, 1], np.float32)
     np.testing.assert_array_equal(
         run(segment_max_16, data, np.array([0, 1, 1]), fill_mode="zero")[0], [-np.inf, np.nan]

@@ -151,7 +151,7 @@ def test_packed_integers_are_their_values(kind: ElementType, values: list[int]) 
 
 
 def test_f8e8m0_is_the_nearest_power_of_two() -> None:
-    # As OpenVINO's core: ties to the even exponent; zero and what is below is the lowest power.
+    # As in OpenVINO's core: ties round to the even exponent; zero and negative values become the lowest power.
     x = np.array([0, 0.4, 0.6, 1.5, 3, 6, 2.5, -4, np.inf, np.nan, 2.0**-127, 3e38], np.float32)
     lowest, highest = 2.0**-127, 2.0**127
     expected = [lowest, 0.5, 0.5, 2, 2, 8, 2, lowest, highest, np.nan, lowest, highest]
