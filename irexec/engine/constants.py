@@ -37,6 +37,8 @@ _MAX_SMALL = 64
 LEAST_PACKED, LEAST_PACKED_TOTAL = 1 << 14, 1 << 21
 # The types of layers that may compute the final values of such a matrix.
 _LAST = frozenset({"Convert", "Multiply", "Reshape", "Subtract", "Transpose"})
+# The ranks of matrices, and of the kernels of convolutions, which are matrices with a row for each output channel.
+_RANKS = range(2, 7)
 
 
 class Packed:
@@ -49,7 +51,7 @@ class Packed:
 
 def may_be_packed(value: Value, type: TensorType) -> bool:
     """Return whether a value may be a matrix of packed weights, so that `packed_matrix` has to search for them."""
-    if value.node.type not in _LAST or type.rank != 2 or not type.shape.is_static:
+    if value.node.type not in _LAST or type.rank not in _RANKS or not type.shape.is_static:
         return False
     return math.prod(type.shape.to_shape()) >= LEAST_PACKED
 

@@ -1,30 +1,40 @@
-"""The calls of layers that read a packed matrix: its product with rows, and the rows that indices select."""
+"""The calls of layers that read a packed matrix: products with rows, selected rows, and convolutions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product as pairs
+from math import prod
 
 import numpy as np
 
 from irexec.engine.packed.matrix import PackedMatrix, Turned
 from irexec.graph.model import Node
 from irexec.ops.compute.products import settle, summing_buffer
+from irexec.ops.convolution.convolution import Convolve
 from irexec.ops.declare.operator import require
 from irexec.ops.matrix.matmul import as_matrix
 from irexec.ops.matrix.product import multiply_by_columns
 from irexec.ops.movement.gather import as_index, check_range
 from irexec.ops.rules.axes import into
+from irexec.ops.rules.windows import Windowing, Windows
+from irexec.threads.parallel import scratch, split
 from irexec.types import Array
 
 F32 = np.dtype(np.float32)
+# The elements of a kernel that are unpacked at a time, and the number that divides their output channels.
+_UNPACKED, _CHANNELS = 1 << 19, 16
 
 
 def packed_call(node: Node) -> Callable[..., Array]:
     """Return the call of a layer that reads a packed matrix; it takes `out`."""
     if node.type == "MatMul":
         return product
-    return partial(selected, is_filled=node.operator is not None and node.operator.opset == "opset8")
+    assert node.operator is not None
+    if node.type in ("Convolution", "GroupConvolution"):
+        return partial(convolved, **node.operator.bind(node.all_attributes))
+    return partial(selected, is_filled=node.operator.opset == "opset8")
 
 
 def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
@@ -50,3 +60,23 @@ def selected(data: PackedMatrix, indices: Array, axis: Array, /, *, is_filled: b
     found = data.taken(np.where(outside, 0, np.where(index < 0, index + rows, index)))
     found[outside] = 0
     return into(found.reshape(*indices.shape, data.shape[1]), out)
+
+
+def convolved(data: Array, kernel: PackedMatrix, /, *, windows: Windowing, out: Array | None = None) -> Array:
+    """Return Convolution or GroupConvolution; the kernels of some output channels are unpacked at a time."""
+    groups, outputs, inputs, *taps = kernel.shape if kernel.ndim > data.ndim else (1, *kernel.shape)
+    dtype = kernel.dtype if kernel.dtype == np.float64 else F32
+    counts = Windows.over(data.shape[2:], taps, windows).counts
+    target = summing_buffer((len(data), groups * outputs, *counts), dtype, out)
+    data, many = data.astype(dtype, copy=False), max(1, _UNPACKED // prod(kernel.shape[-len(taps) - 1 :]))
+    # Small groups are convolved together, large ones in parts.
+    whole = max(1, many // outputs)
+    parts = split(outputs, -(-outputs // many), _CHANNELS)
+    for (first, last), (start, stop) in pairs(split(groups, -(-groups // whole)), parts):
+        rows = slice(first * outputs + start, (last - 1) * outputs + stop)
+        count = rows.stop - rows.start
+        unpacked = kernel.rows(rows.start, rows.stop, scratch("unpacked", (count, kernel.codes.columns), F32))
+        convolve = Convolve(unpacked.reshape(last - first, -1, inputs, *taps), dtype, windows)
+        for image, result in zip(data, target, strict=True):
+            convolve(image[None, first * inputs : last * inputs], result[None, rows])
+    return settle(target, kernel.dtype, out)

@@ -27,10 +27,8 @@ class PackedMatrix(Packed):
 
     `zero` and `scale` are f32 matrices `[rows or 1, groups or 1]`, or None without a Subtract or Multiply; each row of
     the matrix has groups of equal length. `shape` and `dtype` are those of the array that the matrix stands for: it is
-    the transposed matrix if this one `is_upright`.
+    the transposed matrix if this one `is_upright`, or has several axes in place of the rows or columns.
     """
-
-    ndim = 2
 
     def __init__(
         self,
@@ -39,11 +37,12 @@ class PackedMatrix(Packed):
         scale: Array | None,
         groups: int,
         final: ElementType,
+        shape: tuple[int, ...],
+        *,
         is_upright: bool = False,
     ) -> None:
         self.codes, self.zero, self.scale, self.groups, self.final = codes, zero, scale, groups, final
-        self.is_upright = is_upright
-        self.shape = (codes.columns, codes.rows) if is_upright else (codes.rows, codes.columns)
+        self.is_upright, self.shape, self.ndim = is_upright, shape, len(shape)
         assert final.dtype is not None
         self.dtype = final.dtype
         self.is_zero_exact = zero is None or is_zero_exact(codes.type, zero)
@@ -97,7 +96,7 @@ class PackedMatrix(Packed):
         with np.errstate(all="ignore"):
             memory = np.empty((self.codes.rows, self.codes.columns), np.float32)
             found = self.rows(0, self.codes.rows, memory).astype(self.dtype, copy=False)
-            return np.ascontiguousarray(found.T) if self.is_upright else found
+            return np.ascontiguousarray(found.T) if self.is_upright else found.reshape(self.shape)
 
     def _compute(self, part: Array, rows: slice | Array, out: Array) -> None:
         """Write the rows with the numbers `rows`, whose codes are `part`."""

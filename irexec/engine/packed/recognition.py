@@ -16,6 +16,8 @@ from irexec.types import BF16, F16, F32, F64, Array, TensorType
 
 _FLOATS = frozenset({F16, BF16, F32, F64})
 _ARITHMETIC = ("Subtract", "Multiply")
+# The number of leading axes of a convolution's kernel that number the output channels.
+_ROW_AXES = {"Convolution": 1, "GroupConvolution": 2}
 
 
 def packed_matrix(value: Value, inference: Inference, folding: Folding) -> PackedMatrix | None:
@@ -23,13 +25,20 @@ def packed_matrix(value: Value, inference: Inference, folding: Folding) -> Packe
     type = inference[value]
     if type.element_type not in _FLOATS or not may_be_packed(value, type):
         return None
-    readers = list(value.uses())
+    readers = [(node, index) for node, index in value.uses() if node.type != "ShapeOf"]
+    search = _Search(inference, folding)
+    if type.rank != 2:
+        kinds = {node.type if index == 1 else "" for node, index in readers}
+        axes = _ROW_AXES.get(kinds.pop(), 0) if len(kinds) == 1 else 0
+        return search.matrix(value, type, axes) if axes and not _is_depthwise(type.shape.to_shape(), axes) else None
     is_upright = any(_takes_upright(*reader) for reader in readers)
-    for node, index in readers:
-        takes = _takes_upright(node, index) if is_upright else _takes_rows(node, index, inference)
-        if not takes and node.type != "ShapeOf":
-            return None
-    return _Search(inference, folding).matrix(value, type, is_upright)
+    takes = all(_takes_upright(*reader) if is_upright else _takes_rows(*reader, inference) for reader in readers)
+    return search.matrix(value, type, is_upright=is_upright) if takes else None
+
+
+def _is_depthwise(shape: tuple[int, ...], axes: int) -> bool:
+    """Return whether each output channel of a kernel is computed from the input channel of its own."""
+    return axes == 2 and shape[1:3] == (1, 1)
 
 
 def _takes_rows(node: Node, index: int, inference: Inference) -> bool:
@@ -57,8 +66,10 @@ class _Search:
     def __init__(self, inference: Inference, folding: Folding) -> None:
         self._inference, self._folding = inference, folding
 
-    def matrix(self, value: Value, type: TensorType, is_upright: bool) -> PackedMatrix | None:
-        """Return the matrix of a value: `[K, N]` if it `is_upright`, else `[N, K]`."""
+    def matrix(self, value: Value, type: TensorType, axes: int = 1, *, is_upright: bool = False) -> PackedMatrix | None:
+        """Return the matrix of a value: `[K, N]` if it `is_upright`, else `[N, K]`. The first `axes` axes of the value
+        are its rows.
+        """
         current, final = value, type.element_type
         # Whether the file has the columns of the matrix `[N, K]` as rows.
         is_turned = is_upright
@@ -67,7 +78,8 @@ class _Search:
             if order is None or list(self._inference[order].ints or ()) != [1, 0]:
                 return None
             current, is_turned = self._before(current), not is_turned
-        rows, columns = self._inference[current].shape.to_shape()
+        extents = self._inference[current].shape.to_shape()
+        rows, columns = prod(extents[:axes]), prod(extents[axes:])
         types = {final}
         while current.node.type in ("Convert", "Reshape") and self._is_final(current):
             current = self._before(current)
@@ -86,11 +98,18 @@ class _Search:
         if arithmetic not in _FLOATS or source is None or source.node.held is None or not _is_constant(source):
             return None
         grouped = self._inference[source].shape.to_shape()
-        if self._inference[source].element_type not in TYPES or not grouped or (not is_turned and grouped[0] != rows):
+        if self._inference[source].element_type not in TYPES or prod(grouped) != rows * columns:
             return None
-        if prod(grouped) != rows * columns or len(grouped) > 3 or (is_turned and grouped[-1] != columns):
-            return None
-        parameters = {kind: self._parameters(operand, grouped, is_turned) for kind, operand in steps.items()}
+        if is_turned:
+            if not 0 < len(grouped) <= 3 or grouped[-1] != columns:
+                return None
+        else:
+            axes = next((n for n in (1, 2) if len(grouped) >= n and prod(grouped[:n]) == rows), 0)
+            if not axes:
+                return None
+        parameters = {
+            kind: self._parameters(operand, grouped, 0 if is_turned else axes) for kind, operand in steps.items()
+        }
         if any(found is None for found in parameters.values()):
             return None
         if arithmetic is F64 and not self._is_whole(source, parameters):
@@ -101,7 +120,10 @@ class _Search:
         if codes is None:
             return None
         groups = max([1, *(p.shape[1] for p in parameters.values() if p is not None)])
-        return PackedMatrix(codes, parameters.get("Subtract"), parameters.get("Multiply"), groups, final, is_upright)
+        shape = type.shape.to_shape()
+        return PackedMatrix(
+            codes, parameters.get("Subtract"), parameters.get("Multiply"), groups, final, shape, is_upright=is_upright
+        )
 
     def _is_whole(self, source: Value, parameters: Mapping[str, Array | None]) -> bool:
         """Return whether all elements are whole numbers, which f32 represents exactly, like f64."""
@@ -130,20 +152,28 @@ class _Search:
     def _size(self, value: Value) -> int:
         return prod(self._inference[value].shape.to_shape())
 
-    def _parameters(self, operand: Value, grouped: tuple[int, ...], is_turned: bool) -> Array | None:
-        """Return zero points or scales as f32 `[rows or 1, groups or 1]`; None if they differ inside a group."""
+    def _parameters(self, operand: Value, grouped: tuple[int, ...], axes: int) -> Array | None:
+        """Return zero points or scales as f32 `[rows or 1, groups or 1]`; None if they differ inside a group.
+
+        The first `axes` axes of the constant are its rows; 0 if the last axis is.
+        """
         array = self._folding.array(operand)
         if array.ndim > len(grouped):
             return None
         shape = (1,) * (len(grouped) - array.ndim) + array.shape
-        if is_turned:
+        if not axes:
             # Groups are along the first axis: `[1, N]`, or `[groups, 1, N]`.
             if shape[-2:-1] != (1,):
                 return None
             return np.ascontiguousarray(array.astype(np.float32).reshape(-1, shape[-1]).T)
-        if array.ndim and array.shape[-1] != 1:
+        count = prod(shape[axes:])
+        # The elements with the same parameter are adjacent.
+        depth = next(n for n in range(axes, len(shape) + 1) if prod(shape[axes:n]) == count)
+        if shape[axes:depth] != grouped[axes:depth] or 1 < count == prod(grouped[axes:]):
             return None
-        return np.ascontiguousarray(array.astype(np.float32).reshape(shape[0], prod(shape[1:])))
+        rows = (1,) * axes if prod(shape[:axes]) == 1 else grouped[:axes]
+        array = np.broadcast_to(array.astype(np.float32).reshape(*shape[:axes], count), (*rows, count))
+        return np.ascontiguousarray(array.reshape(-1, count))
 
 
 def _is_constant(value: Value) -> bool:

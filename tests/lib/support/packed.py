@@ -59,3 +59,35 @@ def model(matrix: Any, *, type: str = "f32") -> irexec.Model:
 def packed(compiled: CompiledModel) -> list[PackedMatrix]:
     """The packed matrices of a compiled model."""
     return [held for held in compiled._plans.general.template if isinstance(held, PackedMatrix)]
+
+
+def convolution(
+    type: str,
+    shape: tuple[int, ...],
+    *,
+    arithmetic: str = "f32",
+    zero: str = "",
+    final: str = "f32",
+    scale: float | None = 1e-3,
+    scales: tuple[int, ...] | None = None,
+    is_grouped: bool = False,
+    **windows: Any,
+) -> irexec.Model:
+    """A convolution of dynamic data with a kernel of this shape, as a compressed file computes it."""
+    rng, axes = np.random.default_rng(0), 2 if is_grouped else 1
+    per_row = scales or (*shape[:axes], *[1] * (len(shape) - axes))
+    kernel = ops.convert(constant(rng, type, shape), arithmetic)
+    if zero:
+        kernel = ops.subtract(kernel, ops.convert(constant(rng, zero, per_row), arithmetic))
+    if scale is not None:
+        found = (rng.random(per_row) * 0.01 + scale).astype(irexec.Type.by_name[arithmetic].dtype)
+        kernel = ops.multiply(kernel, ops.constant(found))
+    if arithmetic != final:
+        kernel = ops.convert(kernel, final)
+    spatial = len(shape) - 1 - axes
+    dtype = irexec.Type.by_name[final].dtype
+    x = ops.parameter([-1] * (spatial + 2), dtype, name="x")
+    ones, zeros = [1] * spatial, [0] * spatial
+    given = {"strides": ones, "pads_begin": zeros, "pads_end": zeros, "dilations": ones} | windows
+    call = ops.group_convolution if is_grouped else ops.convolution
+    return irexec.Model([call(x, kernel, **given)], [x], "packed convolution")
