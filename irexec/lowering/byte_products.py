@@ -14,7 +14,7 @@ import numpy as np
 
 from irexec.engine.packed.matrix import PackedMatrix
 from irexec.lowering.follow import Link, Operands
-from irexec.lowering.grids import MOST_PRODUCTS, Grid, Rows, signed_bytes, whole_rows
+from irexec.lowering.grids import MOST_PRODUCTS, Grid, Rows, packed_rows, signed_bytes, whole_rows
 from irexec.lowering.levels import ELEMENT_BYTES, WORK, fits_32_bits, numbers_of_grid
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
@@ -28,8 +28,7 @@ from irexec.lowering.work import F32, Work, by_numbers
 from irexec.ops.matrix.matmul import as_matrix
 from irexec.ops.matrix.product import FEW_ROWS
 from irexec.threads.parallel import split
-from irexec.types import F32 as F32_TYPE
-from irexec.types import I8, Array, TensorType
+from irexec.types import Array, TensorType
 
 
 def byte_product(site: Site, transposed: bool) -> InBytes | None:
@@ -52,7 +51,7 @@ def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
     if constant is None or constant.ndim != 2 or constant.dtype != np.float64 or not compiler().has_bytes:
         return None
     if isinstance(constant, PackedMatrix):
-        columns = constant.rows(0, constant.codes.rows, np.empty((constant.codes.rows, constant.codes.columns), F32))
+        columns = constant.all_rows()
     else:
         columns = as_matrix(constant, attributes["transpose_b"], 1).T
     depth = columns.shape[1]
@@ -65,12 +64,7 @@ def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
 def _rows(site: Site, constant: Array | PackedMatrix, transposed: bool) -> Rows | None:
     """Return the columns of the matrix as rows of whole numbers with their steps; None if they have no such form."""
     if isinstance(constant, PackedMatrix):
-        codes, scale = constant.codes, constant.scale
-        is_plain = codes.type is I8 and codes.arithmetic is F32_TYPE and constant.final is F32_TYPE
-        if not is_plain or constant.zero is not None or scale is None or constant.groups != 1:
-            return None
-        steps = np.ascontiguousarray(np.broadcast_to(scale.reshape(-1), codes.rows))
-        return Rows(codes.part(0, codes.rows), steps) if (steps > 0).all() else None
+        return packed_rows(constant)
     value = site.node.inputs[1]
     if value is None or constant.dtype != F32:
         return None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from irexec.engine.packed.matrix import PackedMatrix
 from irexec.ir.weights.file import release_pages
 from irexec.lowering import pairs
 from irexec.lowering.convolver import CompiledConvolver, WholeConvolver
@@ -14,6 +16,7 @@ from irexec.lowering.follow import Link, Operands
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Source
 from irexec.lowering.llvm.memory import Records
+from irexec.lowering.packed import PackedKernel, can_multiply
 from irexec.lowering.quantized import ByteConvolver, Quantized, quantized
 from irexec.lowering.recent import Recent
 from irexec.lowering.sliding import Sliding
@@ -30,28 +33,34 @@ Convolver = ByteConvolver | pairs.PairConvolver | CompiledConvolver | WholeConvo
 
 @lowers(convolution_1)
 def _(site: Site, *, windows: Windowing) -> Lowered | None:
-    kernel = site.types.constants[1]
-    return None if kernel is None else _convolution(site, kernel[None], windows)
+    return _convolution(site, 1, windows)
 
 
 @lowers(group_convolution_1)
 def _(site: Site, *, windows: Windowing) -> Lowered | None:
+    return _convolution(site, 0, windows)
+
+
+def _convolution(site: Site, axes: int, windows: Windowing) -> Lowered | None:
+    """Return the lowered form; the kernel lacks `axes` axes of `[G, O, I, *K]`, which are before its own."""
     kernel = site.types.constants[1]
-    return None if kernel is None else _convolution(site, kernel, windows)
-
-
-def _convolution(site: Site, weights: Array, windows: Windowing) -> Lowered | None:
+    if kernel is None:
+        return None
+    shape = (1,) * axes + kernel.shape
+    weights = PackedKernel(kernel, shape) if isinstance(kernel, PackedMatrix) else kernel.reshape(shape)
     if weights.dtype == np.float64 and weights.size:
         whole = quantized(site, weights, windows)
         return None if whole is None else WholeConvolution(site, weights, windows, whole)
-    if not weights.size or sum_dtype(weights.dtype, weights[0, 0].size) != F32:
+    if not weights.size or sum_dtype(weights.dtype, prod(shape[2:])) != F32:
         return None
     found = quantized(site, weights, windows) if weights.dtype == F32 else None
     if found is not None:
         return Convolution(site, weights, windows, found.numbers, found.convolver, found.scales)
+    if isinstance(weights, PackedKernel) and not can_multiply(weights.matrix):
+        return None
 
-    def make(batch: int, weights: Array, windows: Windows) -> Convolver:
-        if pairs.takes(weights):
+    def make(batch: int, weights: Array | PackedKernel, windows: Windows) -> Convolver:
+        if not isinstance(weights, PackedKernel) and pairs.takes(weights):
             return pairs.PairConvolver(batch, weights, windows, site.prepared)
         return convolver(batch, weights, windows, site.prepared)
 
@@ -70,10 +79,10 @@ class Convolution(Lowered):
     def __init__(
         self,
         site: Site,
-        constant: Array,
+        constant: Array | PackedKernel,
         windows: Windowing,
-        weights: Array,
-        make: Callable[[int, Array, Windows], Convolver],
+        weights: Array | PackedKernel,
+        make: Callable[[int, Any, Windows], Convolver],
         scales: Array | None = None,
     ) -> None:
         super().__init__(site)
@@ -95,8 +104,9 @@ class Convolution(Lowered):
         sized = self._sized(data.shape)
         if sized.compiled is None:
             sized.compiled = self._make(data.shape[0], sized.weights, sized.windows)
-            # Compiled code uses the weights in another layout.
-            release_pages(self._constant)
+            if isinstance(self._constant, np.ndarray):
+                # Compiled code uses the weights in another layout.
+                release_pages(self._constant)
         if not after:
             after, operands = self._alone[0], self._alone[1].records(())
         sized.compiled.tasks(work, data, out, after, operands)
@@ -107,13 +117,19 @@ class Convolution(Lowered):
         return (After("multiply", "channel"), *after), operands.behind(self._scales)
 
     def _sized(self, shape: tuple[int, ...]) -> _Sized:
-        return self._known.of(shape, lambda: _Sized(shape, *without_idle_taps(self._weights, shape, self._windows)))
+        return self._known.of(shape, lambda: _Sized(shape, *self._over(shape)))
+
+    def _over(self, shape: tuple[int, ...]) -> tuple[Array | PackedKernel, Windows]:
+        """Return the weights and their windows over data of this shape."""
+        if isinstance(self._weights, PackedKernel):
+            return self._weights, Windows.over(shape[2:], self._weights.shape[3:], self._windows)
+        return without_idle_taps(self._weights, shape, self._windows)
 
 
 class WholeConvolution(Convolution):
     """A convolution of whole numbers in f64, whose sums have 32 bits."""
 
-    def __init__(self, site: Site, constant: Array, windows: Windowing, whole: Quantized) -> None:
+    def __init__(self, site: Site, constant: Array | PackedKernel, windows: Windowing, whole: Quantized) -> None:
         super().__init__(site, constant, windows, whole.numbers, whole.convolver)
         self._site, self._whole = site, whole
 
@@ -140,18 +156,19 @@ class _Sized:
     code, which is generated on first use.
     """
 
-    def __init__(self, shape: tuple[int, ...], weights: Array, windows: Windows) -> None:
+    def __init__(self, shape: tuple[int, ...], weights: Array | PackedKernel, windows: Windows) -> None:
         result = (shape[0], weights.shape[0] * weights.shape[1], *windows.counts)
         self.result = None if 0 in result or 0 in weights.shape else result
         self.weights, self.windows = weights, windows
         self.compiled: Convolver | None = None
 
 
-def convolver(batch: int, weights: Array, windows: Windows, prepared: Prepared) -> Convolver:
+def convolver(batch: int, weights: Array | PackedKernel, windows: Windows, prepared: Prepared) -> Convolver:
     """Return the compiled code for weights `[G, O, I, *K]`."""
-    weights = weights.astype(F32, copy=False)
-    if weights.shape[1:3] == (1, 1):
-        return Sliding(batch, len(weights), weights, windows)
-    if windows.is_whole and len(weights) == 1:
+    if not isinstance(weights, PackedKernel):
+        weights = weights.astype(F32, copy=False)
+        if weights.shape[1:3] == (1, 1):
+            return Sliding(batch, len(weights), weights, windows)
+    if windows.is_whole and weights.shape[0] == 1:
         return WholeConvolver(batch, weights)
     return CompiledConvolver(batch, weights, windows, prepared)

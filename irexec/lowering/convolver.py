@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import product
 from math import prod
@@ -16,6 +16,7 @@ from irexec.lowering.llvm.arithmetic import Arithmetic
 from irexec.lowering.llvm.convolution import LAYER, LINE, TASK, write_convolve, write_pad
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
+from irexec.lowering.packed import CompiledPacked, PackedKernel, Panels
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.shifted import Shifted
 from irexec.lowering.tasks import tasks_for
@@ -46,13 +47,14 @@ class CompiledConvolver:
     """The equivalent of `blocks.convolver` for f32: a function (data, out).
 
     If each element of the data and of the weights packs several numbers of a `kind`, an input channel stands for that
-    number of channels; `bytes` describes the packed numbers.
+    number of channels; `bytes` describes the packed numbers. The panels of a packed kernel are unpacked some at a time,
+    each time before the tasks that read them.
     """
 
     def __init__(
         self,
         batch: int,
-        weights: Array,
+        weights: Array | PackedKernel,
         windows: Windows,
         prepared: Prepared,
         kind: Arithmetic = "floats",
@@ -60,7 +62,8 @@ class CompiledConvolver:
     ) -> None:
         self.windows = windows = windows.lifted(3)
         self.kind, self.bytes = kind, bytes
-        self.batch, (self.groups, self.outputs, self.inputs) = batch, weights.shape[:3]
+        shape: tuple[int, ...] = weights.shape
+        self.batch, self.depth, (self.groups, self.outputs, self.inputs) = batch, prod(shape[2:]), shape[:3]
         self.image, self.plane = prod(windows.extents), prod(windows.counts)
         pointwise = windows.is_pointwise and set(windows.strides) == {1}
         # The maximum number of pixels in one run of memory.
@@ -73,17 +76,22 @@ class CompiledConvolver:
         self.is_direct = pointwise
         self.blocks = -(-self.outputs // self.tile.height)
         height = self.tile.height
-        rows = weights.reshape(*weights.shape[:2], -1)
-        self.weights = prepared.of((weights,), ("convolution", height), lambda: _packed(rows, height))
-        # An element of the padded input or of the sums costs about as much as 16 multiply-adds.
-        self.wanted = tasks_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
+        if isinstance(weights, PackedKernel):
+            self.weights: Array | Panels = Panels(weights, height)
+            parts = self.weights.parts()
+        else:
+            rows = weights.reshape(*weights.shape[:2], -1)
+            self.weights = prepared.of((weights,), ("convolution", height), lambda: _packed(rows, height))
+            parts = [((0, self.groups), (0, self.blocks))]
         # Partial sums of bytes start at zero.
-        self.depth_step = DEPTH_STEP if bytes is None else self.weights.shape[2]
-        tasks = list(self._divided())
+        self.depth_step = DEPTH_STEP if bytes is None else self.depth
+        divided = [list(self._divided(*part)) for part in parts]
+        tasks = [task for part in divided for task in part]
         self.tile = self.tile._replace(narrow=self._narrow({task["pixels"] for task in tasks}))
-        tasks = [task | self._tiles(task["pixels"]) for task in tasks]
+        for task in tasks:
+            task |= self._tiles(task["pixels"])
         self.is_last = not any(task["tiles"] for task in tasks)
-        self._records = Records.named(TASK, tasks)
+        self._parts = [_Part.of(self.weights, self.blocks, *part) for part in zip(parts, divided, strict=True)]
         padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
         self.scratch = padded + self.tile.height * (self.tile.width + 1) * made.lanes
         self.layer = self._layer(padded)
@@ -94,7 +102,10 @@ class CompiledConvolver:
         """Convolve and apply the layers in `after`, given as operand records, see `llvm.epilogue`."""
         data = work.contiguous(data)
         function = compiler().written(write_convolve, self.tile, after, self.is_short, self.is_last, self.kind)
-        work.add(function, self.layer.filled(data, out, operands), self._records, self.scratch)
+        for part in self._parts:
+            weights = self.weights.of(work, part.panels) if isinstance(self.weights, Panels) else self.weights
+            layer = self.layer.filled(data, out, operands, weights, part.absent)
+            work.add(function, layer, part.tasks, self.scratch)
 
     def pad_function(self) -> Native:
         return pad_function() if self.bytes is None else pad_function(bytes([self.bytes.padding] * 4))
@@ -107,10 +118,11 @@ class CompiledConvolver:
                     "input": 0,
                     "result": 0,
                     "operands": 0,
-                    "weights": self.weights,
+                    "weights": 0,
+                    "absent": 0,
                     "starts": 0 if self.bytes is None else self.bytes.starts,
                     "pad": self.pad_function().address,
-                    "depth": self.weights.shape[2],
+                    "depth": self.depth,
                     "depth_step": self.depth_step,
                     "group_input": self.inputs * self.image,
                     "channel_input": self.image,
@@ -125,15 +137,19 @@ class CompiledConvolver:
             ],
         )
 
-    def _divided(self) -> Iterator[dict[str, Any]]:
-        """Return about the requested number of tasks; the input of each stays in the cache.
+    def _divided(self, groups: Range, blocks: Range) -> Iterator[dict[str, Any]]:
+        """Return tasks for these groups and tiles of channels; the input of each stays in the cache.
 
         If the input needs padding, each task pads its own part, so that it remains in the cache of one core. Lines that
         two parts share are padded twice: therefore there is one part for each thread, if the parts fit into caches. The
         sums do not depend on the parts.
         """
-        group_parts = split(self.groups, self.wanted)
-        wanted = -(-self.wanted // (self.batch * len(group_parts)))
+        outputs = min(blocks[1] * self.tile.height, self.outputs) - blocks[0] * self.tile.height
+        # An element of the padded input or of the sums costs about as much as 16 multiply-adds.
+        products = (groups[1] - groups[0]) * (outputs + 16) * self.depth
+        wanted = tasks_for(self.batch * self.plane * products)
+        group_parts = split(groups[1] - groups[0], wanted)
+        wanted = -(-wanted // (self.batch * len(group_parts)))
         if self.is_direct:
             offsets = Records(np.arange(self.inputs) * self.image)
             parts = max(-(-self.inputs * self.pixels * F32.itemsize // TASK_BYTES), wanted)
@@ -146,13 +162,13 @@ class CompiledConvolver:
             chunks = [
                 self._padded(z, *part) for z, part in product(range(self.windows.counts[0]), self._rectangles(parts))
             ]
-        block_parts = split(self.blocks, -(-wanted // len(chunks)))
+        block_parts = split(blocks[1] - blocks[0], -(-wanted // len(chunks)))
         for chunk, n, (g0, g1), (b0, b1) in product(chunks, range(self.batch), group_parts, block_parts):
             yield chunk | {
-                "first_group": g0,
-                "last_group": g1,
-                "first_block": b0,
-                "last_block": b1,
+                "first_group": groups[0] + g0,
+                "last_group": groups[0] + g1,
+                "first_block": blocks[0] + b0,
+                "last_block": blocks[0] + b1,
                 "input": chunk["input"] + n * self.groups * self.inputs * self.image,
                 "result": chunk["result"] + n * self.groups * self.outputs * self.plane,
             }
@@ -229,11 +245,30 @@ class CompiledConvolver:
         return Records(np.add.outer(np.arange(self.inputs) * block.channel_size, block.offsets()).reshape(-1))
 
 
+class _Part(NamedTuple):
+    """The tasks for some tiles of channels, and those that unpack their panels; `absent` tiles are before these."""
+
+    tasks: Records
+    panels: Records
+    absent: int
+
+    @classmethod
+    def of(
+        cls, weights: Array | Panels, blocks: int, part: tuple[Range, Range], tasks: Sequence[dict[str, Any]]
+    ) -> _Part:
+        panels = weights.tasks_of(*part) if isinstance(weights, Panels) else Records.of([])
+        return cls(Records.named(TASK, tasks), panels, part[0][0] * blocks + part[1][0])
+
+
 class WholeConvolver:
     """A convolution with one window that covers all pixels: a product with the kernel as a matrix."""
 
-    def __init__(self, batch: int, weights: Array) -> None:
-        self._multiply = CompiledProduct(weights.reshape(weights.shape[1], -1).T, batch)
+    def __init__(self, batch: int, weights: Array | PackedKernel) -> None:
+        self._multiply = (
+            CompiledPacked(weights.matrix)
+            if isinstance(weights, PackedKernel)
+            else CompiledProduct(weights.reshape(weights.shape[1], -1).T, batch)
+        )
 
     def tasks(
         self, work: Work, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0

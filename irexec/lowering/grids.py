@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from irexec.engine.packed.matrix import PackedMatrix
 from irexec.engine.step import Step
 from irexec.graph.model import Node, Value
 from irexec.records import record
-from irexec.types import I8, U8, Array
+from irexec.types import F32, I8, U8, Array
 
 # The number of levels of a byte.
 LEVELS = 256
@@ -113,6 +114,16 @@ def whole_rows(rows: Array, value: Value) -> Rows:
         is_whole = np.abs(scaled - numbers) <= NEAR
     fits = bool(is_whole.all()) and numbers.min(initial=0) >= -128 and numbers.max(initial=0) <= 127
     return Rows(numbers.astype(np.int8) if fits else None, np.ascontiguousarray(steps))
+
+
+def packed_rows(matrix: PackedMatrix) -> Rows | None:
+    """Return the rows of a packed matrix; None if they are not i8 times a positive step in f32 for each row."""
+    codes, scale = matrix.codes, matrix.scale
+    is_plain = codes.type is I8 and codes.arithmetic is F32 and matrix.final is F32
+    if not is_plain or matrix.zero is not None or scale is None or matrix.groups != 1:
+        return None
+    steps = np.ascontiguousarray(np.broadcast_to(scale.reshape(-1), codes.rows))
+    return Rows(codes.part(0, codes.rows), steps) if (steps > 0).all() else None
 
 
 def signed_bytes(numbers: Array) -> Array | None:

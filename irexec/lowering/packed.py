@@ -1,10 +1,13 @@
-"""Products with packed weights by compiled code, which reads them as stored in the file."""
+"""Products with packed weights, and the panels of packed kernels, by compiled code, which reads them as stored in the
+file.
+"""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,13 +17,14 @@ from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
-from irexec.lowering.llvm.packed import LAYER, write_few, write_many
+from irexec.lowering.llvm.packed import LAYER, write_few, write_many, write_panels
 from irexec.lowering.llvm.packed_rows import SIDE, write_some
 from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Packing
 from irexec.lowering.products import MOST_ROWS, READ_ROWS, RowsProduct
 from irexec.lowering.table import Lowered, Site
 from irexec.lowering.tasks import tasks_for
 from irexec.lowering.work import Work
+from irexec.ops.convolution.columns import Range
 from irexec.threads.parallel import split
 from irexec.types import BF16, F16, NF4, Array
 
@@ -34,6 +38,8 @@ DEPTH_STEP, VECTORS = 512, 2
 SOME_ROWS = 31
 # The smallest group, in dwords, that is transposed before it is unpacked.
 LEAST_DWORDS = 4
+# The number of elements of a kernel that are unpacked at a time, unless one panel has more.
+UNPACKED = 1 << 18
 
 
 class PackedProduct(Lowered):
@@ -66,11 +72,7 @@ class CompiledPacked(RowsProduct):
         self.columns, self.depth = matrix.codes.rows, matrix.codes.columns
         self._packing = packing_of(matrix)
         self._group = self.depth // matrix.groups
-        parameters = [_by_columns(each, self.columns) for each in (matrix.zero, matrix.scale)]
-        strides = [0 if len(each) == 1 else each.strides[0] // each.itemsize for each in parameters]
-        fields: list[Field] = [0, 0, 0, matrix.codes.data, *parameters, self.depth, self.columns, self._group, *strides]
-        assert len(fields) == len(LAYER)
-        super().__init__(self.depth, Records.of([fields]))
+        super().__init__(self.depth, _record_of(matrix))
 
     def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
         """Return the function and tasks for this number of rows, and the scratch memory of each task."""
@@ -90,12 +92,8 @@ class CompiledPacked(RowsProduct):
         row_pieces[-1] = (row_pieces[-1][0], rows)
         pieces = split(self.columns, parts, across)
         tasks = [[*columns, *these] for these, columns in product(row_pieces, pieces)]
-        is_whole = self._group % made.lanes == 0 or self._group == self.depth
-        dwords = made.lanes
-        while dwords >= LEAST_DWORDS and self._group != self.depth and self._group % (dwords * self._packing.in_dword):
-            dwords //= 2
-        dwords = dwords if dwords >= LEAST_DWORDS else 0
-        many = made.written(write_many, height, VECTORS, DEPTH_STEP, self._packing, is_whole, dwords, after)
+        together = _unpacked_together(self._packing, self._group, self.depth)
+        many = made.written(write_many, height, VECTORS, DEPTH_STEP, self._packing, *together, after)
         tallest = max(last - first for first, last in row_pieces)
         return many, Records.of(tasks), across * (DEPTH_STEP + -(-tallest // height) * height)
 
@@ -106,6 +104,68 @@ class CompiledPacked(RowsProduct):
         longest = max(last - first for first, last in pieces)
         vectors = SIDE * DEPTH_STEP + -(-rows // SIDE) * made.lanes * made.lanes
         return some, Records.of([[*piece, 0, rows] for piece in pieces]), vectors + rows * (longest + SIDE)
+
+
+class PackedKernel:
+    """The packed kernel `[G, O, I, *K]` of a convolution."""
+
+    def __init__(self, matrix: PackedMatrix, shape: tuple[int, ...]) -> None:
+        self.matrix, self.shape, self.size, self.dtype = matrix, shape, prod(shape), matrix.dtype
+
+
+class Panels:
+    """Panels `[G, blocks, depth, height]` of a packed kernel, some of which are unpacked at a time."""
+
+    def __init__(self, kernel: PackedKernel, height: int) -> None:
+        self._groups, self._outputs, self._height = *kernel.shape[:2], height
+        self._blocks, depth = -(-self._outputs // height), kernel.matrix.codes.columns
+        self._panel = depth * height
+        packing = packing_of(kernel.matrix)
+        together = _unpacked_together(packing, depth // kernel.matrix.groups, depth)
+        self._function = compiler().written(write_panels, height, packing, *together)
+        self._layer = _record_of(kernel.matrix)
+
+    def parts(self) -> list[tuple[Range, Range]]:
+        """Return the groups and blocks of panels that are unpacked together."""
+        most = max(1, UNPACKED // self._panel)
+        groups = split(self._groups, -(-self._groups // max(1, most // self._blocks)))
+        return list(product(groups, split(self._blocks, -(-self._blocks // most))))
+
+    def tasks_of(self, groups: Range, blocks: Range) -> Records:
+        """Return the tasks that unpack some panels."""
+        return Records.of(
+            [
+                [g * self._outputs + b * self._height, number * self._panel]
+                for number, (g, b) in enumerate(product(range(*groups), range(*blocks)))
+            ]
+        )
+
+    def of(self, work: Work, tasks: Records) -> Array:
+        """Add the jobs of these tasks, and return the panels, in scratch memory with one more vector at the end."""
+        panels = work.scratch("panels", (tasks.count * self._panel + TABLE,))
+        work.add(self._function, self._layer.filled(0, panels), tasks)
+        return panels
+
+
+def _unpacked_together(packing: Packing, group: int, depth: int) -> tuple[bool, int]:
+    """Return two arguments of `write_many`: whether no vector has elements of two groups, and the number of dwords that
+    are unpacked together.
+    """
+    lanes = compiler().lanes
+    dwords = lanes
+    while dwords >= LEAST_DWORDS and group != depth and group % (dwords * packing.in_dword):
+        dwords //= 2
+    return group % lanes == 0 or group == depth, dwords if dwords >= LEAST_DWORDS else 0
+
+
+def _record_of(matrix: PackedMatrix) -> Records:
+    """Return the record of a matrix for `llvm.packed`."""
+    columns, depth = matrix.codes.rows, matrix.codes.columns
+    parameters = [_by_columns(each, columns) for each in (matrix.zero, matrix.scale)]
+    strides = [0 if len(each) == 1 else each.strides[0] // each.itemsize for each in parameters]
+    fields: list[Field] = [0, 0, 0, matrix.codes.data, *parameters, depth, columns, depth // matrix.groups, *strides]
+    assert len(fields) == len(LAYER)
+    return Records.of([fields])
 
 
 def packing_of(matrix: PackedMatrix) -> Packing:

@@ -13,12 +13,13 @@ from math import prod
 import numpy as np
 
 from irexec.lowering.convolver import Bytes, CompiledConvolver
-from irexec.lowering.grids import MOST_PRODUCTS, Grid, signed_bytes, whole_rows
+from irexec.lowering.grids import MOST_PRODUCTS, Grid, packed_rows, signed_bytes, whole_rows
 from irexec.lowering.levels import Levels, fits_32_bits, folded
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Arithmetic, Source
 from irexec.lowering.llvm.memory import Records
+from irexec.lowering.packed import PackedKernel
 from irexec.lowering.table import Site
 from irexec.lowering.work import Work
 from irexec.ops.declare.prepared import Prepared
@@ -54,17 +55,20 @@ class Quantized:
         return fits_32_bits(self.numbers.reshape(len(bias), -1), bias)
 
 
-def quantized(site: Site, weights: Array, windows: Windowing) -> Quantized | None:
+def quantized(site: Site, weights: Array | PackedKernel, windows: Windowing) -> Quantized | None:
     """Return the convolution with weights `[G, O, I, *K]` in bytes; None if data or weights are not quantized."""
     grid, value = site.grids[0], site.node.inputs[1]
     if grid is None or value is None or not compiler().has_bytes or not _fits(grid, weights.shape, windows):
         return None
     if weights.dtype == np.float64:
-        numbers = signed_bytes(weights)
-        return None if numbers is None else Quantized(grid, numbers, site.prepared)
-    of_outputs = weights.reshape(weights.shape[0] * weights.shape[1], -1)
-    rows = site.prepared.of((weights,), "whole rows", lambda: whole_rows(of_outputs, value))
-    if rows.numbers is None:
+        numbers = signed_bytes(weights.matrix.all_rows() if isinstance(weights, PackedKernel) else weights)
+        return None if numbers is None else Quantized(grid, numbers.reshape(weights.shape), site.prepared)
+    if isinstance(weights, PackedKernel):
+        rows = packed_rows(weights.matrix)
+    else:
+        of_outputs = weights.reshape(weights.shape[0] * weights.shape[1], -1)
+        rows = site.prepared.of((weights,), "whole rows", lambda: whole_rows(of_outputs, value))
+    if rows is None or rows.numbers is None:
         return None
     return Quantized(grid, rows.numbers.reshape(weights.shape), site.prepared, rows.steps)
 

@@ -91,11 +91,14 @@ class PackedMatrix(Packed):
             self._compute(self.codes.taken(numbers), numbers, out)
             return out.astype(self.dtype, copy=False)
 
+    def all_rows(self) -> Array:
+        """Return all rows in f32."""
+        return self.rows(0, self.codes.rows, np.empty((self.codes.rows, self.codes.columns), np.float32))
+
     def unpacked(self) -> Array:
         """Return the whole matrix in the declared type."""
         with np.errstate(all="ignore"):
-            memory = np.empty((self.codes.rows, self.codes.columns), np.float32)
-            found = self.rows(0, self.codes.rows, memory).astype(self.dtype, copy=False)
+            found = self.all_rows().astype(self.dtype, copy=False)
             return np.ascontiguousarray(found.T) if self.is_upright else found.reshape(self.shape)
 
     def _compute(self, part: Array, rows: slice | Array, out: Array) -> None:

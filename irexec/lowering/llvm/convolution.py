@@ -20,6 +20,7 @@ from irexec.lowering.llvm.host import Tile
 # The fields of `convolve`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
     "input", "result", "operands", "weights",  # addresses; `operands` belong to the following layers
+    "absent",  # the number of tiles of channels before the first one in `weights`
     "starts",  # an address: the number with which the sum of each channel starts, for products of bytes
     "pad",  # the address of `write_pad`'s function, which all convolutions share
     "depth", "depth_step",  # products per sum, and the products that are summed at a time
@@ -79,7 +80,8 @@ def write_convolve(
             )
         base = Run(code, code.builder.select(is_padded, scratch.pointer, source.pointer))
         with code.loop(task.first_block, task.last_block) as block:
-            weights = layer.weights.floats() + (group * layer.blocks + block) * layer.depth * height
+            number = group * layer.blocks + block - layer.absent
+            weights = layer.weights.floats() + number * layer.depth * height
             channel = block * height
             first = task.result + group * layer.group_result + channel * layer.channel_result
 

@@ -1,4 +1,6 @@
-"""Products of rows with a packed matrix `[N, K]`, which is unpacked in registers or to the cache."""
+"""Products of rows with a packed matrix `[N, K]`, which is unpacked in registers or to the cache, and the panels of a
+packed kernel for convolutions.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +27,7 @@ LAYER = (
 )  # fmt: skip
 FEW_TASK = ("first_column", "last_column")
 MANY_TASK = ("first_column", "last_column", "first_row", "last_row")
+PANEL_TASK = ("column", "place")  # the first column of a panel, and its position in the result
 
 
 def write_few(
@@ -156,7 +159,7 @@ def write_many(
     whose elements also belong to one group (0: elements are not unpacked as dwords).
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width)
-    unpack = _write_unpack(module, f"{name}_unpack", lanes, width, packing, is_whole, dwords)
+    unpack = _write_unpack(module, f"{name}_unpack", lanes, lanes * width, packing, is_whole, dwords)
     code = Code(module, name, 4, lanes)
     layer, task, panel = fields(code, MANY_TASK)
     across = lanes * width
@@ -182,17 +185,29 @@ def write_many(
     return code.end()
 
 
-def _write_unpack(
-    module: Any, name: str, lanes: int, width: int, packing: Packing, is_whole: bool, dwords: int
+def write_panels(
+    module: Any, name: str, lanes: int, height: int, packing: Packing, is_whole: bool, dwords: int
 ) -> Code:
-    """Write `unpack(layer, column, k, depth, panel)`: elements of `width` vectors of columns, from the `k`-th on.
+    """Write `panels(layer, task, scratch, round)`: unpack one panel `[depth, height]` of as many columns."""
+    unpack = _write_unpack(module, f"{name}_unpack", lanes, height, packing, is_whole, dwords)
+    code = Code(module, name, 4, lanes)
+    layer, task, _ = fields(code, PANEL_TASK)
+    panel = layer.result.floats() + task.place
+    code.run(unpack, code.parameters[0], task.column, code.number(0), layer.depth, panel.address)
+    return code.end()
+
+
+def _write_unpack(
+    module: Any, name: str, lanes: int, height: int, packing: Packing, is_whole: bool, dwords: int
+) -> Code:
+    """Write `unpack(layer, column, k, depth, panel)`: elements of `height` columns, from the `k`-th on.
 
     Most elements are transposed as dwords, before they are unpacked; the remaining ones are transposed afterwards.
     """
     code = Code(module, name, 5, lanes)
     layer = Fields(code.parameters[0], LAYER)
     first, start, depth = code.parameters[1:4]
-    panel, across = code.parameters[4].floats(), lanes * width
+    panel, across = code.parameters[4].floats(), -(-height // lanes) * lanes
     block = lanes * packing.in_dword
     blocks = depth & -block if dwords else code.number(0)
     whole = depth & -lanes if is_whole else blocks
@@ -203,6 +218,11 @@ def _write_unpack(
         return layer.codes + found
 
     with code.loop(0, across, lanes) as side:
+        mask = code.mask(code.number(height) - side) if height < across else None
+
+        def put(k: Number, vector: Any) -> None:
+            (panel + (k * height + side)).put_vector(0, vector, mask)
+
         if dwords:
             with code.loop(0, blocks, block) as k:
                 places = [place(first + side + number, k) for number in range(lanes)]
@@ -217,8 +237,7 @@ def _write_unpack(
                         group = _groups(layer, column, (start + at) // layer.group)
                         decoder = Decoder(code, packing, {lanes: group})
                     for element in range(packing.in_dword):
-                        values = decoder.in_dwords(dword, element)
-                        (panel + ((at + element) * across + side)).put_vector(0, values)
+                        put(at + element, decoder.in_dwords(dword, element))
         with code.loop(blocks, whole, lanes) as k:
             square = []
             for number in range(lanes):
@@ -226,14 +245,14 @@ def _write_unpack(
                 decoder = Decoder.of_group(code, packing, group, (lanes,))
                 square.append(decoder.vector(place(first + side + number, k), lanes))
             for number, vector in enumerate(turned(code, square)):
-                (panel + ((k + number) * across + side)).put_vector(0, vector)
+                put(k + number, vector)
     single = packing.least
-    with code.loop(whole, depth, single) as k, code.loop(0, across) as side:
+    with code.loop(whole, depth, single) as k, code.loop(0, height) as side:
         group = group_of(layer, (first + side).at_most(layer.columns - 1), (start + k) // layer.group)
         pair = Decoder.of_group(code, packing, group, (single,)).vector(place(first + side, k), single)
         for number in range(single):
             value = code.builder.extract_element(pair, ir.Constant(ir.IntType(32), number))
-            panel.put((k + number) * across + side, value)
+            panel.put((k + number) * height + side, value)
     return code.end()
 
 
