@@ -132,6 +132,27 @@ def test_kernels_of_quantized_data_are_read_in_bytes(monkeypatch: pytest.MonkeyP
         assert np.array_equal(form._weights.reshape(48, -1), matrix.codes.part(0, 48))
 
 
+@pytest.mark.parametrize("zero", ["", "i8"])
+def test_whole_numbers_in_f64_are_exact(zero: str) -> None:
+    """As in ONNX's ConvInteger, whose weights are in the file as i8, or as u8 less 128."""
+    rng, x = np.random.default_rng(6), ops.parameter([2, 66, 9, 9], np.uint8, name="x")
+    data = ops.subtract(ops.convert(x, "f64"), ops.constant(np.float64(117)))
+    kernel = ops.constant(rng.integers(-128, 128, (40, 66, 3, 3)).astype(np.int8))
+    if zero:
+        kernel = ops.constant(rng.integers(0, 256, (40, 66, 3, 3)).astype(np.uint8))
+    weights = ops.convert(kernel, "f64")
+    if zero:
+        weights = ops.subtract(weights, ops.constant(np.float64(128)))
+    model = irexec.Model([ops.convolution(data, weights, [1, 1], [1, 1], [1, 1], [1, 1])], [x])
+    given = rng.integers(0, 256, tuple(x.shape)).astype(np.uint8)
+    by_kernels, compiled = CompiledModel(model), lowered_engine(model)
+    assert packed(by_kernels) and packed(compiled)
+    found, expected = compiled([given])[0], by_kernels([given])[0]
+    assert found.dtype == np.float64 and np.array_equal(found, expected)
+    wide = [given.astype(np.float64) - 117, kernel.data.astype(np.float64) - (128 if zero else 0)]
+    assert np.array_equal(expected, irexec.opset15.convolution(*wide, [1, 1], [1, 1], [1, 1], [1, 1]))
+
+
 def test_the_checking_back_end_takes_packed_kernels() -> None:
     graph = convolution("u4", (66, 32, 3, 3), zero="u4")
     graph.reshape([1, 32, 8, 8])
