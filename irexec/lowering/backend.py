@@ -42,9 +42,15 @@ class Mode(Enum):
 
 
 @cache
+def is_installed() -> bool:
+    """Return True if the extra `fast` is installed."""
+    return find_spec("llvmlite") is not None
+
+
+@cache
 def is_available() -> bool:
-    """Return True if llvmlite is installed and IREXEC_FAST is not 0."""
-    return os.environ.get("IREXEC_FAST", "") != "0" and find_spec("llvmlite") is not None
+    """Return True if the extra `fast` is installed and IREXEC_FAST is not 0."""
+    return os.environ.get("IREXEC_FAST", "") != "0" and is_installed()
 
 
 class Backend:

@@ -60,7 +60,21 @@ def show_model(
         _show_verified(run, page)
         page.heading("time")
         page.line(f"  {', '.join(f'{name} {shown_seconds(time)}' for name, time in run.seconds.items())}")
+        if "fastest" in run.seconds:
+            _show_extra(page)
     page.findings(run.report, verbose=verbose)
+
+
+def _show_extra(page: Printout) -> None:
+    """Print the gain of the extra `fast` for a model that runs often, if it is not installed."""
+    from irexec.lowering.backend import is_installed
+
+    if not is_installed():
+        page.line(
+            "  with the extra fast (pip install 'irexec[fast]') a compiled model that runs often is about 1.5 to 4 times "
+            "as fast",
+            "dim",
+        )
 
 
 def _input_row(entry: ModelInput, run: ModelRun) -> tuple[str, ...]:

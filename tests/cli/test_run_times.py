@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from irexec.cli.main import main
+from irexec.lowering import backend
 
 CLASSIFIER = Path(__file__).parents[2] / "samples" / "classifier"
 COMMAND = ["run", str(CLASSIFIER / "model.xml"), "--input", f"image={CLASSIFIER / 'image.npy'}"]
@@ -28,6 +29,16 @@ def test_several_runs(capsys: pytest.CaptureFixture[str]) -> None:
     result = json.loads(capsys.readouterr().out)
     assert result["seconds"]["fastest"] <= result["seconds"]["run"]
     assert {row["calls"] for row in result["trace"]} == {3}
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_what_the_extra_would_gain(
+    is_installed: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "is_installed", lambda: is_installed)
+    for options, is_printed in (([], False), (["--repeat", "2"], not is_installed)):
+        assert main([*COMMAND, *options]) == 0
+        assert ("pip install 'irexec[fast]'" in capsys.readouterr().out) is is_printed
 
 
 def test_states_are_the_same_in_every_run(capsys: pytest.CaptureFixture[str]) -> None:
