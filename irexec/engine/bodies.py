@@ -5,7 +5,7 @@ Source: operation pages If-8, Loop-5, TensorIterator-1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,9 +90,14 @@ class _Iterating:
         """
         body, parts = self.body, None
         given: list[Any] = [None] * len(body.model.parameters)
+        sliced: list[tuple[int, Iterator[Array]]] = []
         for entry in body.inputs:
             if entry.external is not None and entry.slicing is None:
                 given[entry.parameter] = inputs[entry.external]
+        counters = [entry for entry in body.inputs if entry.iteration]
+        back = [
+            (entry.parameter, entry.back) for entry in body.inputs if entry.back is not None and not entry.iteration
+        ]
         gathered: dict[int, list[Array]] = {o.result: [] for o in body.outputs if o.slicing is not None}
         results: list[Array] = []
         number = 0
@@ -100,15 +105,16 @@ class _Iterating:
             ask("iterating")
             if not number:
                 parts = min(_counts(body, inputs), default=None)
+                sliced = list(_sliced(body, inputs))
             if parts is not None and number >= parts:
                 raise ConstraintError("slices", f"a sliced input has {parts} parts, so iteration {number} has no part")
-            for entry in body.inputs:
-                if entry.slicing is not None and entry.external is not None:
-                    given[entry.parameter] = _part(inputs[entry.external], entry.slicing, number)
-                elif entry.iteration:
-                    given[entry.parameter] = self._counter(entry, number)
-                elif number and entry.back is not None:
-                    given[entry.parameter] = results[entry.back]
+            for entry in counters:
+                given[entry.parameter] = self._counter(entry, number)
+            if number:
+                for parameter, result in back:
+                    given[parameter] = results[result]
+            for parameter, those in sliced:
+                given[parameter] = next(those)
             results = self._run(given)
             for result, made in gathered.items():
                 made.append(results[result])
@@ -131,7 +137,7 @@ class _Iterating:
         if parts:
             if slicing.stride < 0:
                 parts = parts[::-1]
-            return np.concatenate([np.atleast_1d(p) for p in parts], axis=slicing.axis)
+            return np.concatenate([part if part.ndim else part[None] for part in parts], axis=slicing.axis)
         # No iteration: the extent along the axis is 0, and the other extents come from the inferred type.
         type = self._type(output.result, inputs)
         extents = [] if type.rank is None else [d.min for d in type.shape]
@@ -160,11 +166,18 @@ class _Iterating:
         return infer(self.body.model, parameter_types(self.body, outer, None), Findings())[value]
 
 
-def _part(array: Array, slicing: Slicing, number: int) -> Array:
-    """Return the part of an array that one iteration uses."""
+def _sliced(body: Body, inputs: Sequence[Array]) -> Iterator[tuple[int, Iterator[Array]]]:
+    """Yield the Parameter of each sliced input, and the parts that the iterations use."""
+    for entry in body.inputs:
+        if entry.slicing is not None and entry.external is not None:
+            yield entry.parameter, _parts(inputs[entry.external], entry.slicing)
+
+
+def _parts(array: Array, slicing: Slicing) -> Iterator[Array]:
     axis = slicing.axis % array.ndim
-    part: Array = array[(slice(None),) * axis + (slicing.part(array.shape[axis], number),)]
-    return part
+    before = (slice(None),) * axis
+    for part in slicing.parts(array.shape[axis]):
+        yield array[(*before, part)]
 
 
 def _outer(outer: dict[int | None, Array]) -> list[Array]:

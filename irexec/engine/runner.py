@@ -100,13 +100,18 @@ class Runner:
     def run(self, inputs: Sequence[Array], *, lowered: bool = False) -> list[Array]:
         """Return the results, in separate memory, for inputs that match the Parameters. Raises IRError."""
         self._mark(lowered and not self.listeners)
+        return self._results(inputs)
+
+    def _results(self, inputs: Sequence[Array]) -> list[Array]:
+        """Return the same as `run`, with kernels or compiled code as the run of the outer plan."""
         template, calls, numbers = self._lowered() if self._is_lowered else self._kernels()
         slots = template.copy()
         for slot, array in zip(self.plan.parameters, inputs, strict=True):
             if (memory := slots[slot]) is None:
                 slots[slot] = array
             elif array is not None:
-                np.copyto(memory, array)
+                # For small arrays a quarter of the time of np.copyto.
+                memory[...] = array
         if self.listeners:
             self._run_watched(slots, calls)
         else:
@@ -156,8 +161,9 @@ class Runner:
             slot, node = self.plan.parameters[place], self.plan.model.parameters[place]
             if slot in self.plan.results or any(slot in step.inputs for step in self.plan.steps):
                 raise ConstraintError("inputs", f"{node.ref} of a body receives no value")
-        results = self.run(inputs, lowered=self._is_lowered)
-        self.variables.commit()
+        results = self._results(inputs)
+        if self.variables.pending:
+            self.variables.commit()
         return results
 
     def _run(self, slots: list[Any], calls: Sequence[Call], numbers: Sequence[int]) -> None:
@@ -173,7 +179,7 @@ class Runner:
                     if result.dtype is not dtype or result.shape != shape:
                         self._verify(numbers[number], 0, result, dtype, shape)
                     slots[outs] = result
-                else:
+                elif outs:
                     self._store(numbers[number], result, slots, outs, checks)
                 for slot in frees:
                     slots[slot] = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from irexec.records import record
 
 
@@ -44,11 +46,12 @@ class Slicing:
             return f"{found}: {high - low} elements are not a multiple of the part size {self._step}"
         return None
 
-    def part(self, extent: int, number: int) -> slice:
-        """Return the range of one iteration's slice."""
-        low, high = self._bounds(extent)
-        at = low + number * self._step if self.stride > 0 else high - (number + 1) * self._step
-        return slice(at, at + abs(self.part_size))
+    def parts(self, extent: int) -> Iterator[slice]:
+        """Yield the range of each iteration's slice."""
+        (low, high), step, size = self._bounds(extent), self._step, abs(self.part_size)
+        starts = range(low, high, step) if self.stride > 0 else range(high - step, low - 1, -step)
+        for at in starts:
+            yield slice(at, at + size)
 
     def _bounds(self, extent: int) -> tuple[int, int]:
         """Return the first element of all slices, and the end after the last one."""

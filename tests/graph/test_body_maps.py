@@ -26,7 +26,7 @@ def test_parts_go_from_start_to_end(start: int, end: int, stride: int, size: int
     slicing, rows = Slicing(0, start, end, stride, size), list(range(6))
     assert slicing.fault(6) is None
     assert slicing.count(6) == len(parts)
-    assert [rows[slicing.part(6, number)] for number in range(len(parts))] == parts
+    assert [rows[part] for part in slicing.parts(6)] == parts
 
 
 @pytest.mark.parametrize("slicing", [Slicing(0), Slicing(0, -1, 0, -1)])
