@@ -1,7 +1,7 @@
 """PriorBox and PriorBoxClustered: boxes of given sizes at every point of a grid, normalised by the image size.
 
-Source: operation pages PriorBox-1, -8 and PriorBoxClustered-1. Their formulas are incomplete (half sides, the step 0,
-the order of the boxes); the arithmetic follows OpenVINO's reference.
+Source: operation pages PriorBox-1, -8 and PriorBoxClustered-1. The pages' formulas are incomplete (half sides, the
+step 0, the order of the boxes); the arithmetic follows OpenVINO's reference.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """GridSample: an image sampled at normalized coordinates.
 
-Source: operation page GridSample-9; the coefficient of the cubic (-0.75) and the rounding of nearest (half to even)
+Source: operation page GridSample-9. The coefficient of the cubic (-0.75) and the rounding of nearest (half to even)
 follow OpenVINO's reference.
 """
 

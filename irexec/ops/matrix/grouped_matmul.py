@@ -1,8 +1,7 @@
 """GroupedMatMul: one matrix product per group of rows.
 
-Source: operation GroupedMatMul-17 as in OpenVINO 2026: `mat_b` is stored transposed, `[G, N, K]`, and has rank 3. (An
-earlier draft of the page had `[G, K, N]`, and allowed rank 2 for both inputs.) Rows after the last offset belong to no
-group; their result is zero.
+Source: operation GroupedMatMul-17 as in OpenVINO 2026. `mat_b` is stored transposed, `[G, N, K]`, and has rank 3. Rows
+after the last offset belong to no group; their result is zero.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """MVN: mean-variance normalization.
 
-Source: operation pages MVN-1 (introduced in opset2), MVN-6. Both print a sum of squares for the variance; as in
-OpenVINO, the variance is the mean of the squares. OpenVINO writes eps_mode in capitals, the page in small letters: both
-are read.
+Source: operation pages MVN-1 (introduced in opset2), MVN-6. The pages state a sum of squares for the variance;
+as in OpenVINO, the variance is the mean of the squares. OpenVINO writes eps_mode in capitals, the page in small
+letters; irexec accepts both.
 """
 
 from __future__ import annotations
