@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
@@ -28,20 +28,20 @@ class DroppedModel(graph.Model):
     """A model that records when it is dropped. Python frees its nodes later, because nodes and values refer to each
     other; until `free` collects them, they still count as users of values."""
 
-    # The kinds of objects dropped since the last collection: a model, or the last user of a value. A class attribute,
-    # because names of modules are cleared before a model is dropped at exit.
-    dropped: ClassVar[set[str]] = set()
+    # The ids of the models dropped since the last collection, and the nodes that lost their last user and still exist.
+    # Class attributes, because names of modules are cleared before a model is dropped at exit.
+    dropped: ClassVar[set[int]] = set()
+    unused: ClassVar[WeakSet[Node]] = WeakSet()
 
     def __del__(self) -> None:
-        self.dropped.add("a model")
+        self.dropped.add(id(self))
         super().__del__()
 
     @staticmethod
     def free(value: Value) -> None:
         """Collect dropped nodes, if some of the users of the value may be among them."""
-        dropped = DroppedModel.dropped
-        if "a model" in dropped or ("a user" in dropped and any(map(_leads_nowhere, value.users))):
-            dropped.clear()
+        if DroppedModel.dropped or (DroppedModel.unused and any(map(_leads_nowhere, value.users))):
+            DroppedModel.dropped.clear()
             gc.collect()
 
 
@@ -79,7 +79,7 @@ def connect(node: Node, index: int, value: Value) -> None:
     node.replace_input_with(index, value)
     changed(node)
     if before is not None and not before.users:
-        DroppedModel.dropped.add("a user")
+        DroppedModel.unused.add(before.node)
 
 
 def replace(old: Value, new: Value) -> None:
@@ -96,7 +96,7 @@ def redirect(old: Value, new: Value) -> None:
         changed(node)
     old.replace_uses(new, keep=[new.node])
     if not old.users:
-        DroppedModel.dropped.add("a user")
+        DroppedModel.unused.add(old.node)
 
 
 def takes_names(result: Node) -> bool:

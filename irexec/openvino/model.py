@@ -126,7 +126,7 @@ class Model(DroppedModel):
     def get_ops(self) -> list[graph.Node]:
         """Return all nodes in the order in which OpenVINO finds them; `get_ordered_ops` sorts them."""
         found = traversed([*self.results, *self.sinks, *self.parameters])
-        if len(found) != len(self.nodes):
+        if set(found) != set(self.nodes):
             order(self)  # Removed nodes are no longer held.
         return found
 

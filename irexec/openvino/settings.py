@@ -40,8 +40,9 @@ class Settings:
         name."""
         known, name = _known(compiled), str(expected(property, str, "get_property()"))
         if name == "SUPPORTED_PROPERTIES":
-            return {"SUPPORTED_PROPERTIES": "RO"} | {n: "RW" if k.writable else "RO" for n, k in known.items()}
-        _check(name, known)
+            listed = {n: "RW" if k.writable and not compiled else "RO" for n, k in known.items()}
+            return {"SUPPORTED_PROPERTIES": "RO"} | listed
+        known = _check(name, known)
         return self._values.get(name, known[name].value)
 
     def write(self, properties: Any, *, compiled: bool = False) -> None:
@@ -52,17 +53,21 @@ class Settings:
         fitting = {}
         for key, value in given.items():
             name = str(key)
-            _check(name, known)
+            known = _check(name, known)
             if not known[name].writable:
                 raise RuntimeError(f"the property {name} can only be read")
             fitting[name] = _fitting(name, value.value if isinstance(value, OVAny) else value, known[name].value)
         self._values.update(fitting)
 
     def with_values(self, properties: Any) -> Settings:
-        """Return these settings with other values added."""
+        """Return these settings with other values added: those of DEVICE_PROPERTIES for the CPU take precedence."""
         made = Settings(self._values)
         if properties:
-            made.write(properties, compiled=True)
+            given = dict(expected(properties, Mapping, "compile_model()"))
+            devices = given.pop("DEVICE_PROPERTIES", {})
+            if not isinstance(devices, Mapping):
+                raise RuntimeError(f"{devices!r} is not a value of the property DEVICE_PROPERTIES")
+            made.write(given | dict(devices.get("CPU", {})), compiled=True)
         return made
 
 
@@ -73,12 +78,16 @@ def _known(compiled: bool) -> Mapping[str, Known]:
     return COMPILED if compiled else DEVICE
 
 
-def _check(name: str, known: Mapping[str, Known]) -> None:
-    if name not in known:
-        from irexec.diagnostics.nearest import nearest, suggestion
+def _check(name: str, known: Mapping[str, Known]) -> Mapping[str, Known]:
+    """Return the properties among which a name is: the listed ones, or those of Core. Raises RuntimeError."""
+    from irexec.openvino.properties.known import OF_CORE
 
-        hint = suggestion(nearest(name, known, 1))
-        raise RuntimeError(f"NotFound: Unsupported property {name} by CPU plugin{f'; {hint}' if hint else ''}")
+    if name in known or name in OF_CORE:
+        return known if name in known else OF_CORE
+    from irexec.diagnostics.nearest import nearest, suggestion
+
+    hint = suggestion(nearest(name, [*known, *OF_CORE], 1))
+    raise RuntimeError(f"NotFound: Unsupported property {name} by CPU plugin{f'; {hint}' if hint else ''}")
 
 
 def _fitting(name: str, value: Any, first: Any) -> Any:

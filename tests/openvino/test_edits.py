@@ -96,6 +96,17 @@ def test_a_removed_node_that_nobody_holds_takes_nothing() -> None:
     assert takers() == ["Tanh"]
 
 
+def test_a_replaced_node_takes_nothing_once_its_name_is_bound_anew() -> None:
+    x = ops.parameter([2], np.float32, name="x")
+    model = irexec.Model([ops.tanh(ops.relu(x, name="r"), name="t"), ops.abs(x)], [x]).clone()
+    nodes = {node.get_friendly_name(): node for node in model.get_ops()}
+    irexec.utils.replace_node(nodes["t"], ops.sigmoid(nodes["r"]))
+    assert len(nodes["r"].output(0).get_target_inputs()) == 2
+    nodes = {node.get_friendly_name(): node for node in model.get_ops()}
+    (taker,) = nodes["r"].output(0).get_target_inputs()
+    assert taker.get_node().get_type_name() == "Sigmoid"
+
+
 def test_nodes_of_a_model_that_was_dropped_take_nothing() -> None:
     x = ops.parameter([2], np.float32, name="x")
     model = irexec.Model([ops.relu(ops.negative(x))], [x])

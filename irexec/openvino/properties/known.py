@@ -104,11 +104,9 @@ DEVICE: dict[str, Known] = {
     "PERFORMANCE_HINT": Known(PerformanceMode.LATENCY),
     "PERFORMANCE_HINT_NUM_REQUESTS": Known(0),
     "EXECUTION_MODE_HINT": Known(ExecutionMode.ACCURACY),
-    "MODEL_PRIORITY": Known(Priority.MEDIUM),
     "ENABLE_CPU_PINNING": Known(True),
     "ENABLE_CPU_RESERVATION": Known(False),
     "ENABLE_HYPER_THREADING": Known(True),
-    "ENABLE_MMAP": Known(True),
     "SCHEDULING_CORE_TYPE": Known(SchedulingCoreType.ANY_CORE),
     "MODEL_DISTRIBUTION_POLICY": Known(set()),
     "DEVICE_ID": Known(""),
@@ -124,22 +122,22 @@ DEVICE: dict[str, Known] = {
     "ENABLE_TENSOR_PARALLEL": Known(False),
     "ENABLE_WEIGHTLESS": Known(False),
     "WEIGHTS_PATH": Known(""),
+}
+# Properties of OpenVINO's Core that its CPU device accepts, too, and does not list among its own.
+OF_CORE: dict[str, Known] = {
+    "ENABLE_MMAP": Known(True),
     "CACHE_DIR": Known(""),
     "CACHE_ENCRYPTION_CALLBACKS": Known([]),
     "CACHE_MODE": Known(CacheMode.OPTIMIZE_SPEED),
-    "COMPILATION_NUM_THREADS": Known(_THREADS),
     "ALLOW_AUTO_BATCHING": Known(True),
     "AUTO_BATCH_TIMEOUT": Known("1000"),
-    "ACTIVATIONS_SCALE_FACTOR": Known(0.0),
     "FORCE_TBB_TERMINATE": Known(False),
-    "WORKLOAD_TYPE": Known(WorkloadType.DEFAULT),
 }
 # Additional properties of a compiled model.
 COMPILED: dict[str, Known] = DEVICE | {
     "NETWORK_NAME": Known("", False),
     "OPTIMAL_NUMBER_OF_INFER_REQUESTS": Known(_THREADS, False),
     "LOADED_FROM_CACHE": Known(False, False),
-    "MULTI_DEVICE_PRIORITIES": Known("CPU"),
 }
 # The allowed values of properties whose type also has other values.
 ALLOWED: dict[str, Callable[[Any], bool]] = {
@@ -148,4 +146,5 @@ ALLOWED: dict[str, Callable[[Any], bool]] = {
     "INFERENCE_NUM_THREADS": lambda number: number >= 0,
     "PERFORMANCE_HINT_NUM_REQUESTS": lambda number: number >= 0,
     "CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE": lambda rate: 0 <= rate <= 1,
+    "CACHE_ENCRYPTION_CALLBACKS": lambda pair: len(pair) == 2 and all(map(callable, pair)),
 }
