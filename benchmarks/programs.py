@@ -48,12 +48,15 @@ def _write(*record: object) -> None:
 
 def batch(first: int, count: int) -> tuple[dict[int, tuple[int, list[tuple[str, ...]]]], tuple[int, str] | None]:
     """Return the differences of programs by their seeds, and the program that ended the process: its seed and library.
+    Raises RuntimeError if a program could not be written or compared.
 
     The programs write files, into a folder that is removed.
     """
     command = [sys.executable, str(Path(__file__).resolve()), "--batch", "--first", str(first), "--count", str(count)]
     with TemporaryDirectory() as folder:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, check=False)
+        done = subprocess.run(command, capture_output=True, cwd=folder, check=False)
+    if done.returncode == 1:
+        raise RuntimeError(done.stderr.decode()[-2000:])
     found, started, rest = {}, None, done.stdout
     while rest:
         try:

@@ -86,6 +86,8 @@ _NOT_EVALUATED = "Elu|LogSoftmax|NormalizeL2|Selu|FakeQuantize|HardSigmoid|IsNaN
 _NOT_EVALUATED_FUNCTIONS = (
     "elu|log_softmax|normalize_l2|selu|fake_quantize|hard_sigmoid|is_nan|is_finite|gather_elements|gather_nd"
 )
+# A reduction that drops axes, and a layer that takes it with a vector.
+_AFTER_REDUCTION = r"(n\d+) = ops\.reduce_\w+\([np]\d+, .*, False\)(?s:.*) = ops\.\w+\(\1, data\(\[\d+\], "
 _NO_RETURN = r"TypeError: Unable to convert function return value.*OVAny"
 
 KNOWN = [
@@ -162,7 +164,7 @@ KNOWN = [
     Known("results", _MISSING, line=_ONE_ARRAY, program=_TWO_INPUTS),
     Known("stricter", _LOSSY, mine=r"the array for input '\w+' is \w+, expected"),
     Known("names", _NAMES, line=r"get_name\(\) == \w+\.name", mine="False"),
-    Known("names", _POSITION, mine=r"\bp\d", program=_NAMED_BY_POSITION),
+    Known("names", _POSITION, mine=r"\b(p\d|more)\b", program=_NAMED_BY_POSITION),
     Known("looser", _POSITION, theirs=r"was not found|is not found|without names", program=_NAMED_BY_POSITION),
     Known("looser", _CONTAINERS, line=r"(set|add)_names\(\[", theirs="TypeError"),
     Known("looser", _CONTAINERS, line=r"ov\.Model\(", theirs="TypeError: __init__"),
@@ -198,6 +200,12 @@ KNOWN = [
         line=r"[cr]\d+",
         program=r"(?s)ops\.scatter_update.*ops\.scatter_update",
     ),
+    Known(
+        "results",
+        "OpenVINO's device applies the operand of a layer after a reduction along the wrong axis",
+        line=_RUN,
+        program=_AFTER_REDUCTION,
+    ),
     Known("shapes", _MEMORY, line=r"r\d+\.infer\(\)", raised=_FAILED),
     Known(
         "looser",
@@ -214,7 +222,7 @@ KNOWN = [
     Known("looser", "Swish without beta needs no constant of its type", line="swish", theirs="Swish"),
     Known("stricter", _CHANGES, line="reshape", program=r"p\d\.set_(element_type|partial_shape)"),
     Known(
-        "shapes", _CHANGES, line=r"shape|element_type|\.(in|out)put\(", program=r"p\d\.set_(element_type|partial_shape)"
+        "shapes", _CHANGES, line=r"shape|element_type|dynamic|\.(in|out)put\(", program=r"p\d\.set_(element_type|partial_shape)"
     ),
     Known("names", "the order of a changed model is that of a new one", line="ordered_ops", program="add_outputs"),
     Known("looser", _POSITION, theirs=r"Model doesn't have (in|out)put with name", program=_NAMED_BY_POSITION),
@@ -245,6 +253,7 @@ KNOWN = [
     ),
     Known("stricter", _CHANGES, line="compile_model", mine=r"error\[O00\d\]", program=_CHANGED),
     Known("looser", _CHANGES, line="reshape", program=_CHANGED),
+    Known("looser", _CHANGES, line="compile_model", theirs="While validating node", program=_CHANGED),
     Known("shapes", _CHANGES, line="outputs|shape", program="replace_source_output"),
     Known("shapes", _ARRAYS, line=r"n\d+ == n\d+", mine=r"^\[( ?True)+\]$"),
     Known("names", _NAMES, line="get_friendly_name", theirs="Result_#", mine="/result", program=r"read_model\("),

@@ -194,7 +194,7 @@ def several(w: Writer) -> None:
 
 def products(w: Writer) -> None:
     node = w.node_where("f32", rank=2)
-    last = node.shape[-1] or 3
+    last = (node.shape or [3])[-1] or 3
     if node.rank == 4 and w.chance(0.7):
         channels = node.shape[1] or 3
         pads = f"[{w.choose((0, 1))}] * 2, [1, 1]"
