@@ -106,6 +106,13 @@ def takes_names(result: Node) -> bool:
     return result.outputs[0].names is shared
 
 
+def without(result: Node, results: list[Node]) -> list[Node]:
+    """Return a model's Results without one of them. A tensor that was named after it loses this name."""
+    if result in results and result.inputs and (taken := result.inputs[0]) is not None:
+        taken.names.discard(result.name)
+    return [node for node in results if node is not result]
+
+
 def _keep_tensors(nodes: list[Node]) -> None:
     """Let Results keep sharing the tensors of their present inputs until their model is validated."""
     for node in nodes:

@@ -13,7 +13,7 @@ from irexec.graph.order import ordered, traversed
 from irexec.graph.ports import position
 from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, not_negative, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
-from irexec.openvino.editing import DroppedModel, changed, current, order, replace, revalidate, settle_names
+from irexec.openvino.editing import DroppedModel, changed, current, order, replace, revalidate, settle_names, without
 from irexec.openvino.given import check_type
 from irexec.openvino.named_ports import port_named, shapes_of, value_named, variables_of
 from irexec.openvino.node import Node
@@ -300,9 +300,9 @@ class Model(DroppedModel):
         self._removed -= {variable.info.variable_id for variable in self._added}
 
     def remove_result(self, result: graph.Node) -> None:
-        """Remove a Result; a Result that the model does not contain is ignored."""
+        """Remove a Result and its own names; a Result that the model does not contain is ignored."""
         node_of_type(result, "Result", "remove_result()")
-        self.results = [node for node in self.results if node is not result]
+        self.results = without(result, self.results)
         _edited(self)
 
     def remove_parameter(self, parameter: graph.Node) -> None:
