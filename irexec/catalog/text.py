@@ -79,7 +79,7 @@ def operator_text(facts: OperatorFacts) -> str:
     lines += ["", facts.description, "", "inputs:", *_table(map(_port_row, facts.inputs))]
     lines += ["", "attributes:", *_table(map(_attribute_row, facts.attributes))]
     lines += ["", "outputs:", *_table(map(_port_row, facts.outputs))]
-    lines += ["", f"results: {facts.tolerance}", f"source: {module_path(facts)}", ""]
+    lines += ["", f"tolerance: {facts.tolerance}", f"source: {module_path(facts)}", ""]
     return "\n".join(lines)
 
 
