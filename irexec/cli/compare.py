@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with",
         "OTHER",
         "openvino, openvino:DEVICE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or torch:FILE.py:FUNCTION (a "
-        "function that returns a network of PyTorch), another model (run by irexec), or a folder written by --dump; "
+        "function that returns a PyTorch network), another model (run by irexec), or a folder written by --dump; "
         "if given several times, the result names the side that differs from all others",
         dest="others",
     )
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument(
         "--save-inputs",
         metavar="DIR",
-        help="write the inputs, also those that were chosen, as DIR/0.npz, DIR/1.npz, ... for --input",
+        help="write the inputs, including those chosen by irexec, as DIR/0.npz, DIR/1.npz, ... for --input",
     )
     show.add_argument(
         "--save-culprit", metavar="DIR", help="write the first wrong layer as a model, with its inputs and outputs"

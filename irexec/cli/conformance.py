@@ -52,10 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judged.add_argument(
         "--mode",
         default="lowered",
-        help="the code of irexec that --with irexec judges: lowered (compiled) or kernels (default: lowered)",
+        help="with --with irexec: judge its lowered (compiled) code or its kernels (default: lowered)",
     )
     add_repeatable(judged, "--config", "KEY=VALUE", "set a property of the runtime")
-    judged.add_argument("--python", default="", metavar="PATH", help="the Python interpreter that has the runtime")
+    judged.add_argument(
+        "--python", default="", metavar="PATH", help="the Python interpreter in which the runtime is installed"
+    )
     judged.add_argument(
         "--limit",
         dest="limit_of_case",
@@ -78,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument(
         "--format", choices=("text", "json", "junit"), default="text", help="output format (default: text)"
     )
-    show.add_argument("--baseline", metavar="FILE.toml", help="a list of known failures, which do not count")
+    show.add_argument("--baseline", metavar="FILE.toml", help="a list of known failures, which are not counted")
     show.add_argument("--output", "-o", metavar="FILE.json", help="write the results")
     show.add_argument(
         "--html",

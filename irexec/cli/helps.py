@@ -59,7 +59,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     ),
     "bundle": (
         ("irexec bundle repro.xml", "pack the reduced model, its inputs and its script into repro.zip"),
-        ("irexec bundle small.xml -o sent.zip", "the same for a model with another name"),
+        ("irexec bundle small.xml -o sent.zip", "pack a reduced model with another name"),
     ),
     "sensitivity": (
         (
@@ -89,7 +89,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     ),
     "ops": (
         ("irexec ops Gather", "describe the newest version of an operator"),
-        ("irexec ops Gather-7 --format markdown", "describe a certain version as a page"),
+        ("irexec ops Gather-7 --format markdown", "describe one version in Markdown"),
     ),
     "explain": (
         ("irexec explain P004", "show the page of a diagnostic code"),

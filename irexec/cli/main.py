@@ -35,7 +35,7 @@ COMMANDS = {
     "compare": "find the first layer whose results differ from another runtime",
     "diff": "list the differences between two models",
     "reduce": "reduce a model to the smallest one that still fails in the same way",
-    "bundle": "pack the output of irexec reduce into one archive, with the text of an issue",
+    "bundle": "pack the output of irexec reduce into one archive, with the text of a bug report",
     "sensitivity": "measure which quantisers or layers lose accuracy, and suggest those to leave out",
     "conformance": "test a runtime with generated cases of all operators, and report wrong results",
     "cut": "extract part of a model as a standalone model, with recorded inputs",

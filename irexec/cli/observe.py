@@ -24,7 +24,7 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
     over.add_argument(
         "--diff",
         metavar="OTHER",
-        help="show another model next to this one and mark the changes; or the output of diff --format json",
+        help="another model to show next to this one, with the changes marked; or the output of diff --format json",
     )
     over.add_argument(
         "--run",

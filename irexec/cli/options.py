@@ -96,7 +96,7 @@ def add_limit(parser: _ActionsContainer, default: float = 0, *, each: str = "") 
         type=seconds,
         default=default,
         metavar="SECONDS",
-        help=f"time limit {of} in seconds; the findings so far are reported; 0: no limit (default: {usual})",
+        help=f"time limit in seconds {of}; findings made until then are reported; 0: no limit (default: {usual})",
     )
 
 

@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--same",
         default="",
         metavar="REGEX",
-        help="count only failures that match: the output of the --check command, or the runtime's error "
-        "message with the types of the layers, e.g. Gelu",
+        help="count only failures with a match in the output of the --check command, or in the runtime's error "
+        "message and the layer types, e.g. Gelu",
     )
     parser.add_argument(
         "--tries",

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--page", help="the page that contains the snippet; a name such as ScatterUpdate-3 selects the version"
     )
     give.add_argument(
-        "--inputs", metavar="FOLDER|BATCH.npz", help="run once per file or sample; -o then gives a folder"
+        "--inputs", metavar="FOLDER|BATCH.npz", help="run once for each file or sample; -o is then a folder"
     )
     add_many_arguments(parser)
     add_limit(parser)

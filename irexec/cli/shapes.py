@@ -32,8 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=SIZES",
-        help="set the shape of an input, e.g. image=?,3,?,?, or the size of a symbol that the answer "
-        "contains, e.g. seq=128",
+        help="set the shape of an input, e.g. image=?,3,?,?, or the size of a symbol in the output, e.g. seq=128",
     )
     parser.add_argument(
         "--check",
@@ -132,7 +131,7 @@ def _report_refusal(shapes: Shapes) -> int:
         return 1
     write(Report([shapes.refusal.finding]), sys.stderr)
     print(
-        "irexec shapes: the model accepts none of the sizes tried; the finding above is about the last of them",
+        "irexec shapes: the model accepts none of the sizes tried; the finding above concerns the last one",
         file=sys.stderr,
     )
     return 1

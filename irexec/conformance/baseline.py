@@ -58,7 +58,7 @@ def _known(entry: Any, number: int) -> Known:
         raise UnreadableBaseline(f"entry {number} has the unknown key {min(unknown)!r}")
     expires = entry.get("expires")
     if expires is not None and not isinstance(expires, datetime.date):
-        raise UnreadableBaseline(f"entry {number}: `expires` is a date such as 2027-01-31")
+        raise UnreadableBaseline(f"entry {number}: `expires` must be a date such as 2027-01-31")
     return Known(entry["case"], entry["reason"], entry.get("verdict", ""), entry.get("link", ""), expires)
 
 

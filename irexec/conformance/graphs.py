@@ -70,7 +70,7 @@ def graph_case(text: str) -> Case:
     function, choices = PATTERNS[name]
     base, kind, seed = parts[0], parts[-2], _SEED.fullmatch(parts[-1])
     if kind not in KINDS or seed is None:
-        raise UnreadableName(f"{text!r} does not end with a kind of shapes and a seed")
+        raise UnreadableName(f"{text!r} does not end with SHAPES/seedN, where SHAPES is one of {', '.join(KINDS)}")
     given = dict(part.partition("=")[::2] for part in parts[1:-2] if "=" in part)
     words = {part for part in parts[1:-2] if "=" not in part}
     chosen = {key: given.get(key, options[0]) for key, options in choices.items()}

@@ -152,7 +152,7 @@ def _other_shapes(rng: np.random.Generator, growth: Growth, first: Shapes) -> Sh
             ]
             if second != first and prober.accepts(tuple(n for shape in second for n in shape)):
                 return second
-    raise UnreadableName("no other shapes of the inputs fit the layers")
+    raise UnreadableName("the layers accept no other input shapes")
 
 
 def _model(growth: Growth, shapes: list[PartialShape], read_inner: bool) -> Model:

@@ -43,8 +43,8 @@ def without_recipe(text: str) -> str:
     if recipe != RECIPE:
         found = f"recipe {recipe}" if re.fullmatch(r"r\d+", recipe) else "no recipe"
         raise UnreadableName(
-            f"{text!r} has {found}, but this version of irexec makes graphs by recipe {RECIPE}: "
-            f"{name}/TYPE/{RECIPE}/... is expected. The version that made a case, or its reproducer, makes it again"
+            f"{text!r} has {found}, but this version of irexec uses recipe {RECIPE}: expected "
+            f"{name}/TYPE/{RECIPE}/... To repeat the case, use its reproducer or the version of irexec that made it"
         )
     return "/".join([name, base, *rest])
 

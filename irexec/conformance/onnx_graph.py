@@ -105,7 +105,7 @@ class OnnxGraph:
         how = str(getattr(attributes.get("auto_broadcast"), "value", attributes.get("auto_broadcast", "numpy")))
         whole = node.outputs[0].element_type.is_integral
         if how == "pdpd" or (node.type == "Divide" and whole):
-            raise NoCounterpart(f"{node.type} with {how} of {node.outputs[0].element_type}")
+            raise NoCounterpart(f"{node.type} of {node.outputs[0].element_type} with auto_broadcast {how}")
         self.add(_BINARY[node.type], given, made)
 
     def rows(self, name: str) -> str:
@@ -249,7 +249,7 @@ def _all(graph: OnnxGraph, node: Node) -> str:
 def _tile(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     repeats, rank = fixed(node, 1).reshape(-1), node.inputs[0].type.rank  # type: ignore[union-attr]
     if len(repeats) != rank:
-        raise NoCounterpart("Tile with another number of repeats")
+        raise NoCounterpart("Tile whose number of repeats differs from the rank")
     graph.add("Tile", [given[0], graph.rows(given[1])], made)
 
 

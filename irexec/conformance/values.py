@@ -106,7 +106,7 @@ def given(port: Port, shape: tuple[int, ...], call: int = 0) -> Array:
     dtype = port.kind.dtype
     numbers = [float(v) if "." in v or "n" in v or "e" in v else int(v) for v in texts]
     if len(numbers) != math.prod(shape):
-        raise ValueError(f"{port.name} has {len(numbers)} values, but the shape {list(shape)}")
+        raise ValueError(f"{port.name} has {len(numbers)} values, expected {math.prod(shape)} for shape {list(shape)}")
     return np.array(numbers).reshape(shape).astype(dtype)
 
 

@@ -50,7 +50,7 @@ def _run_if(node: Node, runs: Sequence[Run], inputs: Sequence[Array]) -> list[Ar
 def _run_tensor_iterator(iterating: _Iterating, inputs: Sequence[Array]) -> list[Array]:
     counts = set(_counts(iterating.body, inputs))
     if len(counts) > 1:
-        raise ConstraintError("slices", f"sliced inputs have different numbers of iterations: {sorted(counts)}")
+        raise ConstraintError("slices", f"the sliced inputs have different numbers of parts: {sorted(counts)}")
     return iterating.run(inputs, counts.pop() if counts else 1, lambda results: True)
 
 

@@ -63,7 +63,7 @@ def _exchanged(edge: Edge, net: Net, written: Written) -> Fix | None:
         written.set_attribute(edge.at, name, text or "")
         for name, text in zip(END_NAMES, texts[2:] + texts[:2], strict=True)
     ]
-    return Fix("exchange its ends", Safety.UNSAFE, tuple(edit for edit in edits if edit is not None))
+    return Fix("swap the ends of the edge", Safety.UNSAFE, tuple(edit for edit in edits if edit is not None))
 
 
 def _layer_named(edge: Edge, net: Net, name: str, written: Written) -> str | None:

@@ -71,7 +71,7 @@ def _check_results(model: Model, made: dict[Node, list[TensorType]], opset: int,
     for node, types in made.items():
         for type, now in zip(types, after.outputs(node), strict=False):
             if now.element_type is not type.element_type or now.shape != type.shape:
-                reason = f"its output becomes {now.element_type} {now.shape}, not {type.element_type} {type.shape}"
+                reason = f"its output would be {now.element_type} {now.shape}, not {type.element_type} {type.shape}"
                 findings.add("W002", f"{node.type} has no equivalent in opset{opset}: {reason}", layer=node.ref)
                 break
 

@@ -257,7 +257,8 @@ def _verified(
         whole = np.concatenate([one, other], 0) if one.ndim and both.shape[0] == 2 * one.shape[0] else None
         if whole is None or whole.shape != both.shape or not _are_close(whole, both):
             raise CannotUnbake(
-                f"the results of a batch of two elements differ from those of each: {symbol} is used elsewhere as well"
+                f"the results of a batch of two elements differ from the results of each element: "
+                f"other layers also depend on {symbol}"
             )
     verified.append("the results of a batch of two elements are those of each element alone")
     return verified

@@ -83,7 +83,7 @@ def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()
     since = contents.introduced(canonical, number)
     if since is None:
         having = contents.opsets_with(canonical)
-        message = f"opset{number} has no {canonical}; {_opsets(having)} have"
+        message = f"opset{number} has no {canonical}; the operator is in {_opsets(having)}"
         nearest = f"opset{having[0] if having[0] > number else having[-1]}"
         findings.add("L006", message, hint=f'version="{nearest}"', candidates=(nearest,), **of_version)
         return None

@@ -100,7 +100,7 @@ def _mean(section: Element, parameter: Node, weights: Weights, refuse: Refuse, f
     channels, image = _split(shape)
     if len(means) != channels or max(means) >= channels:
         known = f"means are given for {len(means)} channels ({sorted(means)[:8]})"
-        message = f"{known}, expected one for each of the input's {channels}"
+        message = f"{known}, expected one for each of the input's {channels} channels"
         refuse(message, found=str(len(means)), allowed=str(channels))
         return None
     parts = [_one(means[index], image, kind, weights, refuse, findings) for index in range(channels)]
@@ -131,7 +131,12 @@ def _one(
     if offset is None or size is None:
         return None
     if size != needed:
-        refuse(f"a mean image of {list(image)} takes {needed} bytes", mean, found=str(size), allowed=str(needed))
+        refuse(
+            f"a mean image of shape {list(image)} needs {needed} bytes, but its size is {size}",
+            mean,
+            found=str(size),
+            allowed=str(needed),
+        )
         return None
     stored = weights.constant(kind, image, offset, size, findings, mean.at)
     return None if stored is None else stored.array

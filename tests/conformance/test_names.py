@@ -93,7 +93,7 @@ def test_attributes_with_reserved_characters() -> None:
         ("Absolute-1/f32/x=[2]/seed1", "is not an operator with a version"),
         ("graph.nothing/f32/static/seed1", "is not the name of a graph"),
         ("graph.rms_norm/f32/r2/near=far/static/seed1", "expected one of none, power -1"),
-        ("graph.rms_norm/f32/r2/near=none/seed1", "does not end with a kind of shapes"),
+        ("graph.rms_norm/f32/r2/near=none/seed1", "does not end with SHAPES/seedN"),
     ],
 )
 def test_texts_that_are_no_names(text: str, reason: str) -> None:
@@ -103,7 +103,7 @@ def test_texts_that_are_no_names(text: str, reason: str) -> None:
 
 def test_a_name_of_another_recipe_is_refused() -> None:
     for text in ("graph.layer_norm/f32/r0/near=none/static/seed1", "graph.grown/f32/layers=ReLU-1.3/static/seed1"):
-        with pytest.raises(UnreadableName, match="but this version of irexec makes graphs by recipe r2"):
+        with pytest.raises(UnreadableName, match="but this version of irexec uses recipe r2"):
             case_named(text)
 
 

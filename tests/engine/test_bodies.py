@@ -106,7 +106,7 @@ def test_parts_of_an_open_axis_are_checked_when_it_is_known() -> None:
 def test_sliced_inputs_have_the_same_number_of_parts() -> None:
     model = sliced([-1, -1], Slicing(0))
     assert model([np.ones(2, np.float32)] * 2)[0].tolist() == [-2, -2]
-    with pytest.raises(irexec.IRError, match="different numbers of iterations"):
+    with pytest.raises(irexec.IRError, match="different numbers of parts"):
         model([np.ones(2, np.float32), np.ones(3, np.float32)])
 
 

@@ -41,7 +41,7 @@ def test_a_missing_file_of_data_is_one_finding(tmp_path: Path) -> None:
     assert finding.code == "F006"
     assert finding.message == "the file 'vit.onnx.data' with the data of 7 tensors is missing"
     assert finding.found == "w0, w1, w2, w3, w4, ..."
-    assert finding.hint == "put vit.onnx.data beside the model"
+    assert finding.hint == "place vit.onnx.data next to the model"
 
 
 def convolution(tmp_path: Path, image: list[int], kernel: list[int], group: int, type: str = "Conv") -> Report:

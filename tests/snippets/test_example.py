@@ -65,7 +65,7 @@ def test_the_examples_of_scatter_nd_update(number: int, computed: list[int], wro
     np.testing.assert_array_equal(output.array.astype(np.float32), computed)
     assert errors(snippet) == (["O001", "T001"] if wrong else ["O001"])
     (illegal,) = (d for d in snippet.findings.report if d.code == "O001")
-    assert illegal.message == "indices.shape[-1] is 5 but data has rank 1"
+    assert illegal.message == "indices.shape[-1] is 5, but data has rank 1"
     assert (illegal.constraint, illegal.hint) == ("ScatterNDUpdate-15 C4", "did you mean [5,1]?")
     assert [d.message for d in snippet.findings.report if d.code == "Q033"] == ["indices is read as [5,1] to continue"]
     assert example.inputs[1].repaired and example.inputs[1].type.shape == [5, 1]

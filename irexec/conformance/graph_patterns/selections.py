@@ -157,7 +157,7 @@ def _raised(g: Graph, x: Value, place: int, made: str) -> Value:
 def prepared(g: Graph, *, kind: str, steps: str, scale: str, layout: str, layer: str, near: str) -> None:
     """An image that is converted, normalised and transposed before the first layer, as preprocessing does."""
     if near in ("convert back", "rounded") and g.base is not F32:
-        raise ValueError("values of 16 bits lie between integers too often")
+        raise ValueError("16-bit values are too often halfway between two integers")
     first = layout in ("first", "reversed channels")
     x = g.input(["N", 3, "H", 6] if first else ["N", "H", 6, 3], kind)
     y = g.op("Convert-1", [x], {"destination_type": g.base.name}) if kind != g.base.name else x

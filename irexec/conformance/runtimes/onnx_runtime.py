@@ -38,5 +38,5 @@ class OnnxRuntime:
     def infer(self, inputs: list[Any]) -> list[Any]:
         names = [entry.name for entry in self.session.get_inputs()]
         if any(t.dtype is None or t.dtype.isbuiltin != 1 for t in self.types):
-            raise TypeError("ONNX Runtime takes no arrays of this element type")
+            raise TypeError("ONNX Runtime does not accept arrays of an input's element type")
         return list(self.session.run(None, dict(zip(names, inputs, strict=True))))

@@ -98,7 +98,7 @@ def wrong_state(
                 continue
             error = measure(known[value], state.reshape(known[value].shape))
             if error.ulp > least:
-                text = f"the variable is not what was assigned to it in step {step}, although the results agree"
+                text = f"the variable differs from the value assigned in step {step}, although the results agree"
                 return Culprit(reference.model, [node], (), error, "exact", step + 1, changes=[text])
     return None
 
@@ -141,7 +141,7 @@ def _without_layers(
         value = result.inputs[0]
         if read or (value is not None and (value in model.inputs or known_value(value) is not None)):
             text = f"reads {read[0].node.friendly_name} instead of {_source(result)}" if read else ""
-            text = text or f"is not the value of {_source(result)}"
+            text = text or f"differs from the value of {_source(result)}"
             error = max((step[index] for step in errors), key=lambda e: e.ulp)
             return Culprit(model, [result], (), error, "exact", changes=[text])
     return None
@@ -157,7 +157,7 @@ def _unequal_to_source(
         read = [(step[index][1], step[index][0]) for step in pairs]
         if value is not None and any(there is not None and not _is_equal(there, made) for there, made in read):
             error = max((step[index] for step in errors), key=lambda e: e.ulp)
-            text = f"is not the value of {value.node.friendly_name}"
+            text = f"differs from the value of {value.node.friendly_name}"
             return Culprit(reference.model, [result], (), error, "exact", changes=[text])
     return None
 

@@ -64,7 +64,7 @@ def case_of(model: Model, steps: Sequence[Sequence[Array]]) -> Case:
     read = {value for node in model.nodes for value in node.inputs}
     kept = [index for index, port in enumerate(model.inputs) if port in read]
     if not (kept and model.results and steps):
-        raise ValueError("a case has an input, a result and a step")
+        raise ValueError("a case needs at least one input, result and step")
     model.parameters = [model.parameters[index] for index in kept]
     given = [[step[index] for index in kept] for step in steps]
     _forget(model)

@@ -127,7 +127,7 @@ def sensitivity(
     inferences = [inputs] if isinstance(inputs, Mapping) else inputs
     steps = [_chosen(ours, shapes, seed)] if inferences is None else [_arrays(ours, given) for given in inferences]
     if not steps:
-        raise ValueError("inputs: at least one is needed")
+        raise ValueError("inputs: at least one inference is required")
     Target.read(target)
     trials = trials_of(ours, theirs, steps, metric)
     effects: dict[Unit, Effect] = {}
@@ -240,7 +240,7 @@ def _arrays(model: Model, given: Any) -> list[Array]:
     else:
         named = [given] if isinstance(given, np.ndarray) else list(given)
     if len(named) != len(model.inputs) or any(array is None for array in named):
-        raise ValueError(f"inputs: an array for each of {names} is needed")
+        raise ValueError(f"inputs: an array is required for each of {names}")
     return [np.asarray(array) for array in named]
 
 

@@ -49,7 +49,7 @@ def rescaling(
     except CannotRescale as error:
         raise NoRemedy(str(error)) from None
     if not powers:
-        raise NoRemedy("no layer has a result that is too large")
+        raise NoRemedy("no result of a layer overflows")
     expected, found, coarse = _results(model, inputs), _results(made, inputs), _simulated(made, kind, inputs)
     difference = max(
         measure(ours[name], theirs[name]).ulp for ours, theirs in zip(expected, found, strict=True) for name in ours

@@ -104,12 +104,13 @@ class _Rescaling:
     def _plain(self, node: Node, wanted: int) -> None:
         """Undo the division of the inputs of a layer through which no factor can be moved."""
         if wanted and node.type not in ("Result", "Parameter"):
-            raise CannotRescale(f"{node.friendly_name} ({node.type}) overflows itself, and is not linear")
+            raise CannotRescale(f"{node.friendly_name} ({node.type}) overflows and is not linear")
         for port, value in enumerate(node.inputs):
             if value is None or not (power := self._power(node, port)):
                 continue
             if self._needed(value.node):
-                message = f"{node.friendly_name} ({node.type}) reads {value.node.friendly_name}, which overflows"
+                name = value.node.friendly_name
+                message = f"{node.friendly_name} ({node.type}) is not linear, and its input {name} overflows"
                 raise CannotRescale(message)
             self._divide(node, port, -power)
 

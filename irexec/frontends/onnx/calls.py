@@ -36,9 +36,13 @@ class Call:
             return
         least, most = known.least, known.most
         if not least <= len(kinds) <= most:
-            raise Refused("F004", f"{len(kinds)} inputs, expected {least if least == most else f'{least} to {most}'}")
+            raise Refused(
+                "F004", f"the node has {len(kinds)} inputs, expected {least if least == most else f'{least} to {most}'}"
+            )
         if len(self.node.output) > known.most_outputs:
-            raise Refused("F004", f"{len(self.node.output)} outputs, expected at most {known.most_outputs}")
+            raise Refused(
+                "F004", f"the node has {len(self.node.output)} outputs, expected at most {known.most_outputs}"
+            )
         for name in self.attributes.keys() - known.attributes.keys():
             message = f"the operator has no attribute {name!r}"
             raise Refused("F004", message, attribute=name, allowed=", ".join(known.attributes) or None)
@@ -142,7 +146,7 @@ def _of_microsoft(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProt
         known = {name: found for name, found in attributes.items() if name in of_onnx.attributes}
         for name in sorted(attributes.keys() - known.keys()):
             if attributes[name].i != _WITHOUT_EFFECT.get(name, 0):
-                raise Refused("F009", f"the attribute {name!r} is not translated", attribute=name)
+                raise Refused("F009", f"the attribute {name!r} is not supported", attribute=name)
         return Call(node, known, newest, of_onnx.since, of_onnx)
     if (why := why_not(node.op_type)) is not None:
         raise Refused("F003", f"{shown} is not supported: {why[0]}", hint=why[1])

@@ -152,7 +152,7 @@ class Converter:
                 self._define(name, self._initializer(name, dense, sparse, infos.get(name)), scope)
         for location, names in self._missing.items():
             self.findings.incomplete = True
-            hint = f"put {location} beside the model"
+            hint = f"place {location} next to the model"
             message = f"the file {location!r} with the data of {plural(len(names), 'tensor')} is missing"
             self.find("F006", message, found=", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED), hint=hint)
         self._missing.clear()
@@ -271,7 +271,7 @@ class Converter:
         except Broken:
             pass
         except Exception as error:  # unexpected by the translator: an error in the node or in the translator
-            self.find("F009", f"{node.op_type}: its translation failed: {type(error).__name__}: {str(error)[:200]}")
+            self.find("F009", f"{node.op_type}: the conversion failed: {type(error).__name__}: {str(error)[:200]}")
         if self._defaults and self.builder.errors > errors:
             self.needed |= self._defaults_before(node, scope)
         for index, name in enumerate(node.output):

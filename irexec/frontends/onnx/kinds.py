@@ -74,7 +74,7 @@ def declared_type(declared: onnx.TypeProto) -> TensorType:
         tensor = declared.tensor_type
         kind = element_type(tensor.elem_type)
         if kind is None:
-            raise NotReadable("F006", f"has no known data type: {tensor.elem_type}")
+            raise NotReadable("F006", f"has the unknown data type {tensor.elem_type}")
         return TensorType(kind, partial_shape(tensor.shape) if tensor.HasField("shape") else PartialShape.dynamic())
     if which == "sequence_type":
         member = declared_type(declared.sequence_type.elem_type).element_type

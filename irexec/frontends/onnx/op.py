@@ -132,7 +132,7 @@ class Op:
     def refuse_unread(self) -> None:
         """Raise Refused if the node has an attribute that the translator never read."""
         for name in self.attributes.keys() - self._read:
-            raise Refused("F009", f"the attribute {name!r} is not translated", attribute=name)
+            raise Refused("F009", f"the attribute {name!r} is not supported", attribute=name)
 
     def _attribute(self, name: str, kind: int) -> onnx.AttributeProto | None:
         self._read.add(name)
@@ -152,7 +152,7 @@ class Op:
         """Return an axis of the first input, counted from the front. Raises Refused if it is out of range."""
         axis, rank = self.integer(name, default), self.needs_rank()
         if not -rank <= axis < rank:
-            self.refuse(f"{name} is {axis}, expected an axis of rank {rank}", attribute=name, found=str(axis))
+            self.refuse(f"{name} is {axis}, expected {-rank} to {rank - 1}", attribute=name, found=str(axis))
         return axis % rank
 
     def flag(self, name: str, default: bool = False) -> bool:
@@ -225,7 +225,7 @@ class Op:
         version = opset if isinstance(opset, str) else f"opset{opset}"
         operator = contents.find(type, version)
         if operator is None:
-            self.refuse(f"the translation requires {type} of {version}, which is not implemented")
+            self.refuse(f"the conversion requires {type} of {version}, which is not implemented")
         values = [self._as_value(item) for item in inputs]
         while values and values[-1] is None:
             values.pop()

@@ -67,7 +67,7 @@ def part(
     graph = proto.graph
     begins, ends = boundary(proto, kept), [name for name in leaving(proto, kept) if not outputs or name in outputs]
     if not (begins and ends):
-        raise ValueError("a part has an input and an output")
+        raise ValueError("a part needs an input and an output")
     made_by_constants = {name: node for node in graph.node if node.op_type == "Constant" for name in node.output}
     read = {name for index in kept for name in _read_by(graph.node[index])}
     given = {entry.name: entry for entry in graph.input}

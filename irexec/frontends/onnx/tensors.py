@@ -63,14 +63,14 @@ def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None
         raise BadTensor("F006", f"the data type {tensor.data_type} is not a tensor type of ONNX")
     shape = tuple(tensor.dims)
     if any(d < 0 for d in shape):
-        raise BadTensor("F006", f"the dims {list(shape)} are negative")
+        raise BadTensor("F006", f"the dims {list(shape)} contain a negative number")
     if len(shape) > _MAX_RANK:
-        raise BadTensor("F006", f"the rank {len(shape)} is more than the {_MAX_RANK} that arrays can have")
+        raise BadTensor("F006", f"the rank is {len(shape)}, expected at most {_MAX_RANK}")
     # An empty array may have any extent in the file; NumPy refuses those whose product overflows.
     if math.prod(d for d in shape if d) > _MAX_EXTENT:
-        raise HugeTensor("F006", f"the dims {list(shape)} exceed any memory")
+        raise HugeTensor("F006", f"a tensor with the dims {list(shape)} exceeds any memory")
     if tensor.HasField("segment"):
-        raise BadTensor("F006", "tensors in segments are not supported")
+        raise BadTensor("F006", "tensors stored in segments are not supported")
     count = math.prod(shape)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return _from_bytes(_external(tensor, folder, kind.nbytes(count)), kind, shape), kind
@@ -78,7 +78,7 @@ def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None
         raw = np.frombuffer(tensor.raw_data, np.uint8)
     if raw is not None:
         if kind is STRING:
-            raise BadTensor("F006", "strings cannot be raw data")
+            raise BadTensor("F006", "strings cannot be stored as raw data")
         return _from_bytes(raw, kind, shape), kind
     return _from_items(tensor, kind, shape, count), kind
 
@@ -129,7 +129,7 @@ def _from_items(tensor: onnx.TensorProto, kind: ElementType, shape: tuple[int, .
 def _from_bytes(data: Array, kind: ElementType, shape: tuple[int, ...]) -> Array:
     count = math.prod(shape)
     if data.size != kind.nbytes(count):
-        raise BadTensor("F006", f"{kind}{list(shape)} takes {kind.nbytes(count)} bytes, there are {data.size}")
+        raise BadTensor("F006", f"{kind}{list(shape)} needs {kind.nbytes(count)} bytes, but its data has {data.size}")
     dtype = kind.dtype
     assert dtype is not None
     if kind.is_packed:
@@ -159,7 +159,7 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
-        raise BadTensor("F007", "external data can be read only for a model that is a file")
+        raise BadTensor("F007", "external data can be read only if the model is a file")
     try:
         base, path = folder.resolve(), (folder / location).resolve()
         outside = not location or os.path.isabs(location) or not path.is_relative_to(base)
@@ -169,7 +169,7 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
         raise BadTensor("F007", f"the location {location!r} is not within the model's folder")
     offset, length = _number(entries, "offset", 0), _number(entries, "length", nbytes)
     if length != nbytes:
-        raise BadTensor("F006", f"the tensor takes {nbytes} bytes; its external data has the length {length}")
+        raise BadTensor("F006", f"the tensor needs {nbytes} bytes, but its external data has the length {length}")
     try:
         if not path.is_file():
             raise MissingData(location)
@@ -177,7 +177,7 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
             status = os.fstat(file.fileno())
             size = status.st_size
             if offset + nbytes > size:
-                message = f"the data lies at {offset} to {offset + nbytes} of {location!r}, which has {size} bytes"
+                message = f"the data needs bytes {offset} to {offset + nbytes} of {location!r}, which has {size} bytes"
                 raise BadTensor("F006", message)
             if not nbytes:
                 return np.zeros(0, np.uint8)

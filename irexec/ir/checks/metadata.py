@@ -133,7 +133,7 @@ def check_pre_process(net: Net, findings: Findings) -> None:
     forms = set()
     for channel in section.children:
         if channel.tag != "channel":
-            refuse(f"<{channel.tag}> is not a channel", channel)
+            refuse(f"<{channel.tag}> is not a <channel> element", channel)
             continue
         if "id" in channel.attributes and whole(channel.attributes["id"]).value is None:
             refuse("the channel's id is not an unsigned integer", channel, "id")

@@ -147,7 +147,10 @@ class Weights:
         use = _Use(offset, offset + size, element, layer)
         count = _count(element_type, shape) if len(shape) <= _MAX_RANK else None
         if count is None:
-            message = f"shape [{listed(shape)}] exceeds 64 bits or {_MAX_RANK} dimensions"
+            reason = (
+                f"has more than {_MAX_RANK} dimensions" if len(shape) > _MAX_RANK else "has a size that exceeds 64 bits"
+            )
+            message = f"shape [{listed(shape)}] {reason}"
             use.report(findings, "C013", message, "shape")
             return None
         needed = size if element_type is STRING else element_type.nbytes(count)

@@ -16,4 +16,4 @@ Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 @operator("If", "opset8", has_bodies=True)
 def if_8(cond: Annotated[Array, Elements("T_CONDITION", {BOOLEAN})], /, *inputs: Each) -> list[Each]:
     """`then_body` when `cond` (a scalar or one element) is true, otherwise `else_body`."""
-    raise TypeError("an operator with bodies can be run by the engine only")
+    raise TypeError("only the engine can run an operator with bodies")

@@ -108,7 +108,9 @@ def value_schema(annotation: Any) -> Schema:
         for mark in arguments[1:]:
             if isinstance(mark, Within):
                 if arguments[0] not in (int, float):
-                    raise TypeError(f"{annotation!r}: Within is of a number, such as Annotated[int, Within(ge=0)]")
+                    raise TypeError(
+                        f"{annotation!r}: Within requires int or float, such as Annotated[int, Within(ge=0)]"
+                    )
                 schema = {**schema, **{n: limit for n, limit in mark._asdict().items() if limit is not None}}
             elif not isinstance(mark, MARKS):
                 schema = _marked(schema, mark)
@@ -178,7 +180,7 @@ def _plain_value(annotation: Any) -> Callable[[Any], Any]:
 
 def _check_size(number: Any) -> None:
     if isinstance(number, int) and not -(2**63) <= number < 2**63:
-        raise Unreadable("D005", "a number of more than 64 bits")
+        raise Unreadable("D005", "the number exceeds 64 bits")
 
 
 def _element_type(value: Any) -> ElementType:

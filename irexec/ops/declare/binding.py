@@ -78,9 +78,12 @@ def _check_positional(parameters: Iterable[inspect.Parameter], ports: int | None
     least = sum(p.default is p.empty for p in places)
     if ports is None:
         if not any_number:
-            raise TypeError(f"{where} needs `*` before its inputs: the operator takes any number")
+            raise TypeError(f"{where} needs `*` before its inputs: the operator accepts any number of inputs")
     elif least > ports or (len(places) < ports and not any_number):
-        raise TypeError(f"{where} takes {len(places)} arguments by position, but the operator has {ports} inputs")
+        raise TypeError(
+            f"{where} takes {len(places)} positional argument{'s' * (len(places) != 1)}, "
+            f"but the operator has {ports} inputs"
+        )
     return inspect.Parameter.VAR_KEYWORD in kinds
 
 

@@ -44,7 +44,7 @@ def attributes_in(cls: type) -> tuple[Attribute, ...]:
 
 def _declared(cls: type, field: Field, annotation: Any) -> Attribute:
     if field.default_factory is not MISSING:
-        raise TypeError(f"{cls.__qualname__}.{field.name}: a default is a plain value, not a factory")
+        raise TypeError(f"{cls.__qualname__}.{field.name}: a default must be a plain value, not a factory")
     try:
         return Attribute.declare(field.name, annotation, field.default)
     except TypeError as error:
@@ -83,6 +83,6 @@ class AttributesOf:
                 a.annotation,
                 a.default,
             ):
-                raise TypeError(f"attribute {a.name!r} is identical to that of the other version; omit it")
+                raise TypeError(f"attribute {a.name!r} is identical in the other version; omit it")
         inherited = [replaced.pop(a.name, a) for a in self.attributes if a.name not in self.without]
         return inherited + [a for a in own if a.name in replaced]

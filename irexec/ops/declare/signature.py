@@ -231,7 +231,7 @@ def _declared(where: str, parameter: inspect.Parameter, hint: Any) -> list[Attri
         if not is_group(hint):
             return [Attribute.declare(parameter.name, hint, default)]
         if default is not MISSING:
-            raise TypeError("a group has no default, its fields may")
+            raise TypeError("a group cannot have a default, but its fields can")
         return list(attributes_in(hint))
     except TypeError as error:
         raise TypeError(f"{where}: attribute {parameter.name!r}: {error}") from error

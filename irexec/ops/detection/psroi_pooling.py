@@ -264,7 +264,7 @@ def _(
     check(
         "C5",
         divides,
-        f"the channels of offsets, {twice}, are not twice a divisor of output_dim, {output_dim}",
+        f"offsets has {twice} channels, expected twice a divisor of output_dim, which is {output_dim}",
         port="offsets",
     )
     return extents.shape("NUM_ROIS", output_dim, group_size, group_size)

@@ -79,7 +79,7 @@ def _check_channels(check: Check, channels: Dimension, regions: Regions) -> None
     wanted = regions.each * regions.count
     fits = channels.compatible(wanted) if regions.do_softmax else channels.max is None or channels.max >= wanted
     least = "" if regions.do_softmax else "at least "
-    message = f"data has {channels} channels, expected {least}{wanted} by the attributes"
+    message = f"data has {channels} channels; the attributes require {least}{wanted}"
     check("C2", fits, message, port="data", late=True)
 
 
@@ -130,9 +130,14 @@ def _(check: Check, data: TensorType, *, stride: int) -> PartialShape:
     batch, channels, height, width = data.shape if data.rank == 4 else [ANY_DIMENSION] * 4
     for name, extent in (("H", height), ("W", width)):
         fits = not extent.is_static or extent.value % stride == 0
-        check("C2", fits, f"the stride {stride} does not divide {name} = {extent}", attribute="stride")
+        check("C2", fits, f"stride {stride} does not divide {name}, which is {extent}", attribute="stride")
     enough = channels.max is None or channels.max >= stride**2
-    check("C3", enough, f"data has {channels} channels, at least {stride**2} are needed", port="data")
+    check(
+        "C3",
+        enough,
+        f"data has {channels} channels, expected at least {stride**2}, the square of the stride",
+        port="data",
+    )
     return PartialShape([batch, channels * stride**2, _divided(height, stride), _divided(width, stride)])
 
 

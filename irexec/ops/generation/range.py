@@ -105,7 +105,7 @@ def _check_numbers(check: Check, values: Sequence[Number | Dimension | None]) ->
 
 
 def _check_count(check: Check, count: int) -> bool:
-    message = f"there would be {count} elements, expected at most {MAX_LENGTH}"
+    message = f"the result would have {count} elements, expected at most {MAX_LENGTH}"
     return check("C2", count <= MAX_LENGTH, message, port="stop")
 
 

@@ -109,7 +109,7 @@ def resized_extent(check: Check, axis: int, source: Dimension, value: Any, mode:
     else:
         high = None if source.max is None else scaled_extent(source.max, value)
         target = Dimension(scaled_extent(source.min, value), high)
-    message = f"axis {axis} would have {target.min} elements, expected at most {MAX_LENGTH}"
+    message = f"axis {axis} of the result would have {target.min} elements, expected at most {MAX_LENGTH}"
     check("C4", target.min <= MAX_LENGTH, message, port=port)
     empty = source == Dimension(0) and target.min > 0
     check("C7", not empty, f"axis {axis} has no elements to interpolate", port="image")

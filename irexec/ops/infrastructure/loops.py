@@ -17,7 +17,7 @@ Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 @operator("TensorIterator", "opset1", has_bodies=True)
 def tensor_iterator_1(*inputs: Each) -> list[Each]:
     """Run the body once per slice of the sliced inputs; outputs are the last values, or all values concatenated."""
-    raise TypeError("an operator with bodies can be run by the engine only")
+    raise TypeError("only the engine can run an operator with bodies")
 
 
 @operator("Loop", "opset5", has_bodies=True)
@@ -28,4 +28,4 @@ def loop_5(
     *inputs: Each,
 ) -> list[Each]:
     """Run the body at most `trip_count` times (-1: no limit), as long as its condition holds."""
-    raise TypeError("an operator with bodies can be run by the engine only")
+    raise TypeError("only the engine can run an operator with bodies")

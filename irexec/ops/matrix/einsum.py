@@ -210,7 +210,7 @@ def _note(check: Check, port: str, labels: Labels, shape: PartialShape, extents:
     here: dict[str, Dimension] = {}
     for label, extent in zip(labels, shape, strict=True):
         merged = here.get(label, extent).merge(extent)
-        message = f"{port}: the repeated label {label} has extents {here.get(label)} and {extent}, which differ"
+        message = f"{port}: the repeated label {label} has different extents, {here.get(label)} and {extent}"
         if check("C5", merged is not None, message, port=port):
             here[label] = merged or extent
     for label, extent in here.items():

@@ -50,8 +50,9 @@ def grouped_matmul_17(mat_a: T, mat_b: T, offsets: T_IDX | None = None, /, *, ou
 
 def _check_ends(check: Check, ends: Sequence[int], tokens: int | None) -> None:
     rising = list(ends) == sorted(ends) and (not ends or (ends[0] >= 0 and (tokens is None or ends[-1] <= tokens)))
-    message = f"offsets is {ends}, expected rising values from 0 to at most {tokens}"
-    check("C5", rising, message, port="offsets", found=str(ends), allowed=f"0 to {tokens}, rising")
+    allowed = "ascending values of at least 0" if tokens is None else f"ascending values from 0 to {tokens}"
+    message = f"offsets is {ends}, expected {allowed}"
+    check("C5", rising, message, port="offsets", found=str(ends), allowed=allowed)
 
 
 @grouped_matmul_17.shapes

@@ -100,7 +100,7 @@ def check_range(check: Check, indices: Array, at: int, count: int) -> None:
         return
     low, high = int(indices.min()), int(indices.max())
     found, allowed = str(low if low < -count else high), f"[{-count}, {count - 1}]"
-    message = f"the index {found} is outside {allowed}, data.shape[{at}] being {count}"
+    message = f"index {found} is outside {allowed}; data.shape[{at}] is {count}"
     check("C1", -count <= low and high < count, message, port="indices", found=found, allowed=allowed)
 
 

@@ -56,7 +56,7 @@ def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out:
 
 @gather_nd_8.older
 def _(form: OlderForm, data: TensorType, indices: TensorType, *, batch_dims: int) -> None:
-    form.need(batch_dims <= 1, f"batch_dims is {batch_dims}: the result has other dims")
+    form.need(batch_dims <= 1, f"batch_dims is {batch_dims}; version 5 merges these dimensions")
 
 
 @operator("GatherND", "opset5", values="kernel")

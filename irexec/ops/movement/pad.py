@@ -123,7 +123,7 @@ def _check_edge(check: Check, axis: int, *, is_empty: bool) -> None:
 
 def _check_mirrored(check: Check, axis: int, before: int, after: int, limit: int, extent: Dimension) -> None:
     """Check C1: `limit` elements of the dimension can be mirrored."""
-    message = f"{(before, after)} pads of dimension {axis}, expected at most {limit} for {extent} elements"
+    message = f"dimension {axis} has pads {before} and {after}, expected at most {limit} for its {extent} elements"
     port = "pads_begin" if before > limit else "pads_end"
     fits = _mirrored(min(before, after), max(before, after), limit)
     check("C1", fits, message, port=port, allowed=f"at most {limit}")

@@ -84,10 +84,12 @@ def _check_inside(check: Check, constraint: str, indices: Array, dims: Sequence[
     hint = None
     if not negative and -dim <= index < 0:
         hint = f"this version does not accept negative indices: did you mean {index + dim}?"
+    reason = f"outside {allowed}" if dim else "but the dimension is empty"
+    more = f" ({others} more out of range)" if others else ""
     check(
         constraint,
         False,
-        f"indices[{place_text}] is {index}: allowed is {allowed}" + (f", and {others} more are outside" * bool(others)),
+        f"indices[{place_text}] is {index}, {reason}{more}",
         port="indices",
         hint=hint,
         found=str(index),
@@ -116,7 +118,7 @@ def tuple_length(
     """
     of_data, of_indices, of_length = constraints
     fits = check(of_data, data.rank != 0, "data is a scalar: there is no dimension to index", port="data")
-    message = "indices is a scalar: index entries lie along its last axis"
+    message = "indices is a scalar, expected rank 1 or more: its last axis contains the coordinates"
     fits &= check(of_indices, indices.rank != 0, message, port="indices")
     if not fits or data.rank is None or indices.rank is None or indices.shape[-1].is_dynamic:
         return None
@@ -124,7 +126,7 @@ def tuple_length(
     within = check(
         of_length,
         length <= data.rank,
-        f"indices.shape[-1] is {length} but data has rank {data.rank}",
+        f"indices.shape[-1] is {length}, but data has rank {data.rank}",
         port="indices",
         hint=f"did you mean {PartialShape(fixed)}?" if fixed else None,
         found=str(indices.shape),

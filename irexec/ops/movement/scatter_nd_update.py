@@ -62,7 +62,7 @@ def _(form: OlderForm, data: TensorType, indices: TensorType, updates: TensorTyp
     length = indices.shape[-1].value if indices.shape.rank else 1
     rows = [tuple(values[start : start + length]) for start in range(0, len(values), length or 1)]
     form.need(all(index >= 0 for index in values), "an index is negative")
-    form.need(len(set(rows)) == len(rows), "two updates go to one place")
+    form.need(len(set(rows)) == len(rows), "indices repeat")
 
 
 @operator("ScatterNDUpdate", "opset4", inplace="data", values="kernel")

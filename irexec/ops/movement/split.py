@@ -95,7 +95,7 @@ def _check_division(check: Check, extent: int, at: int, num_splits: int) -> bool
 
 
 def _check_sound(check: Check, lengths: list[int]) -> bool:
-    message = f"split_lengths has {lengths}, expected values of at least 0, and at most one -1"
+    message = f"split_lengths is {lengths}, expected values of at least 0, and at most one -1"
     return check("C4", _sound(lengths), message, port="split_lengths")
 
 

@@ -125,7 +125,7 @@ def _check_strides(check: Check, strides: Sequence[Bound]) -> None:
 
 def _check_dropped(check: Check, index: int, extent: int) -> None:
     allowed = f"[{-extent}, {extent - 1}]"
-    message = f"index {index} of a dropped axis is outside {allowed}"
+    message = f"index {index} on an axis that shrink_axis_mask removes is outside {allowed}"
     check("C6", -extent <= index < extent, message, port="begin", allowed=allowed)
 
 

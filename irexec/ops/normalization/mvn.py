@@ -77,7 +77,7 @@ def _(form: OlderForm, data: TensorType, axes: TensorType, *, eps_mode: str, nor
     reduced = form.ints("axes")
     inside = str(eps_mode).lower() == "inside_sqrt"
     form.need(inside or not normalize_variance, f"eps_mode is {eps_mode}")
-    form.need(bool(reduced), "there are no axes")
+    form.need(bool(reduced), "axes is empty")
     form.attributes |= {"reduction_axes": tuple(reduced), "across_channels": 1 in reduced}
     form.take(0)
 

@@ -88,4 +88,4 @@ def check_axes(
         return
     places = [axis_in(check, constraint, axis, rank, **where) for axis in axes]
     if distinct is not None and None not in places:
-        check(distinct, len(set(places)) == len(places), f"axes {list(axes)} name one axis twice", **where)
+        check(distinct, len(set(places)) == len(places), f"axes {list(axes)} contains an axis twice", **where)

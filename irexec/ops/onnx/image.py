@@ -132,7 +132,9 @@ def _check_blocks(
     empty list if a check fails.
     """
     lists = (block, strides, dilations, pads_begin, pads_end)
-    message = f"the lists differ in length, expected {len(extents)} values: one for each axis of image_shape"
+    message = (
+        f"block_shape, strides, dilations and pads need {len(extents)} values each, one for each axis of image_shape"
+    )
     fits = in_range(check, "C2", "image_shape", extents, 0) and in_range(check, "C2", "block_shape", block, 1)
     if not check("C2", all(len(values) == len(extents) for values in lists), message) or not fits:
         return []

@@ -116,7 +116,7 @@ def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /,
 def _check_room(check: Check, wanted: Sequence[int], shape: Sequence[Dimension]) -> bool:
     """Check C4: each wanted extent is at least that of the result."""
     fits = all(extent >= least.min for extent, least in zip(wanted, shape, strict=True))
-    message = f"output_shape is {list(wanted)}, the result has at least {PartialShape(shape)}"
+    message = f"output_shape is {list(wanted)}, expected at least {PartialShape(shape)}"
     return check("C4", fits, message, port="output_shape")
 
 
@@ -134,7 +134,9 @@ def _(
     same_shape(check, "C3", x.shape, indices.shape, "indices")
     space = x.shape[2:]
     least = windows.extents([extent.value if extent.is_static else 1 for extent in space])
-    if not check("C2", min(least) >= 0, f"no pool of such windows has the shape {x.shape}", port="x"):
+    if not check(
+        "C2", min(least) >= 0, f"x has shape {x.shape}, which no pooling with these windows produces", port="x"
+    ):
         return PartialShape.dynamic(rank)
     made = zip(space, windows.extents(space), strict=True)
     shape = PartialShape([*x.shape[:2], *(extent if given.is_static else ANY_DIMENSION for given, extent in made)])

@@ -66,7 +66,9 @@ def spread(given: Array, shape: tuple[int, ...], axis: int, block: int) -> Array
     )
     size = block or -(-shape[axis] // max(given.shape[axis], 1))
     blocks = [-(-e // max(size, 1)) if i == axis else e for i, e in enumerate(shape)]
-    require("C1", list(given.shape) == blocks, f"scales of the shape {list(given.shape)}, expected {blocks}", port="x")
+    require(
+        "C1", list(given.shape) == blocks, f"the scales have shape {list(given.shape)}, expected {blocks}", port="x"
+    )
     places = np.arange(shape[axis]) // max(size, 1)
     return np.take(given, places, axis)
 

@@ -93,7 +93,7 @@ class Spelling:
 
     def _category(self, name: str, negated: bool) -> str:
         if name not in _CATEGORIES and name != "Any":
-            raise Unsupported(f"the pattern uses the class {name!r}, which is not a general category of Unicode")
+            raise Unsupported(f"the pattern uses the class {name!r}, which is not a Unicode general category")
         begin = "" if name == "Any" else name
         return self._stand_in(lambda c: unicodedata.category(c).startswith(begin) is not negated)
 

@@ -42,7 +42,7 @@ I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741
 def _place(sequence: Array, position: Array, least: int, most: int) -> int:
     """Return a position as an index from the front. Raises ConstraintError C1."""
     place = int(position.reshape(-1)[0]) if position.size == 1 else None
-    message = f"the position {position.tolist()} is outside of a sequence of {len(sequence)}"
+    message = f"position {position.tolist()} is out of range for a sequence of {len(sequence)} tensors"
     require("C1", place is not None and least <= place < most, message, port="position")
     assert place is not None
     return place + len(sequence) if place < 0 else place
@@ -150,7 +150,7 @@ def split_to_sequence_11(
     require(
         "C1",
         -data.ndim <= axis < data.ndim,
-        f"axis is {axis}, expected one in [{-data.ndim}, {data.ndim - 1}]",
+        f"axis {axis} is outside [{-data.ndim}, {data.ndim - 1}]",
         port="data",
     )
     extent = data.shape[axis]

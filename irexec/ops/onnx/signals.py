@@ -62,7 +62,9 @@ def dft_20(
 
 def _check_axis(check: Check, axis: int, rank: int) -> bool:
     fits = -rank <= axis < rank and axis % rank != rank - 1
-    return check("C1", fits, f"axis is {axis}, expected one in [{-rank}, {rank - 2}] other than the last", port="axis")
+    return check(
+        "C1", fits, f"axis is {axis}, expected an axis in [{-rank}, {rank - 2}] other than the last", port="axis"
+    )
 
 
 def _check_pairs(check: Check, signal: TensorType, port: str, *, real: bool) -> None:
@@ -184,7 +186,7 @@ def mel_weight_matrix_17(
     require(
         "C2",
         bool((edges >= 0).all() and (edges <= rows).all()),
-        f"the edges lie from {edges.min()} to {edges.max()}, expected 0 to {rows}, the bins of the spectrum",
+        f"the edges are between {edges.min()} and {edges.max()}, expected 0 to {rows}, the number of bins",
     )
     places = np.arange(rows)[:, None]
     left, centre, right = edges[:-2], edges[1:-1], edges[2:]
@@ -197,7 +199,7 @@ def mel_weight_matrix_17(
 
 
 def _check_weights(check: Check, rows: int, bins: int) -> None:
-    message = f"there would be {rows} x {bins} weights, expected at most {_LONGEST}"
+    message = f"the result would have {rows} x {bins} weights, expected at most {_LONGEST}"
     check("C1", rows * max(bins, 1) <= _LONGEST, message)
 
 

@@ -151,8 +151,8 @@ def same_lengths(check: Check, constraint: str, lists: dict[str, TensorType]) ->
 
 def distinct(check: Check, constraint: str, axes: Sequence[int], given: Sequence[int] | None = None) -> bool:
     """Report an axis that occurs twice among axes counted from the front. `given`: the axes as given by the input."""
-    message = f"axes {list(axes) if given is None else given} name an axis twice"
-    return check(constraint, len(set(axes)) == len(axes), message, port="axes", hint="drop the repetition")
+    message = f"axes {list(axes) if given is None else given} contains an axis twice"
+    return check(constraint, len(set(axes)) == len(axes), message, port="axes", hint="remove the repeated axis")
 
 
 def not_too_many(check: Check, constraint: str, axes: TensorType, rank: int | None) -> bool:

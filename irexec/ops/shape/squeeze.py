@@ -139,7 +139,7 @@ unsqueeze_1.specialize(_as_reshape)
 def _check_places(check: Check, places: set[int], rank: int) -> bool:
     """Check C1: the positions are within the result; a repeated position counts once."""
     last, rank = max(places, default=-1), rank + len(places)
-    return check("C1", last < rank, f"axis {last} is outside the result's rank {rank}", port="axes")
+    return check("C1", last < rank, f"axis {last} is out of range for the result's rank {rank}", port="axes")
 
 
 @unsqueeze_1.shapes

@@ -51,7 +51,8 @@ def embedding_bag_offsets_15(
 def _check_offsets(check: Check, offsets: list[int], most: int | None) -> None:
     fits = offsets == sorted(offsets) and min(offsets, default=0) >= 0
     fits = fits and (most is None or not offsets or offsets[-1] <= most)
-    check("C2", fits, f"offsets is {offsets}, expected ascending values from 0 to {most}", port="offsets")
+    allowed = "of at least 0" if most is None else f"from 0 to {most}"
+    check("C2", fits, f"offsets is {offsets}, expected ascending values {allowed}", port="offsets")
 
 
 @embedding_bag_offsets_15.shapes
@@ -164,8 +165,8 @@ def _check_segments(check: Check, count: int | None, ids: list[int]) -> None:
     """Check C7: the number of segments is not negative; C2: ids ascend and are less than the number of segments."""
     in_range(check, "C7", "num_segments", count, 0)
     fits = ids == sorted(ids) and (not ids or (ids[0] >= 0 and (count is None or ids[-1] < count)))
-    segments = "the" if count is None else count
-    message = f"segment_ids is {ids}, expected ascending numbers of {segments} segments"
+    allowed = "of at least 0" if count is None else f"of at least 0 and less than {count}"
+    message = f"segment_ids is {ids}, expected ascending values {allowed}"
     check("C2", fits, message, port="segment_ids")
 
 

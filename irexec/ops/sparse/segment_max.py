@@ -77,7 +77,9 @@ def _check_ids(check: Check, ids: Array) -> bool:
     """Check C2: the ids ascend, and the first is not negative."""
     falls = ids[1:] < ids[:-1]
     place = int(falls.argmax()) if falls.any() else None
-    message = "" if place is None else f"segment_ids falls from {ids[place]} to {ids[place + 1]} at {place + 1}"
+    message = (
+        "" if place is None else f"segment_ids decreases from {ids[place]} to {ids[place + 1]} at index {place + 1}"
+    )
     not_negative = in_range(check, "C2", "segment_ids", ids[:1], 0)
     return check("C2", place is None, f"{message}: the ids must ascend", port="segment_ids") and not_negative
 

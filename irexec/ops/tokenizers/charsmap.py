@@ -32,7 +32,7 @@ class CompiledMap:
         raw = blob.tobytes()
         size = int.from_bytes(raw[:4], "little")
         fits = len(raw) == 0 or (len(raw) >= 4 and size % 4 == 0 and 0 < size <= len(raw) - 4)
-        require(constraint, fits, "the bytes are not a compiled map of characters")
+        require(constraint, fits, "the bytes are not a compiled character map")
         self._units: list[int] = np.frombuffer(raw, np.uint32, size // 4 if raw else 0, 4 if raw else 0).tolist()
         self._texts = raw[4 + size :]
 

@@ -43,7 +43,9 @@ def truncate(*inputs: Part, m_num_inputs: int = 1) -> list[Part]:
     if len(lengths) == 1:
         kept = [[max(0, min(length, most)) for length in lengths[0]]]
     else:
-        require("C5", len(lengths[0]) == len(lengths[1]), f"there are {len(lengths[0])} and {len(lengths[1])} rows")
+        require(
+            "C5", len(lengths[0]) == len(lengths[1]), f"the tensors have {len(lengths[0])} and {len(lengths[1])} rows"
+        )
         pairs = [_shortened(a, b, most, mode) for a, b in zip(*lengths, strict=True)]
         kept = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
     for number, counts in enumerate(kept):
@@ -75,7 +77,9 @@ def _shortened(first: int, second: int, most: int, mode: str) -> tuple[int, int]
 @truncate.shapes
 def _(check: Check, *inputs: TensorType) -> list[TensorType]:
     fits = len(inputs) in (6, 9) and inputs[-3].element_type is I32
-    message = f"there are {len(inputs)} inputs, expected one or two ragged tensors, a number (i32), and two words"
+    message = (
+        f"there are {len(inputs)} inputs, expected one or two ragged tensors, the maximum length (i32), side and mode"
+    )
     if not check("C1", fits, message):
         return []
     for first in range(0, len(inputs) - 3, 3):
@@ -100,7 +104,7 @@ def combine_segments(*inputs: Some) -> list[Some]:
     count = max((t[0].size for t in tensors), default=0)
     shape = next((t[0].shape for t in reversed(tensors) if t[0].ndim), ())
     wrong = next((t[0].size for t in tensors if t[0].size not in (1, count)), count)
-    require("C4", wrong == count, f"the tensors have {wrong} and {count} rows, expected one number, or 1")
+    require("C4", wrong == count, f"the tensors have {wrong} and {count} rows, expected equal numbers, or 1")
     found = [places(t[0], t[1], t[2].size, "C2") for t in tensors]
     pieces: list[Array] = []
     origins: list[int] = []
@@ -177,7 +181,7 @@ def ragged_to_dense(
     own = np.zeros(dense.shape, np.bool_)
     for row, (begin, end) in enumerate(found):
         length = target if pad_max_length else min(end - begin, target)
-        require("C2", begin + length <= data.shape[0], f"a row of {length} elements from {begin} on exceeds data")
+        require("C2", begin + length <= data.shape[0], f"a row of {length} elements from index {begin} exceeds data")
         to = slice(0, length) if from_left else slice(target - length, target)
         dense[row, to] = data[begin : begin + length]
         own[row, to] = True
@@ -240,7 +244,7 @@ def ragged_to_ragged(row_ids: Index, row_count: Index, /) -> tuple[Index, Index]
     count = int(row_count.ravel()[0])
     require("C3", count >= 0, f"row_count is {count}, expected a number that is not negative", port="row_count")
     ascending = bool((ids >= 0).all()) and all(a <= b for a, b in pairwise(ids.tolist()))
-    require("C2", ascending, "row_ids are negative or not in ascending order", port="row_ids")
+    require("C2", ascending, "row_ids contains negative values or is not in ascending order", port="row_ids")
     counts = np.bincount(ids[ids < count], minlength=count)[:count] if count else np.zeros(0, np.int64)
     return borders(counts.tolist(), (count,))
 

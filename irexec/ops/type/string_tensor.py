@@ -85,7 +85,8 @@ def _(check: Check, begins: TensorType, ends: TensorType, symbols: TensorType) -
     most = symbols.shape[0].max if symbols.rank == 1 else None
     for name, places in (("begins", begins.ints), ("ends", ends.ints)):
         outside = [place for place in places or () if place < 0 or (most is not None and place > most)]
-        message = f"{name} contains {outside[0] if outside else ''}, which is not in {symbols.shape} symbols"
+        allowed = "at least 0" if most is None else f"0 to {most}, the number of symbols"
+        message = f"{name} contains {outside[0] if outside else ''}, expected {allowed}"
         check("C3", not outside, message, port=name)
     if first is not None and last is not None and first.shape == last.shape:
         check("C3", bool((first <= last).all()), "a string ends before it begins", port="ends")

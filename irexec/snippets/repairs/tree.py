@@ -50,7 +50,7 @@ class _Builder:
         if scanner.unsafe is not None:
             refused = Repair("X002", "a document type declaration is not allowed", scanner.unsafe)
         elif len(tokens) > MAX_TOKENS:
-            refused = Repair("X005", f"more than {MAX_TOKENS} tags and texts", Span(0, 1))
+            refused = Repair("X005", f"the text has more than {MAX_TOKENS} tags and pieces of text", Span(0, 1))
         for index, token in enumerate(tokens if refused is None else ()):
             if isinstance(token, Text):
                 self._characters(token)
@@ -61,7 +61,7 @@ class _Builder:
             else:
                 self._open(token)
             if len(self.stack) > MAX_DEPTH:
-                refused = Repair("X005", f"elements nested deeper than {MAX_DEPTH}", self.top.span)
+                refused = Repair("X005", f"elements are nested more than {MAX_DEPTH} levels deep", self.top.span)
                 break
         self._finish(cut_off=scanner.cut_off)
         self._data_as_text(scanner)

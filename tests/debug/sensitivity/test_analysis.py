@@ -252,7 +252,7 @@ def test_an_input_by_name_and_missing_ones() -> None:
     assert by_name == by_place
     for given, message in (
         ([{"z": step}], r"inputs\['z'\]: no input has this name; the inputs are x"),
-        ([[step, step]], "an array for each of x"),
+        ([[step, step]], "an array is required for each of x"),
         ([], "at least one"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -20,5 +20,5 @@ def test_it_takes_a_condition_and_any_number_of_inputs_of_any_type() -> None:
 
 
 def test_its_bodies_are_the_engines() -> None:
-    with pytest.raises(TypeError, match="an operator with bodies can be run by the engine only"):
+    with pytest.raises(TypeError, match="only the engine can run an operator with bodies"):
         choose(np.array(True))

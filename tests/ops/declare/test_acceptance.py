@@ -139,5 +139,5 @@ def test_the_values_of_an_annotation() -> None:
     assert validate([1, 2]) == (1, 2)
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
         validate([-1])
-    with pytest.raises(TypeError, match="Within is of a number"):
+    with pytest.raises(TypeError, match="Within requires int or float"):
         value_schema(Annotated[int | None, Within(ge=0)])

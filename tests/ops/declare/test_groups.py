@@ -135,7 +135,7 @@ def test_a_version_that_states_its_difference(walk: Operator) -> None:
 def test_a_wrong_difference_fails_at_once() -> None:
     with pytest.raises(TypeError, match="Walk-2 has no attribute 'last', so `without` cannot omit it"):
         AttributesOf(WALK, without="last")
-    with pytest.raises(TypeError, match="attribute 'first' is identical to that of the other version; omit it"):
+    with pytest.raises(TypeError, match="attribute 'first' is identical in the other version; omit it"):
         operator("Walk", "opset1")(_walk_1_again)
 
 
@@ -183,7 +183,7 @@ def _unmarked_rest(x: T, /, **rest: Any) -> T:
         (_clash, "attribute 'mode' is declared twice"),
         (_clash_in_the_file, "attribute 'exclude-pad' is declared twice"),
         (_odd_field, r"attribute 'odd': Odd\.table: .* has no text form"),
-        (_group_with_default, "attribute 'steps': a group has no default, its fields may"),
+        (_group_with_default, "attribute 'steps': a group cannot have a default, but its fields can"),
         (_no_decorator, "Forgotten is derived from a group: it also needs the decorator @group"),
         (_unmarked_rest, r"`\*\*` needs Annotated\[Any, AttributesOf\(another version\)\]"),
     ],
@@ -224,8 +224,8 @@ def _too_few_ports(check: Check) -> PartialShape:
             ("Walk-2: the shape rule .* has the parameter 'speed', which is not an attribute of the operator"),
         ),
         (_unknown_field, "Walk-2: the shape rule .*: the operator lacks depth of Wider"),
-        (_too_many_ports, "Walk-2: the shape rule .* takes 3 arguments by position, but the operator has 2 inputs"),
-        (_too_few_ports, "Walk-2: the shape rule .* takes 1 arguments by position, but the operator has 2 inputs"),
+        (_too_many_ports, "Walk-2: the shape rule .* takes 3 positional arguments, but the operator has 2 inputs"),
+        (_too_few_ports, "Walk-2: the shape rule .* takes 1 positional argument, but the operator has 2 inputs"),
     ],
 )
 def test_a_rule_that_does_not_fit_fails_at_once(walk: Operator, rule: Callable[..., Any], said: str) -> None:
@@ -238,5 +238,5 @@ def test_a_rule_for_any_number_of_ports() -> None:
     def join(*parts: T) -> T:
         return parts[0]
 
-    with pytest.raises(TypeError, match="needs `\\*` before its inputs: the operator takes any number"):
+    with pytest.raises(TypeError, match="needs `\\*` before its inputs: the operator accepts any number of inputs"):
         join.shapes(_too_many_ports)

@@ -27,5 +27,5 @@ def test_an_iterator_takes_any_number_of_inputs_of_any_type() -> None:
 
 def test_their_bodies_are_the_engines() -> None:
     for op in (iterator, loop):
-        with pytest.raises(TypeError, match="an operator with bodies can be run by the engine only"):
+        with pytest.raises(TypeError, match="only the engine can run an operator with bodies"):
             op(np.array(1), np.array(True))

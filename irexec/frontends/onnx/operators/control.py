@@ -161,7 +161,7 @@ def _opened(op: Op, value: Value) -> Value:
 def _stacked(op: Op, value: Value, axis: int = 0) -> Value:
     """Return one iteration's slice of an output that is stacked along a new axis."""
     if value.element_type in CONTAINERS:
-        op.refuse(f"a {value.element_type} cannot be an output of each iteration")
+        op.refuse(f"a value of type {value.element_type} cannot be an output of each iteration")
     return op.make("Unsqueeze", value, [axis])
 
 
@@ -202,7 +202,7 @@ def _scanned(op: Op, values: list[Value], states: int) -> list[Value]:
         rank = value.type.shape.rank
         if rank is None or not -rank <= axes[index] < rank:
             op.refuse(
-                f"the axis of scan input {index} is {axes[index]}, expected one of rank {rank}",
+                f"the axis of scan input {index} is {axes[index]}, out of range for rank {rank}",
                 attribute="scan_input_axes",
             )
         axes[index] %= rank

@@ -48,7 +48,7 @@ def window_lists(op: Op, count: int) -> dict[str, Any]:
     for name, values in lists.items():
         if len(values) != count:
             op.refuse(
-                f"{name} has {len(values)} values, which do not fit {count} spatial axes",
+                f"{name} has {len(values)} values, which does not fit {count} spatial axes",
                 attribute=name.partition("_")[0],
             )
     if any(pad < 0 for pad in pads):
@@ -101,7 +101,7 @@ def _check_channels(op: Op, x: Value, kernel: Value, groups: int) -> None:
     channels, each = image[1], weights[1]
     if channels.is_static and each.is_static and channels.value != each.value * groups:
         per_group = "" if groups == 1 else f" in each of {groups} groups"
-        takes = f"W takes {each.value}{per_group}"
+        takes = f"W requires {each.value}{per_group}"
         op.refuse(
             f"X has {channels.value} channels, but {takes}; their shapes are {image} and {weights}",
             attribute="group" if op.has("group") else None,

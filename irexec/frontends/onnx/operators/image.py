@@ -125,7 +125,7 @@ def _col2im(op: Op) -> Value:
         op.refuse("the number of spatial axes must be known")
     count = int(sizes[0].value)
     if count > MAX_RANK:
-        op.refuse(f"there are {count} spatial axes; an array has {MAX_RANK} axes at most")
+        op.refuse(f"there are {count} spatial axes, but an array has at most {MAX_RANK} axes")
     lists = window_lists(op, count)
     if count == 2:
         return op.make("Col2Im", op[0], op[1], op[2], opset=15, **lists)

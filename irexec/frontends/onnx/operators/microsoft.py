@@ -167,7 +167,7 @@ def _activated(op: Op, x: Value, params: list[float]) -> Value:
     if name == "HardSigmoid":
         defaults: list[Any] = [op.number_of(0.2, x), op.number_of(0.5, x)]
         return op.make("HardSigmoid", x, *(numbers + defaults[len(numbers) :])[:2])
-    raise Refused("F009", f"the activation {name!r} is not translated", attribute="activation", found=name)
+    raise Refused("F009", f"the activation {name!r} is not supported", attribute="activation", found=name)
 
 
 corresponds("Inverse", "Inverse", since=(1,), domain=MICROSOFT, opset=14, adjoint=False)

@@ -129,7 +129,7 @@ def _with_past(op: Op, past: Value | None, now: Value, before: Value | None) -> 
 @microsoft("MultiHeadAttention")
 def _multi_head(op: Op) -> list[Value]:
     if op.get(9) is not None:
-        op.refuse("beams that share a cache (cache_indirection) are not translated", port="cache_indirection")
+        op.refuse("beams that share a cache (cache_indirection) are not supported", port="cache_indirection")
     return _of_many_heads(op, op.get(3), op.get(4), op.get(5), op.get(8))
 
 
@@ -137,7 +137,7 @@ def _multi_head(op: Op) -> list[Value]:
 def _decoder(op: Op) -> list[Value]:
     """Translate MultiHeadAttention of one new token, whose other inputs are in a different order."""
     if op.get(8) is not None or op.get(9) is not None:
-        op.refuse("beams that share a cache (cache_indirection) are not translated", port="cache_indirection")
+        op.refuse("beams that share a cache (cache_indirection) are not supported", port="cache_indirection")
     op.flag("output_qk")
     shared = op.get(7) if op.flag("past_present_share_buffer") else None
     return _of_many_heads(op, op.get(10), op.get(3), op.get(4), shared)
@@ -149,7 +149,7 @@ def _of_many_heads(
     """Translate attention of several heads. `before`: the tokens in the cache, if new values are written into it."""
     heads = op.integer("num_heads")
     if op.get(1) is None or op.get(2) is None:
-        op.refuse("query, key and value packed into one input are not translated")
+        op.refuse("query, key and value packed into one input are not supported")
     parts = [op[0], op[1], op[2]]
     if bias is not None:
         parts = _biased(op, parts, bias)
@@ -184,7 +184,7 @@ def _biased(op: Op, parts: list[Value], bias: Value) -> list[Value]:
 def _attention(op: Op) -> list[Value]:
     projected = plus(op, op.make("MatMul", op[0], op[1]), op.get(2))
     if op.get(6) is not None:
-        op.refuse("a cache that is shared is not translated")
+        op.refuse("a shared cache is not supported")
     return _of_projected(op, projected, op.get(3), op.get(4), op.get(5))
 
 

@@ -56,7 +56,7 @@ def _group_query(op: Op) -> list[Value]:
 def _refuse_what_is_not_translated(op: Op) -> None:
     for name in ("qk_output", "sliding_window_cache"):
         if op.integer(name, 0):
-            op.refuse(f"{name} is not translated", attribute=name)
+            op.refuse(f"{name} is not supported", attribute=name)
     if op.integer("kv_cache_bit_width", 0) == 4:
         op.refuse("a 4-bit cache is not supported", attribute="kv_cache_bit_width")
 
@@ -136,7 +136,7 @@ def repeated(op: Op, x: Value, times: int) -> Value:
 def _rotary(op: Op) -> Value:
     x, places = op[0], op.convert(op[1], I64)
     if op.number("scale", 1.0) != 1 or op.flag("is_packed_batching"):
-        op.refuse("a scale, and packed batches, are not translated")
+        op.refuse("scale and packed batches are not supported")
     size, heads = op.integer("rotary_embedding_dim", 0), op.integer("num_heads", 0)
     half = op[2].type.shape[-1] if op.rank(2) == 2 else None
     if x.type.shape.rank == 3:

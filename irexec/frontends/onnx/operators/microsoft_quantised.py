@@ -46,7 +46,7 @@ def _leaky_relu(op: Op) -> Value:
 def _softmax(op: Op) -> Value:
     axis, rank = op.axis("axis", -1), op.needs_rank()
     if op.integer("opset", 13) < 13 and axis != rank - 1:
-        op.refuse("a softmax along several axes is not translated", attribute="axis")
+        op.refuse("a softmax along several axes is not supported", attribute="axis")
     return _again(op, op.make("SoftMax", _dequantized(op, 0), opset=8, axis=axis), 3)
 
 
@@ -60,7 +60,7 @@ def _global_average(op: Op) -> Value:
 @microsoft("QLinearAveragePool")
 def _average(op: Op) -> Value:
     if op.flag("channels_last"):
-        op.refuse("channels in the last axis are not translated", attribute="channels_last")
+        op.refuse("channels in the last axis are not supported", attribute="channels_last")
     return _again(op, average_pool(op, _dequantized(op, 0)), 3)
 
 

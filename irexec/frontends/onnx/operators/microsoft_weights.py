@@ -67,7 +67,9 @@ def _matmul_bits(op: Op) -> Value:
     if places is not None:
         of_rows = places.reshape(-1)[:rows]
         if len(of_rows) < rows or of_rows.min(initial=0) < 0 or of_rows.max(initial=0) >= blocks:
-            op.refuse(f"g_idx must contain a block from 0 to {blocks - 1} for each of {rows} rows", port="g_idx")
+            op.refuse(
+                f"g_idx must contain a block index from 0 to {blocks - 1} for each of the {rows} rows", port="g_idx"
+            )
     steps = scales.reshape(columns, blocks).astype(np.float32)
     matrix = ((weights - middle[:, of_rows]) * steps[:, of_rows]).astype(op.kind().dtype)
     return plus(op, op.make("MatMul", op[0], op.constant(matrix), transpose_b=True), op.get(5))
@@ -100,7 +102,7 @@ def _gather_blocks(op: Op) -> Value:
     bits, packed = op.integer("bits", 4), op.known(0)
     along, axis, block = op.axis("gather_axis", 0), op.axis("quantize_axis", 1), op.integer("block_size", 128)
     if along == axis or axis != rank - 1:
-        op.refuse("blocks along another axis than the last, or along the one that is gathered, are not translated")
+        op.refuse("blocks along an axis other than the last, or along the gathered axis, are not supported")
     zeros = op.get(3)
     if data.element_type is U8:
         scales_known = op.known(2)

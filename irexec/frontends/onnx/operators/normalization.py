@@ -28,7 +28,7 @@ def _batch_normalization_9(op: Op) -> Value:
 @translates("BatchNormalization", since=(1, 6, 7))
 def _batch_normalization_7(op: Op) -> Value:
     if op.version < 7 and not op.flag("is_test"):
-        op.refuse("batch normalization in training is not translated", attribute="is_test")
+        op.refuse("batch normalization in training is not supported", attribute="is_test")
     return _normalized_batch(op) if op.flag("spatial", True) else _of_each_element(op)
 
 
@@ -70,7 +70,7 @@ def _layer_normalization(op: Op) -> list[Value]:
     # The statistics have a type of their own. They are also computed in it, unless the input is wider.
     kind = typed(op, "stash_type") or F32
     if kind not in FLOATS:
-        op.refuse(f"stash_type names {kind}, expected a floating-point type", attribute="stash_type")
+        op.refuse(f"stash_type is {kind}, expected a floating-point type", attribute="stash_type")
     wide = op.convert(x, F32) if kind is F32 and x.element_type is not F64 else x
     normal = op.convert(normalized(op, wide, axes, epsilon), x.element_type)
     y = op.make("Multiply", normal, op[1])

@@ -62,5 +62,5 @@ def kept(op: Op, each: Value) -> list[Value]:
 @translates("Dropout", since=(1, 6, 7, 10))
 def _early_dropout(op: Op) -> list[Value]:
     if op.version < 7 and not op.flag("is_test"):
-        op.refuse("dropout in training is not translated", attribute="is_test")
+        op.refuse("dropout in training is not supported", attribute="is_test")
     return kept(op, op.like(1) if op.version < 10 else op.constant(np.array(True)))
