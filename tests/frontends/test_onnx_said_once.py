@@ -53,8 +53,8 @@ def convolution(tmp_path: Path, image: list[int], kernel: list[int], group: int,
 @pytest.mark.parametrize(
     ("image", "kernel", "group", "message"),
     [
-        ([1, 4, 8, 8], [8, 2, 3, 3], 1, "X has 4 channels, but W takes 2; their shapes are [1,4,8,8] and [8,2,3,3]"),
-        ([1, 4, 8, 8], [8, 2, 3, 3], 4, "X has 4 channels, but W takes 2 in each of 4 groups"),
+        ([1, 4, 8, 8], [8, 2, 3, 3], 1, "X has 4 channels, but W requires 2; their shapes are [1,4,8,8] and [8,2,3,3]"),
+        ([1, 4, 8, 8], [8, 2, 3, 3], 4, "X has 4 channels, but W requires 2 in each of 4 groups"),
         (
             [1, 6, 8, 8],
             [8, 2, 3, 3],
