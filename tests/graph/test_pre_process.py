@@ -115,8 +115,8 @@ def test_without_a_name_the_first_input_of_rank_4_is_meant() -> None:
         ("?,2,2,2", numbers(1, 2), "f32", "the input has shape [?,2,2,2]"),
         ("1,2,2,2", numbers(1, 2), "boolean", "the input is boolean"),
         ("1,4000000000000000000,2,2", numbers(1, 2), "f32", "means are given for 2 channels"),
-        ("1,3,2,2", images(3, 8), "f32", "takes 16 bytes"),
-        ("1,2,2,2", images(2, 16).replace('size="16"', 'size="99"', 1), "f32", "takes 16 bytes"),
+        ("1,3,2,2", images(3, 8), "f32", "needs 16 bytes"),
+        ("1,2,2,2", images(2, 16).replace('size="16"', 'size="99"', 1), "f32", "needs 16 bytes"),
         ("1,2,3037000500,3037000500", images(2, 16), "f32", "takes"),
     ],
 )
