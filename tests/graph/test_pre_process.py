@@ -117,7 +117,7 @@ def test_without_a_name_the_first_input_of_rank_4_is_meant() -> None:
         ("1,4000000000000000000,2,2", numbers(1, 2), "f32", "means are given for 2 channels"),
         ("1,3,2,2", images(3, 8), "f32", "needs 16 bytes"),
         ("1,2,2,2", images(2, 16).replace('size="16"', 'size="99"', 1), "f32", "needs 16 bytes"),
-        ("1,2,3037000500,3037000500", images(2, 16), "f32", "takes"),
+        ("1,2,3037000500,3037000500", images(2, 16), "f32", "needs"),
     ],
 )
 def test_means_that_do_not_fit_are_findings(shape: str, section: str, kind: str, found: str) -> None:
