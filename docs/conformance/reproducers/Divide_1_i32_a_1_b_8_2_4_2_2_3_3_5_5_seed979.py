@@ -1,4 +1,4 @@
-"""Run a model and say whether it still fails: `reproduced`, `not here` or `something else`.
+"""Run a model and print whether it still fails: `reproduced`, `not here` or `something else`.
 
 Needs openvino and numpy. The exit code is 1 if the failure is reproduced, 0 if it is not here, 2 for something else.
 """

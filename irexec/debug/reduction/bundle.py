@@ -124,6 +124,12 @@ def _kind(text: str) -> str:
 
 def _issue(model: str, run: str, message: str, text: str) -> str:
     device = re.search(r"^DEVICE = '([\w.:,()]+)'$", text, re.MULTILINE)
+    has_runtime = _EXPECTED in text
+    log = (
+        "versions, device, precision, settings and the difference"
+        if has_runtime
+        else "the command's output and exit code"
+    )
     try:
         version = metadata.version("openvino")
     except metadata.PackageNotFoundError:
@@ -140,7 +146,8 @@ def _issue(model: str, run: str, message: str, text: str) -> str:
             model=f"`{model}`",
             message=message,
             run=run,
-            needs="It needs NumPy and the runtime." if _EXPECTED in text else "It needs the command that fails.",
+            needs="It needs NumPy and the runtime." if has_runtime else "It needs the command that fails.",
+            log=log,
         )
     )
 
