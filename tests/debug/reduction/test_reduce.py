@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.amounts import amount
 from support.failing import SAMPLES, reference
-from support.faults import Fault, Planted, chain, faults, of_type
+from support.faults import Fault, Forgetful, Planted, chain, faults, of_type
 from support.waiting import PATIENCE
 
 import irexec
@@ -81,8 +81,15 @@ def test_everything_becomes_simple() -> None:
 
 
 def test_a_fault_of_a_variable_keeps_the_steps_and_the_variable() -> None:
-    fault = next(fault for fault in FAULTS if fault.name == "a variable")
-    found = reduced(fault.model, fault.planted)
+    x = ops.parameter([1, 4], np.float32, name="x")
+    total = ops.add(ops.read_value(ops.constant(np.zeros((1, 4), np.float32)), "total", "f32", [1, 4]), ops.sin(x))
+    model = irexec.Model([ops.tanh(ops.exp(total))], [ops.assign(total, "total")], [x], "sums")
+    run = Reference(model, [[np.full((1, 4), value, np.float32)] for value in (0.5, 0.25, 0.125)])
+    forgetful = Forgetful(of_type("ReadValue"))
+    judge = ByRuntime(forgetful)
+    found = begin(judge, guesses(run, forgetful))
+    assert found is not None
+    reduce(found, judge)
     assert len(found.case.steps) == 2
     assert {"ReadValue", "Assign"} <= {node.type for node in found.case.layers}
 
