@@ -12,8 +12,6 @@ import irexec
 
 onnx = pytest.importorskip("onnx")
 
-from support.amounts import amount
-from support.onnx_mutants import judged, mutants, seeds
 from support.work import MOST, Work
 
 from irexec.frontends.onnx.convert import Converter
@@ -32,16 +30,6 @@ def report_of(folder: Path, model: Any) -> irexec.Report:
 
 def parsed(text: str) -> Any:
     return onnx.parser.parse_model(HEADER + text)
-
-
-@pytest.mark.parametrize("part", range(4))
-def test_one_change_is_a_finding_that_names_its_node_or_none(part: int, tmp_path: Path) -> None:
-    outcomes = set()
-    for data in mutants(seeds(60, part), amount(150, 60), part):
-        outcome = judged(data, tmp_path / "model.onnx")
-        assert outcome.nameless == []
-        outcomes |= outcome.codes
-    assert "ran" in outcomes and len(outcomes & {"F003", "F004", "F005"}) >= amount(3, 2)
 
 
 def doubling(depth: int) -> str:

@@ -1,10 +1,12 @@
-"""ONNX's own tests, live from the package: its node tests, its simple models, and those converted from PyTorch."""
+"""ONNX's own tests: node tests, in older opsets and with one change each; simple models, and models of PyTorch."""
 
 from __future__ import annotations
 
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.amounts import amount
@@ -14,9 +16,16 @@ import irexec
 
 onnx = pytest.importorskip("onnx")
 
-from support.onnx_cases import EXCEPTIONS, Case, check, node_cases, stored_cases
+from support.onnx_cases import EXCEPTIONS, RANDOM, Case, check, node_cases, stored_cases
+from support.onnx_mutants import judged, mutants, seeds
 
 PARTS = 12
+# Softmax normalised over all axes from the given one on, Scan had batches.
+OTHER_NUMBERS = {(type, version) for type in ("Softmax", "LogSoftmax", "Hardmax") for version in (1, 11)} | {
+    ("Scan", 8)
+}
+VERSION_PARTS = 4
+MOST_TRIED = 6
 
 
 def failures(cases: list[Case], folder: Path) -> dict[str, str]:
@@ -85,3 +94,66 @@ def test_every_version_of_every_operator_from_opset_7_on_is_translated(tmp_path:
     onnx.save(model, tmp_path / "model.onnx")
     (finding,) = irexec.validate(tmp_path / "model.onnx").errors
     assert (finding.code, finding.layer.name) == ("F003", "up") and "Upsample-10" in finding.message
+
+
+def since_versions() -> dict[str, list[int]]:
+    """The versions of each operator, oldest first."""
+    found = defaultdict(list)
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if not schema.domain and not schema.deprecated:
+            found[schema.name].append(schema.since_version)
+    return {type: sorted(versions) for type, versions in found.items()}
+
+
+def in_opset(model: Any, opset: int) -> Any:
+    """The model in an older opset, as it is or converted by onnx; None where ONNX does not take it."""
+    older = onnx.ModelProto()
+    older.CopyFrom(model)
+    older.opset_import[0].version, older.ir_version = opset, min(model.ir_version, 10)
+    for attempt in (lambda: older, lambda: onnx.version_converter.convert_version(model, opset)):
+        try:
+            onnx.checker.check_model(found := attempt(), full_check=True)
+        except Exception:  # whatever kind of error says that this is none of that opset
+            continue
+        return found
+    return None
+
+
+@pytest.mark.parametrize("part", range(amount(VERSION_PARTS, 1)))
+def test_older_versions_make_the_same(part: int, tmp_path: Path) -> None:
+    versions, ran, tried, failed = since_versions(), Counter(), Counter(), {}
+    for case in node_cases():
+        opsets = [entry.version for entry in case.model.opset_import if not entry.domain]
+        nodes = case.model.graph.node
+        if case.name.startswith((*EXCEPTIONS, RANDOM)) or len(nodes) != 1 or nodes[0].domain or len(opsets) != 1:
+            continue
+        type = nodes[0].op_type
+        if sum(type.encode()) % VERSION_PARTS != part or len(case.model.opset_import) != 1:
+            continue
+        known = [version for version in versions[type] if version <= opsets[0]]
+        for version, newer in pairwise(known):
+            key = type, version
+            if newer <= 7 or key in OTHER_NUMBERS or ran[key] or tried[key] >= MOST_TRIED:
+                continue
+            tried[key] += 1
+            older = in_opset(case.model, newer - 1)
+            if older is None:
+                continue
+            ran[key] += 1
+            try:
+                check(case._replace(model=older), tmp_path)
+            except Exception as error:  # every kind of failure is collected, to be shown by what failed
+                failed[f"{type}-{version}: {case.name}"] = str(error)[:300]
+    assert failed == {}
+    assert len(ran) > 40
+
+
+@pytest.mark.any_python
+@pytest.mark.parametrize("part", range(4))
+def test_one_change_is_a_finding_that_names_its_node_or_none(part: int, tmp_path: Path) -> None:
+    outcomes = set()
+    for data in mutants(seeds(60, part), amount(150, 60), part):
+        outcome = judged(data, tmp_path / "model.onnx")
+        assert outcome.nameless == []
+        outcomes |= outcome.codes
+    assert "ran" in outcomes and len(outcomes & {"F003", "F004", "F005"}) >= amount(3, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import onnx
 from google.protobuf.message import Message
 
 import irexec
+from support.onnx_cases import node_cases
 
 _NUMBERS = [0, 1, -1, 2, 7, 13, 255, 2**31 - 1, 2**40, -(2**63), 2**63 - 1]
 _REALS = [0.0, -1.0, 1e-30, 1e30, float("nan"), float("inf")]
@@ -28,11 +28,7 @@ class Outcome(NamedTuple):
 
 def seeds(count: int, seed: int) -> list[bytes]:
     """Small models of ONNX's node tests, as many of them as asked for."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from onnx.backend.test.case.node import collect_testcases
-
-        models = [case.model.SerializeToString() for case in collect_testcases(None)]
+    models = [case.model.SerializeToString() for case in node_cases()]
     small = [model for model in models if len(model) < 4000]
     chosen = np.random.default_rng(seed).choice(len(small), min(count, len(small)), replace=False)
     return [small[i] for i in chosen]
