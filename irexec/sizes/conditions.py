@@ -135,10 +135,15 @@ class Accepted:
             if span.high is not None and (bounds.high is None or span.high + span.modulus <= bounds.high):
                 conditions.append(Compare(size_of(dim), "<=", constant(span.high)))
             found.append(conditions)
-        if len(self.singles) > 1 and self.singles == tuple(range(bounds.low, self.singles[-1] + 1)):
-            found.append([Compare(size_of(dim), "<=", constant(self.singles[-1]))])
-        elif self.singles:
-            found.append([OneOf(dim, tuple(constant(size) for size in self.singles))])
+        singles = self.singles
+        if len(singles) > 1 and singles == tuple(range(bounds.low, singles[-1] + 1)):
+            found.append([Compare(size_of(dim), "<=", constant(singles[-1]))])
+        elif len(singles) > 3 and singles == tuple(range(singles[0], singles[-1] + 1)):
+            found.append(
+                [Compare(size_of(dim), op, constant(end)) for op, end in ((">=", singles[0]), ("<=", singles[-1]))]
+            )
+        elif singles:
+            found.append([OneOf(dim, tuple(constant(size) for size in singles))])
         return found
 
     def some(self, count: int, beyond: int = 0) -> list[int]:

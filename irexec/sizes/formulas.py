@@ -55,9 +55,8 @@ class Divided:
 
     def value(self, sizes: Any) -> Any:
         left, right = self.part.value(sizes), self.divisor.value(sizes)
-        # A quotient of sizes may be 0. Where such a quotient is a divisor, the trace does not hold, so the result does
-        # not matter.
-        right = np.where(right == 0, 1, right) if isinstance(right, np.ndarray) else right or 1
+        # A divisor may be 0 or negative where the trace does not hold, so that the result does not matter.
+        right = np.maximum(right, 1) if isinstance(right, np.ndarray) else max(right, 1)
         return left // right if self.operator == "//" else left % right
 
     @property
@@ -187,6 +186,10 @@ def add(one: Formula, other: Formula, sign: int = 1) -> Formula:
     return _made(terms)
 
 
+def _negative(formula: Formula) -> Formula:
+    return Formula(tuple((term, -factor) for term, factor in formula.terms))
+
+
 def multiply(one: Formula, other: Formula) -> Formula:
     terms: dict[Term, int] = {}
     for term, factor in one.terms:
@@ -205,9 +208,11 @@ def divide(one: Formula, other: Formula) -> Formula:
         if one.terms and one.terms[0][1] < 0:
             # -x // y is -((x + y - 1) // y): sizes are at least 1.
             turned = add(number(-1), add(other, one, -1))
-            return Formula(tuple((term, -factor) for term, factor in _divided(turned, "//", other).terms))
+            return _negative(_divided(turned, "//", other))
         return _divided(one, "//", other)
-    if other.constant <= 0:
+    if other.constant < 0:
+        return divide(_negative(one), _negative(other))
+    if other.constant == 0:
         return _divided(one, "//", other)
     divisor = other.constant
     if divisor == 1:
@@ -221,7 +226,7 @@ def divide(one: Formula, other: Formula) -> Formula:
     leading = rest.terms[0][1]
     if leading < 0:
         # -x // k is -((x + k - 1) // k).
-        turned = _made({term: -factor for term, factor in rest.terms})
+        turned = _negative(rest)
         return add(_made(outside), divide(add(turned, number(divisor - 1)), other), -1)
     common = gcd(divisor, *(factor for term, factor in rest.terms if term))
     if common > 1:
@@ -273,6 +278,8 @@ def _shared(one: Formula, other: Formula) -> tuple[Formula, Formula, Formula] | 
 def remainder(one: Formula, other: Formula) -> Formula:
     if one == other:
         return number(0)
+    if other.is_constant and other.constant < 0:
+        return _negative(remainder(_negative(one), _negative(other)))
     if other.is_constant and other.constant > 0:
         divisor = other.constant
         one = _made({term: factor % divisor for term, factor in one.terms})

@@ -39,7 +39,7 @@ def limits(
         *_declarations(found, samples),
         *_states(prober),
         *differences(prober, _smallest(found, samples)),
-        *refusals(reasons),
+        *refusals(prober, reasons),
         *_gaps(found, symbols),
     ]
 
@@ -125,7 +125,8 @@ def _unknown_outputs(found: Study, outputs: Expressions) -> list[str]:
     for value, dims in unknown:
         name, shape = _named(prober, value), types[value].shape
         if dims is None:
-            remarks.append(f"the rank of the output {name} depends on {_origin(types, value)}")
+            origin = _origin(types, value) if shape.rank is None else "the sizes of the inputs"
+            remarks.append(f"the rank of the output {name} depends on {origin}")
             continue
         by_values = [axis for axis, each in enumerate(dims) if each is None and shape[axis].is_dynamic]
         others = [axis for axis, each in enumerate(dims) if each is None and axis not in by_values]

@@ -13,7 +13,7 @@ _FAR_STEPS = (80, 84, 96, 98, 112, 128, 160, 192, 196, 224, 256, 320, 384, 392, 
 # All sizes up to this one are tried, as small sizes broadcast or leave nothing for a kernel.
 _SMALL = 18
 # The number of accepted sizes after the base at which a period may begin.
-_IRREGULAR = 8
+_IRREGULAR = 16
 # Spans of no more periods than this are written as single sizes.
 _FEW = 3
 # The largest size that is tried. Larger sizes are taken to be accepted if this one is.

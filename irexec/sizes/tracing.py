@@ -298,6 +298,10 @@ def _pin(inputs: Iterable[TensorType | None]) -> None:
         int(number)
 
 
+def _is_number(element: int | Dimension) -> bool:
+    return not isinstance(element, Dimension)
+
+
 def _agree(own: TensorType, plain: TensorType) -> bool:
     """Return whether a traced type equals the type from plain inference; unknown contents need not be equal."""
     if own.element_type != plain.element_type or own.shape.rank != plain.shape.rank:
@@ -307,8 +311,9 @@ def _agree(own: TensorType, plain: TensorType) -> bool:
             if untraced([one.min, one.max]) != [other.min, other.max]:
                 return False
     if own.partial is not None:
-        known = plain.known
-        return known is not None and untraced(own.partial.ravel().tolist()) == known
+        known, found = plain.known, untraced(own.partial.ravel().tolist())
+        # An unknown number equals -1 (see Dimension), which is not the number.
+        return known == found and list(map(_is_number, known)) == list(map(_is_number, found))
     if own.has_value:
         return plain.has_value and np.array_equal(np.asarray(own.value), np.asarray(plain.value), equal_nan=False)
     return True

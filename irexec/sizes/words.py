@@ -12,6 +12,9 @@ from irexec.sizes.ask import accepted_shapes
 from irexec.sizes.conditions import Compare, Condition, OneOf, Residue
 from irexec.sizes.expressions import Linear
 
+# The number of sizes up to which they are listed in words; `irexec shapes --format json` lists all.
+_MOST_LISTED = 8
+
 
 def studied(model: Model, seconds: float = 5.0) -> Shapes | None:
     """Return the sizes that a model accepts, found within some seconds; None if every dimension is fixed, or if no
@@ -108,6 +111,8 @@ def _one_of(shapes: Shapes, condition: OneOf) -> str:
     dims = {dim for value in condition.values for dim in value.dims}
     if not dims:
         texts = [value.text(shapes.symbols) for value in condition.values]
+        if len(texts) > _MOST_LISTED:
+            return f"one of {len(texts)} sizes: {', '.join(texts[: _MOST_LISTED - 1])}, ..., {texts[-1]}"
         return f"{texts[0]} only" if len(texts) == 1 else " or ".join(texts)
     others = sorted({shapes.symbols[dim] for dim in dims} - {shapes.symbols[condition.dim]})
     if len(others) > 1:

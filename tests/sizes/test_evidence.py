@@ -48,6 +48,8 @@ def formula(compute) -> str:  # type: ignore[no-untyped-def]
         (lambda x, y, z: 3 * x - 2 * y + 1 - x, "2*x - 2*y + 1"),
         (lambda x, y, z: x - x // 2, "x - x // 2"),
         (lambda x, y, z: 0 - x // 2, "-(x // 2)"),
+        (lambda x, y, z: -(x // -2), "(x + 1) // 2"),
+        (lambda x, y, z: x % -4 + x, "x - (3*x) % 4"),
     ],
 )
 def test_formulas_have_one_form(compute, text: str) -> None:  # type: ignore[no-untyped-def]
@@ -249,6 +251,26 @@ def test_a_bound_that_follows_from_another_condition_names_a_layer() -> None:
     found = answer(joined, [one, other])
     assert found["accepts"] == [["batch <= 10", "batch_2 == -batch + 10"]]
     assert {each["symbol"]: each["type"] for each in found["because"]} == {"batch": "MatMul", "batch_2": "MatMul"}
+
+
+def test_an_unknown_content_is_not_taken_for_minus_one() -> None:
+    """Inference keeps no remainder of a negative number, here -1 for 4 rows."""
+    data = _input("data", [-1, 2])
+    rest = op.subtract(_whole(3), op.gather(op.shape_of(data), _whole(0), np.int64(0)))
+    rows = op.add(op.subtract(op.floor_mod(rest, _whole(4)), op.mod(rest, _whole(4))), _whole(2))
+    found = answer(op.reshape(data, op.concat([rows, _whole(-1)], 0), False), [data])
+    assert found["accepts"] == [["batch % 12 in [0, 3, 6, 7, 9, 11]"], ["batch in [1, 2]"]]
+    assert found["evidence"] == "proved"
+
+
+def test_a_divisor_that_may_be_negative_has_one_meaning() -> None:
+    data = _input("data", [-1, 2])
+    less = op.subtract(op.gather(op.shape_of(data), _whole(0), np.int64(0)), _whole(7))
+    rows = op.abs(op.divide(less, _whole(2)))
+    shapes = irexec.shapes(irexec.Model([op.reshape(data, op.concat([rows, _whole(-1)], 0), False)], [data], "rows"))
+    text = shapes.to_dict()["outputs"][0][1]
+    for batch in (3, 4, 12, 40):
+        assert [eval(text, {"batch": batch})] == [shape[1].value for shape in shapes.outputs([(batch, 2)])]
 
 
 def test_a_square_root_has_no_expression() -> None:

@@ -52,6 +52,11 @@ def test_irregular_small_sizes_before_a_period() -> None:
         assert found.singles == (1, 3)
 
 
+def test_many_sizes_before_a_period() -> None:
+    found = Line(lambda size: 3 <= size <= 12 or (size % 6 == 0 and size > 12), 4, 0, None).describe()
+    assert found.span == Span(6, None, 6, (0,)) and found.singles == (3, 4, 5, 7, 8, 9, 10, 11)
+
+
 def test_several_residues() -> None:
     found = Line(lambda size: size % 4 in (0, 3), 64, 0, None).describe()
     assert [size for size in range(12) if found.contains(size)] == [0, 3, 4, 7, 8, 11]

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from irexec.ops.declare.attributes import Attribute, AttributeFault
 from irexec.ops.declare.binding import Binding, LaterBinding, kernel_binding
 from irexec.ops.declare.checks import note, running
-from irexec.ops.declare.constraints import Breach, Check, ConstraintError, check_call, require
+from irexec.ops.declare.constraints import Breach, Check, ConstraintError, check_call, failed_rule, require
+from irexec.ops.declare.deviation import Deviation
 from irexec.ops.declare.prepared import NodeTypes, PassThrough
 from irexec.ops.declare.signature import (
     Elements,
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     from irexec.ops.declare.older import OlderForm
 
 __all__ = [
-    "REGISTRY", "Breach", "Check", "ConstraintError", "Elements", "NodeTypes", "Open", "Operator", "PassThrough",
-    "Tolerance", "TypeFrom", "Undefined", "exact", "operator", "positioned", "random", "require", "rounded", "summed",
+    "REGISTRY", "Breach", "Check", "ConstraintError", "Deviation", "Elements", "NodeTypes", "Open", "Operator",
+    "PassThrough", "Tolerance", "TypeFrom", "Undefined", "exact", "operator", "positioned", "random", "require",
+    "rounded", "summed",
 ]  # fmt: skip
 
 
@@ -91,13 +93,12 @@ class Operator:
         self.opener: Callable[..., Open | None] | None = None
         self.undefined: Callable[..., Undefined] | None = None
         self.allowed = Allowed()
+        self.deviation: Callable[[Sequence[TensorType | None], dict[str, Any]], Deviation | None] | None = None
         self.worker: Callable[..., int] | None = None
         self.older_rule: Callable[[OlderForm, Sequence[TensorType | None]], None] | None = None
         self.make_node: Callable[[dict[str, Any], int], Any] | None = None
         """Creates a node from attributes and a number of inputs, if the operator's nodes have their own class."""
-        self.__doc__ = kernel.__doc__
-        self.__name__ = kernel.__name__
-        self.__module__ = kernel.__module__
+        self.__doc__, self.__name__, self.__module__ = kernel.__doc__, kernel.__name__, kernel.__module__
         if self.is_own:
             self.read_declaration()
         if shapes is not None:
@@ -165,6 +166,12 @@ class Operator:
         """
         binding = self.binding(function, "rule of undefined results")
         self.undefined = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
+        return function
+
+    def deviates(self, function: Callable[..., Deviation | None]) -> Callable[..., Deviation | None]:
+        """Declare sizes that OpenVINO treats otherwise than the page: `f(*input types, *, attributes)` → Deviation."""
+        binding = self.binding(function, "deviation")
+        self.deviation = lambda inputs, attributes: function(*self._padded(inputs), **binding(attributes))
         return function
 
     def work(self, function: Callable[..., int]) -> Callable[..., int]:
@@ -327,11 +334,6 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<Operator {self.versioned_name}>"
-
-
-def failed_rule(operator: Operator, error: Exception) -> Breach:
-    """Return the finding for a shape rule that raised an exception, which is a defect: rules report with `check`."""
-    return Breach("O007", f"the shape rule of {operator} failed: {type(error).__name__}: {error}")
 
 
 def operator(

@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Deviation, Elements, operator, require
 from irexec.ops.rules.axes import in_range, into
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
@@ -105,6 +105,15 @@ def _check_range(check: Check, extents: PartialShape, indices: Array) -> None:
     for place, extent in enumerate(extents):
         if extent.is_static:
             in_range(check, "C5", "indices", indices[..., place], -extent.value, extent.value - 1)
+
+
+@gather_nd_8.deviates
+def _(data: TensorType, indices: TensorType, *, batch_dims: int) -> Deviation | None:
+    if data.rank is None or indices.rank is None or data.shape[:batch_dims] == indices.shape[:batch_dims]:
+        return None
+    return Deviation(
+        "broadcasts the batch dimensions of data and indices, which its page allows: OpenVINO refuses these sizes"
+    )
 
 
 @gather_nd_5.shapes

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator
+from irexec.ops.declare.operator import Check, Deviation, Elements, operator
 from irexec.ops.rules.axes import axes_of, filled, integers, into, known_axes
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, INDICES, Array, PartialShape, TensorType
@@ -44,6 +44,13 @@ def _(check: Check, data: TensorType, shift: TensorType, axes: TensorType) -> Pa
         check("C1", fits, message, port="shift", found=str(shift.shape), allowed=str(count))
     known_axes(check, "C3", axes, data.rank, "axes")
     return data.shape
+
+
+@roll_7.deviates
+def _(data: TensorType, shift: TensorType, axes: TensorType) -> Deviation | None:
+    if shift.rank != 1 or axes.rank is None or shift.shape[0] == (axes.shape[0] if axes.rank else 1):
+        return None
+    return Deviation("shifts several axes by a tensor of one element, as its page does: OpenVINO takes a scalar only")
 
 
 @roll_7.draw("axes")

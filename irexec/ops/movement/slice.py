@@ -11,10 +11,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, Deviation, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import axes_of, distinct, filled, integers, is_settled, known_axes, same_lengths
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.rules.slicing import slice_of, sliced_within
+from irexec.ops.rules.slicing import backward_from_before, slice_of, sliced_within
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -100,6 +100,13 @@ def _(
         else:
             dims[axis] = Dimension(0, dims[axis].max)
     return PartialShape(dims)
+
+
+@slice_8.deviates
+def _(
+    data: TensorType, start: TensorType, stop: TensorType, step: TensorType, axes: TensorType | None
+) -> Deviation | None:
+    return backward_from_before(data, start, step, axes, resizes=True)
 
 
 @slice_8.draw("start", "stop", "step", "axes")

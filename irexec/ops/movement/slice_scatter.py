@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Deviation, Elements, operator, require
 from irexec.ops.movement.scatter_arguments import check_updates, copied, delivered
 from irexec.ops.movement.scatter_engine import bits
 from irexec.ops.rules.axes import distinct, filled, integers, known_axes, same_lengths
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.rules.slicing import sliced
+from irexec.ops.rules.slicing import backward_from_before, sliced
 from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -122,6 +122,18 @@ def _sliced_shape(shape: PartialShape, places: list[int] | None, bounds: list[An
         else:
             dims[axis] = Dimension(0, dims[axis].max)
     return PartialShape(dims)
+
+
+@slice_scatter_15.deviates
+def _(
+    data: TensorType,
+    updates: TensorType,
+    start: TensorType,
+    stop: TensorType,
+    step: TensorType,
+    axes: TensorType | None,
+) -> Deviation | None:
+    return backward_from_before(data, start, step, axes)
 
 
 @slice_scatter_15.draw("start", "stop", "step", "axes")

@@ -15,7 +15,7 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
+from irexec.ops.declare.operator import Check, Deviation, Elements, Undefined, operator, rounded
 from irexec.ops.normalization.statistics import check_axes, normalize
 from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
@@ -107,6 +107,13 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     has_rank(check, "C1", axes, 1, "axes")
     check_axes(check, "C2", axes.ints, data.rank, port="axes")
     return data.shape
+
+
+@mvn_6.deviates
+def _(data: TensorType, axes: TensorType) -> Deviation | None:
+    if data.rank is None or axes.rank != 1 or not axes.shape.is_static or axes.shape[0].value <= data.rank:
+        return None
+    return Deviation("may have one axis several times by its page: OpenVINO refuses more axes than data has dimensions")
 
 
 @mvn_6.draw("axes")

@@ -5,7 +5,8 @@ Shared by Slice, StridedSlice and their relatives.
 
 from __future__ import annotations
 
-from irexec.types import Dimension, is_unknown
+from irexec.ops.declare.deviation import Deviation
+from irexec.types import Dimension, TensorType, is_unknown
 from irexec.types.traced import is_traced, smaller
 
 # In files, the greatest i32 or i64 as a bound means the end of a dimension of unknown size.
@@ -82,3 +83,20 @@ def sliced(extent: Dimension, start: int | None, stop: int | None, step: int, *,
     lengths = [sliced_length(n, start, stop, step, clamp=clamp) for n in (*inner, *ends)]
     grows = sliced_length(far + 4 * abs(step), start, stop, step, clamp=clamp) > lengths[-1]
     return Dimension(min(lengths), None if extent.max is None and grows else max(lengths))
+
+
+def backward_from_before(
+    data: TensorType, start: TensorType, step: TensorType, axes: TensorType | None, *, resizes: bool = False
+) -> Deviation | None:
+    """Return the deviation of a backward slice that starts before the first element, if the types show one."""
+    starts, steps = start.ints or [], step.ints or []
+    places = range(len(starts)) if axes is None else axes.ints or []
+    for place, first, stride in zip(places, starts, steps, strict=False) if data.rank is not None else ():
+        extent = data.shape[place]
+        if stride < 0 and extent.is_static and first < -extent.value:
+            return Deviation(
+                "slices backwards from before the first element, which gives nothing by its page: OpenVINO takes the "
+                "first element",
+                resizes=resizes,
+            )
+    return None

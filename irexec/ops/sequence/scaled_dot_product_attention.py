@@ -14,7 +14,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Deviation, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.threads.parallel import parallel_for, parts_for, scratch, split
 from irexec.types import BOOLEAN, DYNAMIC, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
@@ -203,6 +203,30 @@ def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimen
         for axis, extent in ((-2, length), (-1, sources))
     )
     check("C4", fits, message, port="attention_mask", found=str(mask.shape))
+
+
+@scaled_dot_product_attention_13.deviates
+def _(
+    query: TensorType,
+    key: TensorType,
+    value: TensorType,
+    attention_mask: TensorType | None,
+    scale: TensorType | None,
+    sink: TensorType | None,
+) -> Deviation | None:
+    (_, length, _), (_, sources, _) = map(_split, (query, key))
+    if attention_mask is None or attention_mask.rank is None or attention_mask.rank < 2:
+        return None
+    if not any(
+        extent == 1 and not mask.contains(1)
+        for mask, extent in zip(attention_mask.shape[-2:], (length, sources), strict=True)
+    ):
+        return None
+    return Deviation(
+        "refuses a mask with more rows or columns than the scores, which its page does not allow: OpenVINO repeats a "
+        "single query or key for it",
+        accepts=True,
+    )
 
 
 def _split(tensor: TensorType) -> tuple[PartialShape, Dimension, Dimension]:
