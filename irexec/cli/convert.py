@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     report = _converted(args) if report.ok else report
     if report.ok:
         print_line(f"{args.output}: written")
-    write(Report(report.errors), sys.stderr)
+    else:
+        write(Report(report.errors), sys.stderr)
     return exit_code_of_use(report)
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from irexec.diagnostics.codes import CODES
-from irexec.diagnostics.nearest import nearest, suggestion
+from irexec.diagnostics.nearest import common_start, suggestion
 from irexec.diagnostics.render import wants_color
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -38,10 +38,17 @@ def page(code: str) -> str:
     return f"# {code}: {CODES[code].title}\n"
 
 
+def _is_one_edit(code: str, known: str) -> bool:
+    """Return whether two codes differ by one character that is replaced, missing or added."""
+    start = common_start(code, known)
+    end = common_start(code[start:][::-1], known[start:][::-1])
+    return start + end >= max(len(code), len(known)) - 1
+
+
 def _explain(code: str) -> int:
     if code not in CODES:
-        near = nearest(code, CODES, cutoff=0.5)
-        advice = suggestion(near) or "`irexec explain` lists all codes"
+        near = [known for known in CODES if _is_one_edit(code, known)]
+        advice = suggestion(near[:3]) or "`irexec explain` lists all codes"
         print(f"irexec explain: unknown code {code!r}: {advice}", file=sys.stderr)
         return 2
     if wants_color(sys.stdout):

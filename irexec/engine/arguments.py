@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,14 @@ from irexec.graph.model import Value
 from irexec.graph.ports import find
 from irexec.types import BOOLEAN, CONTAINERS, DYNAMIC, OPTIONALS, Array, ElementType
 from irexec.types.containers import to_container
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Inputs: TypeAlias = (
+    "Mapping[str, ArrayLike] | Mapping[int, ArrayLike] | Mapping[Value, ArrayLike] | Sequence[ArrayLike] | ArrayLike"
+)
+"""The arrays of a model's inputs: by name, position or port, in order, or the array of the only input."""
 
 
 def arrange(given: Any, ports: list[Value]) -> list[Array]:

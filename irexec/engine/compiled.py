@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
+from irexec.engine.arguments import Inputs
 from irexec.engine.lowered import Backend
 from irexec.engine.plans import Plans
 from irexec.engine.request import InferRequest
@@ -57,7 +57,7 @@ class CompiledModel(OfOneProcess):
         """Create a request with its own buffers and variables. `listeners` are notified of every layer."""
         return InferRequest(self._plans, listeners, self.backend)
 
-    def __call__(self, inputs: Any = None, **options: Any) -> Results:
+    def __call__(self, inputs: Inputs | None = None, **options: bool) -> Results:
         """Run on arrays by position, `{name | position | port: array}`, or one array. Raises IRError."""
         with self._borrowed() as request:
             return request.infer(inputs)
@@ -85,7 +85,7 @@ class CompiledModel(OfOneProcess):
         finally:
             self._idle.append(request)
 
-    def infer_new_request(self, inputs: Any = None) -> Results:
+    def infer_new_request(self, inputs: Inputs | None = None) -> Results:
         """Run on a new request, without variables of earlier runs."""
         return self.create_infer_request().infer(inputs)
 

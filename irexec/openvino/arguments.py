@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike
 
-    from irexec.graph.model import Value
-    from irexec.openvino import shapes
+    from irexec.graph.model import Node, Value
+    from irexec.openvino.layout import Layout
     from irexec.openvino.tensor import Tensor
-    from irexec.types import Dimension, PartialShape
+    from irexec.types import ElementType, PartialShape, ShapeLike
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """The name of a file."""
@@ -26,7 +27,12 @@ Inputs: TypeAlias = (
     "Mapping[str, Data] | Mapping[int, Data] | Mapping[Value, Data] | Mapping[PortKey, Data] | Sequence[Data] | Data"
 )
 """The values of inputs: by name, position or port, in order, or the values of the only input."""
-ShapeLike: TypeAlias = "PartialShape | shapes.PartialShape | Sequence[int | str | Dimension | tuple[int, int]] | str"
-"""A shape whose dims may be open: `[-1, 3, (1, 8)]`, "?,3,1..8", or a PartialShape."""
+Operand: TypeAlias = "Node | Value"
+"""A value for an input: an output, or a node that has one output."""
+LayoutLike: TypeAlias = "Layout | str"
+"""A layout, or its text such as `NCHW`."""
+Scalar: TypeAlias = bool | int | float | str
+AttributeValue: TypeAlias = "Scalar | Sequence[Scalar] | np.ndarray | ElementType | PartialShape"
+"""The value of an attribute."""
 Shapes: TypeAlias = "Mapping[str, ShapeLike] | Mapping[int, ShapeLike] | Mapping[Value, ShapeLike]"
 """Shapes of several inputs: by name, position or port."""

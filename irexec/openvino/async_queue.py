@@ -33,11 +33,11 @@ class AsyncInferQueue(OfOneProcess):
         self._requests = [model.create_infer_request() for _ in range(count)]
         self._idle = list(range(count))
         self._changed = threading.Condition()
-        self._callback: Callable[[InferRequest, Any], Any] | None = None
+        self._callback: Callable[[InferRequest, Any], object] | None = None
         self._error: BaseException | None = None
         self.userdata: list[Any] = [None] * count
 
-    def start_async(self, inputs: Inputs | None = None, userdata: Any = None, share_inputs: bool = False) -> None:
+    def start_async(self, inputs: Inputs | None = None, userdata: object = None, share_inputs: bool = False) -> None:
         """Wait for an idle request, and run it in the background. Arrays are copied unless shared.
 
         Raises the exception of an earlier inference.
@@ -70,7 +70,7 @@ class AsyncInferQueue(OfOneProcess):
             self._raise()
             return self._idle[0]
 
-    def set_callback(self, callback: Callable[[InferRequest, Any], Any]) -> None:
+    def set_callback(self, callback: Callable[[InferRequest, Any], object]) -> None:
         """Call `callback(request, userdata)` after every inference."""
         if not callable(callback):
             raise TypeError(f"a callback is a function of a request and its userdata, not {callback!r}")

@@ -147,14 +147,14 @@ class CompiledModel(engine.CompiledModel):
     def release_memory(self) -> None:
         """Do nothing: irexec frees memory when a request is no longer used."""
 
-    def get_property(self, property: Any) -> Any:
+    def get_property(self, property: str) -> Any:
         """Return a property by its name. Raises RuntimeError for an unknown property."""
         if str(property) == "NETWORK_NAME":
             return getattr(self.model, "friendly_name", self.model.name)
         value = self._settings.read(property, compiled=True)
         return _text(value) if str(property) in _TEXTS else value
 
-    def set_property(self, property: Any) -> None:
+    def set_property(self, property: Mapping[str, object] | tuple[str, object]) -> None:
         """Raise RuntimeError: only `Core.compile_model` sets properties. Raises TypeError for any other argument."""
         expected(property, (Mapping, tuple), "set_property()")
         raise RuntimeError(

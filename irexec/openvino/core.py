@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO, StringIO
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from irexec.diagnostics.findings import Mode
 from irexec.graph import model as graph
@@ -25,6 +25,12 @@ from irexec.openvino.tensor import Tensor
 from irexec.reading import accepted, read
 from irexec.types import Dimension
 from irexec.version import __version__
+
+if TYPE_CHECKING:
+    from irexec.openvino.arguments import PathLike
+    from irexec.openvino.custom import Op
+
+    Extensions: TypeAlias = Sequence["Extension | type[Op]"]
 
 __all__ = [
     "Core", "Extension", "OpExtension", "Version", "compile_model", "get_batch", "get_version", "read_model",
@@ -56,7 +62,7 @@ class Extension:
 class OpExtension(Extension):
     """An extension that consists of one operator, a class derived from Op: `core.add_extension(OpExtension(Class))`."""
 
-    def __init__(self, operator: Any) -> None:
+    def __init__(self, operator: type[Op]) -> None:
         self.operator = operator
 
 
@@ -142,22 +148,26 @@ class Core:
         text = "irexec, the interpreter for OpenVINO IR"
         return {device_name: Version(numbers[0], numbers[1], numbers[2], version, text)}
 
-    def get_property(self, device_name: Any, property: Any = None) -> Any:
+    def get_property(self, device_name: str, property: str | None = None) -> Any:
         """Return a property of the device, or of the Core, by its name. Raises RuntimeError for an unknown property."""
         if property is None:
             return self._settings.read(device_name)
         _check_device(device_name)
         return self._settings.read(property)
 
-    def set_property(self, device_name: Any = None, properties: Any = None) -> None:
+    def set_property(self, device_name: str | Properties | None = None, properties: Properties | None = None) -> None:
         """Set properties of models compiled later. Raises RuntimeError for a property that is unknown or read-only."""
-        if properties is None:
-            properties = device_name
-        elif device_name is not None:
+        if properties is not None and device_name is not None:
             _check_device(device_name)
-        self._settings.write(properties)
+        self._settings.write(device_name if properties is None else properties)
 
-    def add_extension(self, extension: Any = None, *, library_path: Any = None, extensions: Any = None) -> None:
+    def add_extension(
+        self,
+        extension: Extension | type[Op] | PathLike | Sequence[Extension | type[Op]] | None = None,
+        *,
+        library_path: PathLike | None = None,
+        extensions: Sequence[Extension | type[Op]] | None = None,
+    ) -> None:
         """Let files use the operators of an extension: a class derived from Op, or several; other extensions have no
         effect.
 
@@ -167,7 +177,7 @@ class Core:
             raise NotOffered("libraries of compiled operators", "write the operator as a class derived from Op")
         from irexec.openvino.custom import register
 
-        given = extension if extension is not None else extensions
+        given: Any = extension if extension is not None else extensions
         for item in given if isinstance(given, (list, tuple)) else [given]:
             if isinstance(item, OpExtension):
                 register(item.operator)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class OVError(Exception):
     """The base class of errors that the Python part of the API raises."""
@@ -31,7 +29,7 @@ class Missing:
     what = "this class"
     nearest = "see docs/openvino-api.md"
 
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+    def __init__(self, *arguments: object, **keywords: object) -> None:
         raise NotOffered(self.what, self.nearest)
 
 

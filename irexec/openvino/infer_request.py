@@ -72,8 +72,8 @@ class InferRequest(OfOneProcess):
         self._tensors = RequestTensors(compiled.inputs, compiled.outputs, as_openvino=compiled.as_openvino)
         # Values of optional inputs, for one inference.
         self._more: dict[Value, Any] = {}
-        self._callback: Callable[[Any], Any] | None = None
-        self.userdata: Any = None
+        self._callback: Callable[[Any], object] | None = None
+        self.userdata: object = None
         self._future: Future[None] | None = None
         self._running = False
         self._cancelled = False
@@ -143,7 +143,7 @@ class InferRequest(OfOneProcess):
         finally:
             self._running = False
 
-    def start_async(self, inputs: Inputs | None = None, userdata: Any = None, share_inputs: bool = False) -> None:
+    def start_async(self, inputs: Inputs | None = None, userdata: object = None, share_inputs: bool = False) -> None:
         """Run once in the background. Until `wait` returns, the request is busy. Arrays are copied unless shared."""
         self._start(self._in_background, inputs, share_inputs, userdata)
 
@@ -170,7 +170,7 @@ class InferRequest(OfOneProcess):
         if self._future is not None and not self._future.done():
             self._cancelled = True
 
-    def set_callback(self, callback: Callable[[Any], Any], userdata: Any = None) -> None:
+    def set_callback(self, callback: Callable[[Any], object], userdata: object = None) -> None:
         """Call `callback(userdata)` after every inference in the background, in the thread that ran it."""
         self._check_idle()
         if not callable(callback):
@@ -206,7 +206,7 @@ class InferRequest(OfOneProcess):
             self._check_idle()
             self._running = True
 
-    def _start(self, work: Callable[[], None], inputs: Any, share_inputs: bool, userdata: Any = None) -> None:
+    def _start(self, work: Callable[[], None], inputs: Any, share_inputs: bool, userdata: object = None) -> None:
         """Keep the inputs, and run `work` in the background; the request is idle when it ends."""
         self._begin()
         try:
@@ -323,15 +323,17 @@ class InferRequest(OfOneProcess):
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
         self._tensors.set_output(only(self.model_outputs, index), expected(tensor, Tensor, "set_output_tensor()"))
 
-    def set_input_tensors(self, inputs: Any, tensors: Sequence[Tensor] | None = None) -> None:
+    def set_input_tensors(
+        self, inputs: Mapping[PortKey, Tensor] | Sequence[Tensor] | int, tensors: Sequence[Tensor] | None = None
+    ) -> None:
         """Set tensors of inputs: `{name | position | port: tensor}`, or tensors of single samples, which are joined
         along the axis N of the layout of the only input, or of the input at a position.
 
         Raises RuntimeError if the layout of the input has no N, or its extent is not the number of samples.
         """
         if not isinstance(inputs, Mapping):
-            index, samples = (None, inputs) if tensors is None else (inputs, tensors)
-            self._tensors.set_batch(only(self.model_inputs, index), samples)
+            given: tuple[Any, Any] = (None, inputs) if tensors is None else (inputs, tensors)
+            self._tensors.set_batch(only(self.model_inputs, given[0]), given[1])
             return
         for index, tensor in by_position(inputs, self.model_inputs):
             self._tensors.set_input(index, tensor)

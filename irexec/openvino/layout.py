@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from irexec.graph.model import Node
 from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.openvino.checks import expected
@@ -84,7 +82,7 @@ class Layout:
         return f"<Layout: {self}>"
 
 
-def as_layout(given: Any) -> Layout:
+def as_layout(given: Layout | str) -> Layout:
     """Return a layout unchanged, or created from a text."""
     return given if isinstance(given, Layout) else Layout(given)
 
@@ -103,7 +101,7 @@ def check_fit(layout: Layout, shape: PartialShape) -> None:
         raise RuntimeError(f"the layout {layout} does not fit the shape {shape}")
 
 
-def give_layout(node: Node, layout: Any) -> None:
+def give_layout(node: Node, layout: Layout | str) -> None:
     """Set the layout of a Parameter or Result; it is saved in files. Raises RuntimeError if it does not fit."""
     check_fit(as_layout(layout), node.outputs[0].type.shape)
     if as_layout(layout).empty:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Sequence, Set
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from irexec.graph import model as graph
 from irexec.graph.copies import copied
@@ -21,11 +21,13 @@ from irexec.openvino.ov_any import OVAny, unboxed
 from irexec.openvino.rt_map import NoSuchInfo, RTMap, info_at, set_info
 from irexec.openvino.shapes import PartialShape, Shape
 from irexec.openvino.tensor import Tensor, as_tensor
-from irexec.types import ElementType
+from irexec.types import Array, ElementType, ShapeLike
 
 if TYPE_CHECKING:
-    from irexec.openvino.arguments import OutputName, ShapeLike, Shapes
+    from irexec.openvino.arguments import Data, Operand, OutputName, Shapes
     from irexec.openvino.kinds.descriptions import Variable
+
+    Part: TypeAlias = Iterable[graph.Node] | Iterable[Operand] | Iterable[Variable] | str
 
 
 # Generates the numbers in the unique names of models.
@@ -41,7 +43,7 @@ class Model(DroppedModel):
     _removed: Set[str] = frozenset()
     _number: int | None = None
 
-    def __init__(self, results: Any, *rest: Any, **named: Any) -> None:
+    def __init__(self, results: graph.Model | Operand | Iterable[Operand | Array], *rest: Part, **named: Part) -> None:
         """Create a model: `Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms.
 
         `results`: nodes, values or Results, or one of them. Raises RuntimeError if they depend on other parameters.
@@ -195,7 +197,7 @@ class Model(DroppedModel):
             self._number = next(_numbers)
         return f"Model{self._number}"
 
-    def get_rt_info(self, path: str | Sequence[str] | None = None) -> Any:
+    def get_rt_info(self, path: str | Sequence[str] | None = None) -> RTMap | OVAny:
         """Return all runtime information, or the part under a key or a path of keys. Raises RuntimeError for an unknown
         key."""
         return RTMap(self.rt_info) if path is None else OVAny(info_at(self.rt_info, path))
@@ -208,7 +210,7 @@ class Model(DroppedModel):
             return False
         return True
 
-    def set_rt_info(self, obj: Any, path: str | Sequence[str]) -> None:
+    def set_rt_info(self, obj: object, path: str | Sequence[str]) -> None:
         """Set runtime information under a key or a path of keys."""
         set_info(self.rt_info, unboxed(obj), path)
 
@@ -358,7 +360,7 @@ class Model(DroppedModel):
         """Do nothing: the model needs no closing; `with` is accepted as in OpenVINO."""
 
     def evaluate(
-        self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Any], evaluation_context: Any = None
+        self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Data], evaluation_context: RTMap | None = None
     ) -> bool:
         """Compute the outputs into tensors; return True. Raises RuntimeError or IndexError for unsuitable tensors."""
         from irexec.engine import CompiledModel

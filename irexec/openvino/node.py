@@ -24,7 +24,10 @@ from irexec.opsets.element_types import element_type_of
 from irexec.types import ElementType, TensorType
 
 if TYPE_CHECKING:
+    from irexec.openvino.arguments import AttributeValue, LayoutLike, Operand
+    from irexec.openvino.custom.visitor import AttributeVisitor
     from irexec.openvino.type_info import DiscreteTypeInfo
+    from irexec.types import ShapeLike, TypeLike
 
 
 class Node(Described, graph.Node):
@@ -49,7 +52,7 @@ class Node(Described, graph.Node):
         return PartialShape(_only(self).type.shape)
 
     @partial_shape.setter
-    def partial_shape(self, shape: Any) -> None:
+    def partial_shape(self, shape: ShapeLike) -> None:
         self.set_partial_shape(shape)
 
     @property
@@ -58,7 +61,7 @@ class Node(Described, graph.Node):
         return _only(self).element_type
 
     @element_type.setter
-    def element_type(self, kind: Any) -> None:
+    def element_type(self, kind: TypeLike) -> None:
         self.set_element_type(kind)
 
     def get_output_size(self) -> int:
@@ -81,7 +84,7 @@ class Node(Described, graph.Node):
         """Return the description of the tensor at an output: its type, shape and names."""
         return DescriptorTensor(self.output(index))
 
-    def set_output_type(self, index: int, element_type: ElementType, shape: Any) -> None:
+    def set_output_type(self, index: int, element_type: TypeLike, shape: ShapeLike) -> None:
         """Set the element type and the shape of an output, for an operator that infers its own types."""
         if index >= len(self.outputs):
             self.set_output_size(index + 1)
@@ -126,7 +129,7 @@ class Node(Described, graph.Node):
         """Return the description of the tensor at an input: its type, shape and names."""
         return DescriptorTensor(self.input(index).get_source_output())
 
-    def set_argument(self, index: int, value: Any) -> None:
+    def set_argument(self, index: int, value: Operand) -> None:
         """Connect an output with the input at this position."""
         from irexec.opsets.computed import value_of
 
@@ -134,7 +137,7 @@ class Node(Described, graph.Node):
         assert taken is not None
         connect(self, index, taken)
 
-    def set_arguments(self, values: Sequence[Any]) -> None:
+    def set_arguments(self, values: Sequence[Operand]) -> None:
         """Connect outputs with all the inputs, and infer the node's own outputs."""
         from irexec.opsets.computed import value_of
         from irexec.opsets.nodes import infer_outputs
@@ -193,12 +196,12 @@ class Node(Described, graph.Node):
 
         return reported_attributes(self, _operator(self))
 
-    def visit_attributes(self, visitor: Any) -> bool:
+    def visit_attributes(self, visitor: AttributeVisitor) -> bool:
         """Pass the attributes to a visitor: `visitor.on_attributes(attributes)`. Returns True."""
         visitor.on_attributes(self.get_attributes())
         return True
 
-    def set_attribute(self, name: str, value: Any) -> None:
+    def set_attribute(self, name: str, value: AttributeValue) -> None:
         """Set the value of an attribute. Raises IRError for a name or value that the operator does not accept."""
         from irexec.graph.evaluate import raise_findings
         from irexec.opsets import calls
@@ -237,11 +240,11 @@ class Node(Described, graph.Node):
         raise_findings(operator, problems, [])
         infer_outputs(self)
 
-    def set_partial_shape(self, shape: Any) -> None:
+    def set_partial_shape(self, shape: ShapeLike) -> None:
         """Set the shape of a Parameter; the model is updated when it is next used or validated."""
         self.set_attribute("shape", partial_shape(shape))
 
-    def set_element_type(self, kind: Any) -> None:
+    def set_element_type(self, kind: TypeLike) -> None:
         """Set the element type of a Parameter; the model is updated when it is next used or validated."""
         self.set_attribute("element_type", element_type_of(kind))
 
@@ -251,14 +254,14 @@ class Node(Described, graph.Node):
         return layout_of(self)
 
     @layout.setter
-    def layout(self, layout: Any) -> None:
+    def layout(self, layout: LayoutLike) -> None:
         give_layout(self, layout)
 
     def get_layout(self) -> Layout:
         """Return the layout of a Parameter or Result."""
         return layout_of(self)
 
-    def set_layout(self, layout: Any) -> None:
+    def set_layout(self, layout: LayoutLike) -> None:
         """Set the layout of a Parameter or Result, such as `NCHW`."""
         give_layout(self, layout)
 
@@ -266,14 +269,14 @@ class Node(Described, graph.Node):
         """Return the runtime information, which can be changed in place."""
         return RTMap(self.rt_info)
 
-    def set_rt_info(self, value: Any, key: str) -> None:
+    def set_rt_info(self, value: object, key: str) -> None:
         """Set runtime information under a key."""
         self.rt_info[key] = unboxed(value)
 
     # Evaluation
 
     def evaluate(
-        self, output_values: Sequence[Tensor], input_values: Sequence[Tensor], evaluationContext: Any = None
+        self, output_values: Sequence[Tensor], input_values: Sequence[Tensor], evaluationContext: RTMap | None = None
     ) -> bool:
         """Compute the outputs into tensors; return False if the node is not a function of its inputs only.
 

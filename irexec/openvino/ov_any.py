@@ -10,14 +10,14 @@ _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, 
 class OVAny:
     """A value of any type. It compares and indexes like the wrapped value."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = unboxed(value)
 
     def get(self) -> Any:
         """Return the value."""
         return self.value
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         """Replace the value."""
         self.value = unboxed(value)
 
@@ -57,10 +57,10 @@ class OVAny:
             raise RuntimeError(f"Could not convert {self.value!r} to a list")
         return [OVAny(word).astype(dtype) for word in self.value.split()]
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: str | int) -> Any:
         return self.value[key]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: str | int, value: object) -> None:
         self.value[key] = value
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class OVAny:
         return "<OVAny class>"
 
 
-def unboxed(value: Any) -> Any:
+def unboxed(value: object) -> Any:
     """Return the value in an OVAny; any other value unchanged."""
     return value.value if isinstance(value, OVAny) else value
 

@@ -109,7 +109,7 @@ class Output(Described, graph.Value):
         """Return the runtime information, which can be changed in place."""
         return RTMap(self.rt_info)
 
-    def set_rt_info(self, value: Any, key: str) -> None:
+    def set_rt_info(self, value: object, key: str) -> None:
         """Set runtime information under a key."""
         self.rt_info[key] = unboxed(value)
 
@@ -168,7 +168,7 @@ class Input(Described, graph.Input):
             raise RuntimeError(f"input {self.index} of {self.node!r} is not connected")
         return value
 
-    def replace_source_output(self, new_source_output: Any) -> None:
+    def replace_source_output(self, new_source_output: graph.Value) -> None:
         """Connect this input with another output."""
         connect(self.node, self.index, expected(new_source_output, graph.Value, "replace_source_output()"))
 
@@ -193,7 +193,7 @@ class Input(Described, graph.Input):
         """Return the runtime information, which can be changed in place."""
         return RTMap(self.rt_info)
 
-    def set_rt_info(self, value: Any, key: str) -> None:
+    def set_rt_info(self, value: object, key: str) -> None:
         """Set one entry of the runtime information."""
         self.rt_info[key] = unboxed(value)
 

@@ -28,7 +28,7 @@ class RTMap(MutableMapping[str, Any], metaclass=_IsAMap):
         value = self._values[key]
         return wrapped(value) if isinstance(value, dict) else OVAny(value)
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         self._values[key] = unboxed(value)
 
     def __delitem__(self, key: str) -> None:
@@ -61,7 +61,7 @@ def info_at(info: Mapping[str, Any], path: str | Sequence[str]) -> Any:
     return found
 
 
-def set_info(info: dict[str, Any], value: Any, path: str | Sequence[str]) -> None:
+def set_info(info: dict[str, Any], value: object, path: str | Sequence[str]) -> None:
     """Set a part of runtime information under a key or a path of keys."""
     *outer, last = _keys(path)
     for key in outer:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, SupportsIndex, SupportsInt, TypeAlias, overload
 
 import numpy as np
 
 from irexec import types
 from irexec.graph.ports import position
 from irexec.openvino.checks import not_negative
+
+DimLike: TypeAlias = types.Dimension | int | str | tuple[int, int]
 
 
 class Symbol:
@@ -25,11 +27,20 @@ class Symbol:
 class IntVector(list[int]):
     """A list of integers that can also be compared with tuples and arrays."""
 
-    def __init__(self, values: Iterable[Any] = ()) -> None:
+    def __init__(self, values: Iterable[SupportsInt] = ()) -> None:
         super().__init__(_whole(value) for value in values)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        super().__setitem__(index, [int(v) for v in value] if isinstance(index, slice) else int(value))
+    @overload
+    def __setitem__(self, index: SupportsIndex, value: SupportsInt) -> None: ...
+
+    @overload
+    def __setitem__(self, index: slice, value: Iterable[SupportsInt]) -> None: ...
+
+    def __setitem__(self, index: SupportsIndex | slice, value: SupportsInt | Iterable[SupportsInt]) -> None:
+        if isinstance(index, slice):
+            super().__setitem__(index, [int(each) for each in value])  # type: ignore[union-attr]
+        else:
+            super().__setitem__(index, int(value))  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (list, tuple, np.ndarray, types.PartialShape)):
@@ -75,16 +86,22 @@ def _integers(values: Any) -> list[int] | None:
 class Shape(IntVector):
     """A static shape."""
 
-    def __init__(self, axis_lengths: Iterable[Any] | str = (), *, shape: str | None = None) -> None:
+    def __init__(self, axis_lengths: Iterable[SupportsInt] | str = (), *, shape: str | None = None) -> None:
         values = axis_lengths if shape is None else shape
         if isinstance(values, str):
             values = types.PartialShape.parse(values).to_shape()
         super().__init__(values)
         _check_not_negative(self)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Shape: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> int | Shape:
         found = super().__getitem__(index)
-        return Shape(found) if isinstance(index, slice) else found
+        return Shape(found) if isinstance(found, list) else found
 
     def __repr__(self) -> str:
         return f"<Shape: {self}>"
@@ -93,7 +110,7 @@ class Shape(IntVector):
 class Strides(IntVector):
     """Steps along the axes."""
 
-    def __init__(self, axis_strides: Iterable[Any] = ()) -> None:
+    def __init__(self, axis_strides: Iterable[SupportsInt] = ()) -> None:
         super().__init__(axis_strides)
         _check_not_negative(self)
 
@@ -111,12 +128,18 @@ class CoordinateDiff(IntVector):
 class Coordinate(IntVector):
     """A position in a tensor."""
 
-    def __init__(self, values: Iterable[Any] = ()) -> None:
+    def __init__(self, values: Iterable[SupportsInt] = ()) -> None:
         super().__init__(values)
         _check_not_negative(self)
 
-    def __getitem__(self, index: Any) -> Any:
-        return super().__getitem__(index if isinstance(index, slice) else not_negative(index))
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> int | list[int]:
+        return super().__getitem__(index if isinstance(index, slice) else not_negative(index.__index__()))
 
     def __repr__(self) -> str:
         return "<Coordinate>"
@@ -125,7 +148,7 @@ class Coordinate(IntVector):
 class AxisVector(IntVector):
     """Axes in a given order."""
 
-    def __init__(self, axes: Iterable[Any] = ()) -> None:
+    def __init__(self, axes: Iterable[SupportsInt] = ()) -> None:
         super().__init__(axes)
         _check_not_negative(self)
 
@@ -136,7 +159,7 @@ class AxisVector(IntVector):
 class AxisSet:
     """Axes without an order: iteration is sorted."""
 
-    def __init__(self, axes: Iterable[Any] = ()) -> None:
+    def __init__(self, axes: Iterable[SupportsInt] = ()) -> None:
         self._axes = sorted({int(axis) for axis in axes})
         _check_not_negative(self._axes)
 
@@ -161,7 +184,7 @@ class PartialShape(types.PartialShape):
 
     __slots__ = ()
 
-    def __init__(self, shape: Any = None) -> None:
+    def __init__(self, shape: types.ShapeLike | None = None) -> None:
         if shape is None:
             super().__init__(())
         elif isinstance(shape, str):
@@ -172,13 +195,13 @@ class PartialShape(types.PartialShape):
             super().__init__([_dimension(item) for item in shape])
 
     @staticmethod
-    def dynamic(rank: Any = None) -> PartialShape:
+    def dynamic(rank: types.Dimension | int | None = None) -> PartialShape:
         """Return a shape of known rank only, or of unknown rank."""
         known = None if rank is None or types.Dimension.of(rank).is_dynamic else int(rank)
         return PartialShape(types.PartialShape.dynamic(known))
 
     @property
-    def rank(self) -> Any:
+    def rank(self) -> types.Dimension:  # type: ignore[override]
         """The number of dimensions, as a Dimension."""
         return types.ANY_DIMENSION if self._dims is None else types.Dimension(len(self._dims))
 
@@ -187,12 +210,18 @@ class PartialShape(types.PartialShape):
         """Whether no size is negative, which holds for every shape."""
         return True
 
-    def __setitem__(self, index: int, value: Any) -> None:
+    def __setitem__(self, index: int, value: DimLike) -> None:
         dims = list(self.dims)
         dims[position(dims, index)] = _dimension(value)
         self._dims = tuple(dims)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> types.Dimension: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> PartialShape: ...
+
+    def __getitem__(self, index: int | slice) -> types.Dimension | PartialShape:
         if isinstance(index, slice):
             return PartialShape(super().__getitem__(index))
         return _copied(self.dims[position(self.dims, index)])
@@ -209,13 +238,13 @@ class PartialShape(types.PartialShape):
 
     def get_dimension(self, index: int) -> types.Dimension:
         """Return the dimension of an axis."""
-        return self[not_negative(index)]  # type: ignore[no-any-return]
+        return self[not_negative(index)]
 
-    def get_shape(self) -> Any:
+    def get_shape(self) -> Shape:  # type: ignore[override]
         """Return the static shape. Raises RuntimeError if it is dynamic."""
         return self.to_shape()
 
-    def to_shape(self) -> Any:
+    def to_shape(self) -> Shape:  # type: ignore[override]
         """Return the static shape. Raises RuntimeError if it is dynamic."""
         return Shape(super().to_shape())
 
@@ -272,7 +301,7 @@ def _dims_of(shape: types.PartialShape) -> tuple[types.Dimension, ...] | None:
     return shape._dims
 
 
-def _dimension(item: Any) -> types.Dimension:
+def _dimension(item: DimLike) -> types.Dimension:
     """Return a dimension from a number, a text, a Dimension or a pair (lower, upper). Raises TypeError."""
     if isinstance(item, (types.Dimension, str)):
         return item if isinstance(item, types.Dimension) else types.parse_dimension(item)
@@ -295,6 +324,6 @@ def _dimension(item: Any) -> types.Dimension:
     )
 
 
-def partial_shape(given: Any) -> types.PartialShape:
+def partial_shape(given: types.ShapeLike) -> types.PartialShape:
     """Return the core's own PartialShape from any object that represents a shape."""
     return types.without_symbols(PartialShape(given))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, SupportsInt, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,14 @@ from irexec.openvino.checks import expected
 from irexec.openvino.shapes import Shape, Strides
 from irexec.opsets.element_types import element_type_of
 from irexec.types import BF16, DYNAMIC, STRING, Array, ElementType
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from irexec.openvino.arguments import Data
+    from irexec.types import ShapeLike, TypeLike
+
+    Index: TypeAlias = int | slice | Array | tuple[int | slice | Array | None, ...] | None
 
 
 class Tensor:
@@ -30,11 +38,11 @@ class Tensor:
 
     def __init__(
         self,
-        array: Any = None,
-        shape: Any = None,
-        type: Any = None,
+        array: Data | TypeLike | Value | None = None,
+        shape: ShapeLike | ArrayLike | None = None,
+        type: TypeLike | Sequence[int] | None = None,
         *,
-        shared_memory: Any = None,
+        shared_memory: bool | None = None,
         other: Tensor | None = None,
         begin: Sequence[int] | None = None,
         end: Sequence[int] | None = None,
@@ -43,34 +51,35 @@ class Tensor:
         self._borrowed = False
         if array is None and type is not None:
             array = type
-        source = other if other is not None else array
+        source: Any = other if other is not None else array
+        extents: Any = shape
         if source is None:
             raise TypeError("Tensor(): incompatible constructor arguments: an array, a port or a type is needed")
         if isinstance(source, Value):
             # The type and the shape of a port, with an array's memory if one is given.
-            port, source = source, shape
+            port, source = source, extents
             if source is None:
                 self._allocate(port.element_type, Shape(port.type.shape.to_shape()))
                 return
-            shape, type = Shape(port.type.shape.to_shape()), port.element_type
-            if np.size(source) < math.prod(shape):
+            extents, type = Shape(port.type.shape.to_shape()), port.element_type
+            if np.size(source) < math.prod(extents):
                 raise RuntimeError(
-                    f"Shape of the port exceeds shape of the array. {shape} needs more than {np.size(source)}"
+                    f"Shape of the port exceeds shape of the array. {extents} needs more than {np.size(source)}"
                 )
         if isinstance(source, Tensor):
-            self._cut(source, begin if begin is not None else shape, end if end is not None else type)
+            self._cut(source, begin if begin is not None else extents, end if end is not None else type)
         elif isinstance(source, np.ndarray):
-            if isinstance(shape, (bool, np.bool_)):
-                shape, shared_memory = None, shape
-            self._of_array(source, shape, type, bool(shared_memory))
+            if isinstance(extents, (bool, np.bool_)):
+                extents, shared_memory = None, bool(extents)
+            self._of_array(source, extents, type, bool(shared_memory))
         elif isinstance(source, (list, tuple)):
             if shared_memory:
                 raise TypeError("Tensor(): incompatible constructor arguments: a list has no memory to share")
             self._of_array(np.array(source), None, None, shared=False)
         elif _is_array_like(source):
-            self._of_array(_array_of(source), shape, type, bool(shared_memory))
+            self._of_array(_array_of(source), extents, type, bool(shared_memory))
         else:
-            self._allocate(element_type_of(source), Shape(() if shape is None else shape))
+            self._allocate(element_type_of(source), Shape(() if extents is None else extents))
 
     def _of_array(self, array: Array, shape: Any, type: Any, shared: bool) -> None:
         if array.dtype.kind in "cmMV":
@@ -152,7 +161,7 @@ class Tensor:
         return np.array(self._memory.ravel().tolist(), np.str_).reshape(tuple(self._shape))
 
     @str_data.setter
-    def str_data(self, values: Any) -> None:
+    def str_data(self, values: ArrayLike) -> None:
         self._check_strings()
         given = np.asarray(values)
         if given.ndim == 0 or given.dtype.kind not in "UST":
@@ -176,7 +185,7 @@ class Tensor:
         return self.data
 
     @bytes_data.setter
-    def bytes_data(self, values: Any) -> None:
+    def bytes_data(self, values: ArrayLike) -> None:
         self.str_data = values
 
     @property
@@ -190,7 +199,7 @@ class Tensor:
         return Shape(self._shape)
 
     @shape.setter
-    def shape(self, shape: Any) -> None:
+    def shape(self, shape: Iterable[SupportsInt] | str) -> None:
         self.set_shape(shape)
 
     @property
@@ -236,7 +245,7 @@ class Tensor:
         """Return the distance between neighbouring elements in bytes, for each axis."""
         return self.strides
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: Iterable[SupportsInt] | str) -> None:
         """Set the shape, in the original memory of the tensor if that suffices.
 
         Raises RuntimeError if shared memory is too small, or a part of another tensor.
@@ -264,7 +273,7 @@ class Tensor:
             memory = whole.reshape(-1)[: math.prod(wanted)].reshape(tuple(wanted))
         self._memory, self._shape, self._whole = memory, wanted, whole
 
-    def copy_from(self, source_tensor: Any = None, *, source: Any = None) -> None:
+    def copy_from(self, source_tensor: Data | None = None, *, source: Data | None = None) -> None:
         """Copy the elements and the shape of a tensor or array of the same type."""
         source = source_tensor if source is None else source
         other = source if isinstance(source, Tensor) else Tensor(np.asarray(source), shared_memory=False)
@@ -301,7 +310,7 @@ class Tensor:
         """Return the elements as nested lists of Python's own numbers or texts."""
         return self.data.tolist()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Any:
         return self.data[index]
 
     def __len__(self) -> int:

@@ -160,7 +160,7 @@ class Parameter:
         """The accepted values for `help`: nodes or arrays for an input, the declared type for an attribute."""
         if self.kind == "attribute" and self.attribute is not None:
             return _plain(self.attribute.annotation)
-        return {"input": _OPERAND, "inputs": f"Sequence[{_OPERAND}]"}.get(self.kind, "dict[str, Any]")
+        return {"input": _OPERAND, "inputs": f"Sequence[{_OPERAND}]"}.get(self.kind, "dict[str, AttributeValue]")
 
 
 def _plain(annotation: Any) -> Any:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from irexec.types import F32, I32, ElementType
+from irexec.types import F32, I32, ElementType, TypeLike
 
 
-def element_type_of(given: Any) -> ElementType:
+def element_type_of(given: TypeLike) -> ElementType:
     """Return the element type of a type, a NumPy dtype or a name; as in OpenVINO, Python's float is f32 and int is i32.
 
     Raises TypeError for other objects.

@@ -18,7 +18,7 @@ from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.opsets.computed import value_of
 from irexec.opsets.element_types import element_type_of
-from irexec.types import Array, ElementType, TensorType, shape_like
+from irexec.types import Array, ElementType, ShapeLike, TensorType, TypeLike, shape_like
 
 N = TypeVar("N", bound=Node)
 
@@ -106,7 +106,7 @@ class HasElements(Protocol):
 def constant_node(
     node_class: type[N],
     value: Any,
-    dtype: Any = None,
+    dtype: TypeLike | None = None,
     name: str = "",
     element_type: ElementType | None = None,
     *,
@@ -134,7 +134,7 @@ def constant_node(
     return node
 
 
-def parameter_node(node_class: type[N], shape: Any, dtype: Any = np.float32, name: str = "") -> N:
+def parameter_node(node_class: type[N], shape: ShapeLike, dtype: TypeLike = np.float32, name: str = "") -> N:
     """Return an input of the model, of a (partial) shape and an element type, NumPy dtype or type name."""
     kind, extents = element_type_of(dtype), shape_like(shape)
     node = node_class(contents.load("Parameter", 1), (), {"shape": extents, "element_type": kind}, name=name)

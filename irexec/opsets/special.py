@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -14,13 +14,39 @@ from irexec.opsets.computed import value_of
 from irexec.opsets.element_types import element_type_of
 from irexec.types import ANY_SHAPE, DYNAMIC, TensorType, shape_like
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from irexec.graph.model import Value
+    from irexec.opsets.nodes import HasElements
+    from irexec.types import ElementType, PartialShape, ShapeLike, TypeLike
+
+    Operand: TypeAlias = Node | Value | ArrayLike
+
+
+class VariableInfo(Protocol):
+    """The type, shape and name of a variable."""
+
+    data_shape: PartialShape
+    data_type: ElementType
+    variable_id: str
+
+
+class Variable(Protocol):
+    """A variable of the API."""
+
+    info: VariableInfo
+
+
 Function = Callable[..., Any]
 # Returns the class of the nodes that a function creates; called when it creates one.
 NodeClass = Callable[[], type[Node]]
 
 
 def constant_function(operator: Operator, node_class: NodeClass) -> Function:
-    def constant(value: Any, dtype: Any = None, name: str = "", *, shared_memory: bool = False) -> Node:
+    def constant(
+        value: ArrayLike | HasElements, dtype: TypeLike | None = None, name: str = "", *, shared_memory: bool = False
+    ) -> Node:
         """Return a constant node. `dtype`: an element type, a NumPy dtype or a type name, by default the value's own.
 
         `shared_memory`: the constant uses the memory of an array instead of a copy.
@@ -33,7 +59,7 @@ def constant_function(operator: Operator, node_class: NodeClass) -> Function:
 
 
 def parameter_function(operator: Operator, node_class: NodeClass) -> Function:
-    def parameter(shape: Any, dtype: Any = np.float32, name: str = "") -> Node:
+    def parameter(shape: ShapeLike, dtype: TypeLike = np.float32, name: str = "") -> Node:
         """Return an input of the model, of a (partial) shape and an element type, NumPy dtype or type name."""
         return nodes.parameter_node(node_class(), shape, dtype, name or "")
 
@@ -42,10 +68,10 @@ def parameter_function(operator: Operator, node_class: NodeClass) -> Function:
 
 def read_value_function(operator: Operator, node_class: NodeClass) -> Function:
     def read_value(
-        init_value: Any = None,
-        variable_id: Any = None,
-        variable_type: Any = None,
-        variable_shape: Any = None,
+        init_value: Operand | None = None,
+        variable_id: str | Variable | None = None,
+        variable_type: TypeLike | None = None,
+        variable_shape: ShapeLike | None = None,
         name: str = "",
     ) -> Node:
         """Return the value of a variable; before the first Assign `init_value`, or zeros of its type and shape.
@@ -85,7 +111,7 @@ def _complete(attributes: dict[str, Any], init_value: Any, node_class: type[Node
 
 
 def assign_function(operator: Operator, node_class: NodeClass) -> Function:
-    def assign(new_value: Any = None, variable_id: Any = None, name: str = "") -> Node:
+    def assign(new_value: Operand | None = None, variable_id: str | Variable | None = None, name: str = "") -> Node:
         """Assign `new_value` to the variable, a `Variable` or its id, at the end of the inference.
 
         Without arguments the node is completed later.
@@ -102,7 +128,7 @@ def assign_function(operator: Operator, node_class: NodeClass) -> Function:
 
 
 def if_function(operator: Operator, node_class: NodeClass) -> Function:
-    def if_op(condition: Any = None, name: str = "") -> Node:
+    def if_op(condition: Operand | None = None, name: str = "") -> Node:
         """Return a node that runs one of two bodies, set by `set_then_body`, `set_else_body`, `set_input`,
         `set_output`."""
         return _without_body(node_class(), operator, [condition], name)
@@ -111,7 +137,7 @@ def if_function(operator: Operator, node_class: NodeClass) -> Function:
 
 
 def loop_function(operator: Operator, node_class: NodeClass) -> Function:
-    def loop(trip_count: Any = None, execution_condition: Any = None, name: str = "") -> Node:
+    def loop(trip_count: Operand | None = None, execution_condition: Operand | None = None, name: str = "") -> Node:
         """Return a node that runs a body repeatedly: see `set_function`, `set_sliced_input`, `get_iter_value`."""
         return _without_body(node_class(), operator, [trip_count, execution_condition], name)
 

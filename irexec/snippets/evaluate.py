@@ -275,7 +275,7 @@ class _Evaluation:
         try:
             # Checks of layers in a body are not checks of this operator.
             with running(None if self.node.bodies else operator):
-                results = CompiledModel(model).infer_new_request(arrays)
+                results = CompiledModel(model).infer_new_request([array for array in arrays if array is not None])
         except IRError as error:
             self._report_failure(error.report)
             return

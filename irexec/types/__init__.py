@@ -55,9 +55,18 @@ from irexec.types.element import (
     U64,
     UNSIGNED,
     ElementType,
+    TypeLike,
     is_numpys,
 )
-from irexec.types.shape import ANY_SHAPE, PartialShape, common_shape, element_count, shape_like, without_symbols
+from irexec.types.shape import (
+    ANY_SHAPE,
+    PartialShape,
+    ShapeLike,
+    common_shape,
+    element_count,
+    shape_like,
+    without_symbols,
+)
 from irexec.types.stored import Stored
 from irexec.types.tensor import MAX_KNOWN, Array, TensorType
 
@@ -66,7 +75,8 @@ __all__ = [
     "F8E4M3FNUZ", "F8E5M2", "F8E5M2FNUZ", "F8E8M0", "F16", "F32", "F64", "FLOATS", "FOREIGN", "I2", "I4", "I8", "I16",
     "I32", "I64", "INDICES", "INTEGERS", "LOW_PRECISION", "MAX_KNOWN", "MAX_LENGTH", "MAX_RANK", "NF4", "NUMERIC",
     "OPTIONALS", "SEQUENCES", "SIGNED", "STRING", "U1", "U2", "U3", "U4", "U6", "U8", "U16", "U32", "U64", "UNSIGNED",
-    "Array", "DimLike", "Dimension", "ElementType", "PartialShape", "ShapeFault", "Stored", "TensorType", "UnknownRank",
+    "Array", "DimLike", "Dimension", "ElementType", "PartialShape", "ShapeFault", "ShapeLike", "Stored", "TensorType",
+    "TypeLike", "UnknownRank",
     "UnreadableShape", "common_shape", "element_count", "is_numpys", "is_unknown", "member_of", "optional_of",
     "parse_dimension", "sequence_of", "shape_like", "without_symbols",
 ]  # fmt: skip

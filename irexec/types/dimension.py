@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from enum import Enum, auto
 from functools import lru_cache, reduce
 from math import prod
-from typing import Any, Union
+from typing import Union
 
 from irexec.types.traced import is_traced, larger, smaller
 
@@ -32,7 +32,7 @@ class Dimension:
     """An extent, known (`min == max`) or within the interval [min, max]; `max` None means unbounded."""
 
     __slots__ = ("max", "min", "symbol")
-    symbol: Any
+    symbol: object
     """The symbol that equal dimensions share, set by `set_symbol`. The dimensions of a model have no symbols."""
 
     def __init__(self, minimum: int | str = -1, maximum: int | None = _SAME) -> None:
@@ -121,11 +121,11 @@ class Dimension:
         """Return whether the dimension has a symbol."""
         return hasattr(self, "symbol")
 
-    def get_symbol(self) -> Any:
+    def get_symbol(self) -> object:
         """Return the symbol that equal dimensions share, or None."""
         return getattr(self, "symbol", None)
 
-    def set_symbol(self, symbol: Any) -> None:
+    def set_symbol(self, symbol: object) -> None:
         """Give the dimension a symbol. A dimension of a shape is a copy: put it back into the shape."""
         self.symbol = symbol
 

@@ -6,9 +6,12 @@ Source: OpenVINO IR, element type names of ports (`FP32`) and of attributes (`f3
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class Answer(int):
@@ -75,16 +78,19 @@ class ElementType:
     f8e8m0: ClassVar[ElementType]
     f4e2m1: ClassVar[ElementType]
 
-    def __new__(cls, name: Any, *definition: Any) -> Self:
+    def __new__(cls, name: TypeLike, *definition: Any) -> Self:
         """Return a new type; for a dtype alone, the existing type with this dtype. Raises TypeError, like `of`."""
         if cls is ElementType and not definition:
             return cls.of(name)  # type: ignore[return-value]
         return object.__new__(cls)
 
-    def __init__(self, name: Any, bitwidth: int = 0, scalar: str = "", kind: str = "", port_name: str = "") -> None:
+    def __init__(
+        self, name: TypeLike, bitwidth: int = 0, scalar: str = "", kind: str = "", port_name: str = ""
+    ) -> None:
         """`scalar`: the name of the dtype in NumPy ("float32"), or its qualified name ("ml_dtypes.bfloat16")."""
         if not kind:  # `__new__` returned an existing type.
             return
+        assert isinstance(name, str)
         self.name: str = name
         self.bitwidth = bitwidth
         self._scalar = scalar
@@ -252,7 +258,7 @@ class ElementType:
         return exact or _PORT_NAMES.get(name.upper()) or OTHER_NAMES.get(name.lower().replace("_", ""))
 
     @staticmethod
-    def of(dtype: Any) -> ElementType:
+    def of(dtype: DTypeLike) -> ElementType:
         """Return the element type of a NumPy dtype. Raises TypeError for a dtype without an element type."""
         dtype = np.dtype(dtype)
         found = _by_dtype(False).get(dtype)
@@ -344,6 +350,8 @@ _IR_TYPES = [t for t in ElementType.by_name.values() if t not in FOREIGN]
 for _type in _IR_TYPES:
     setattr(ElementType, _type.name, _type)
 Type = ElementType  # OpenVINO's name of the class
+TypeLike: TypeAlias = "ElementType | DTypeLike"
+"""An element type: itself, its name, or a NumPy dtype."""
 _PORT_NAMES: dict[str, ElementType] = {t.name: t for t in _IR_TYPES} | {t.name.upper(): t for t in _IR_TYPES}
 for _wrong in ("F16", "F32", "F64", "BOOLEAN", "DYNAMIC"):
     del _PORT_NAMES[_wrong]

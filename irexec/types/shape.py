@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from irexec.types.dimension import (
     ANY_DIMENSION,
@@ -18,6 +18,9 @@ from irexec.types.dimension import (
     UnreadableShape,
     parse_dimension,
 )
+
+ShapeLike: TypeAlias = "PartialShape | Iterable[DimLike | str | tuple[int, int]] | str"
+"""A shape whose dims may be open: `[-1, 3, (1, 8)]`, "?,3,1..8", or a PartialShape."""
 
 
 class PartialShape:
@@ -239,7 +242,7 @@ def common_shape(*shapes: Sequence[int]) -> tuple[int, ...] | None:
     return tuple(extents)
 
 
-def shape_like(value: Any) -> PartialShape:
+def shape_like(value: ShapeLike) -> PartialShape:
     """Return a PartialShape from a PartialShape, a text, or a sequence of extents.
 
     An extent is a number, a Dimension, a text, or a pair (least, most); None and -1 mean any.

@@ -41,7 +41,8 @@ def written(folder: Path, text: str) -> Path:
 def test_openvino_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     openvino = pytest.importorskip("openvino")
     path, out = written(tmp_path, NET), tmp_path / "out.xml"
-    assert main(["convert", os.fspath(path), os.fspath(out)]) == 0, capsys.readouterr().err
+    code, shown = main(["convert", os.fspath(path), os.fspath(out)]), capsys.readouterr()
+    assert (code, shown.out, shown.err) == (0, f"{out}: written\n", "")
     x = np.random.default_rng(1).standard_normal((1, 3, 8, 8)).astype(np.float32)
     theirs = openvino.Core().compile_model(out, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([x])[0]
     for model in (path, out):

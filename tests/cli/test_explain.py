@@ -48,8 +48,11 @@ def test_the_list_has_every_code(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "advice"),
-    [("U01", "did you mean U001"), ("OO01", "O001"), ("!!!!", "`irexec explain` lists all codes")],
-)
+    [
+        ("U01", "did you mean U001"), ("OO01", "O001"), ("!!!!", "`irexec explain` lists all codes"),
+        ("D901", "did you mean D001?\n"),
+    ],
+)  # fmt: skip
 def test_an_unknown_code(wrong: str, advice: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", wrong]) == 2
     captured = capsys.readouterr()

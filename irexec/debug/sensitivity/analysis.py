@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,11 +24,15 @@ from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.debug.sensitivity.weights import weights_board
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
+from irexec.engine.arguments import Inputs
 from irexec.graph.model import Model
 from irexec.reading import for_running, read
 from irexec.runs.run import complete
 from irexec.status import Progress
 from irexec.types import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 PRECISIONS = (*KINDS, "int8-weights", "int4-weights")
 """The precisions that can be simulated without another model."""
@@ -105,7 +109,7 @@ def analysed(
 def sensitivity(
     model: Model | str | os.PathLike[str],
     other: Model | str | os.PathLike[str],
-    inputs: Iterable[Any] | None = None,
+    inputs: Iterable[Inputs] | Mapping[str, ArrayLike] | None = None,
     *,
     metric: str = "snr",
     target: str = "90%",

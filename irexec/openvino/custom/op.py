@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from irexec.graph.model import Value
 from irexec.openvino.custom.operator import PythonOperator
@@ -15,6 +15,9 @@ from irexec.ops.declare.type_names import file_type
 from irexec.opsets.computed import value_of
 from irexec.opsets.nodes import constant_node, parameter_node
 from irexec.types import DYNAMIC, Array, TensorType
+
+if TYPE_CHECKING:
+    from irexec.openvino.arguments import AttributeValue, Operand
 
 
 class Op(Node):
@@ -35,7 +38,7 @@ class Op(Node):
         Node.__init__(made, None, type=cls.__name__, version="extension")
         return made
 
-    def __init__(self, py_obj: Op, inputs: Any = None) -> None:
+    def __init__(self, py_obj: Op, inputs: Operand | Iterable[Operand] | None = None) -> None:
         """Create an operator. `inputs`: nodes and outputs; without them the operator is completed by
         `set_arguments`."""
         info = self.get_type_info()
@@ -51,7 +54,7 @@ class Op(Node):
     def validate_and_infer_types(self) -> None:
         """Set the types of the outputs. An operator that sets none has no outputs."""
 
-    def evaluate(self, outputs: Any, inputs: Any) -> bool:  # type: ignore[override]
+    def evaluate(self, outputs: TensorVector, inputs: TensorVector) -> bool:  # type: ignore[override]
         raise NotImplementedError(f"{type(self).__name__} has no evaluate(self, outputs, inputs)")
 
     def has_evaluate(self) -> bool:
@@ -61,7 +64,7 @@ class Op(Node):
     def visit_attributes(self, visitor: AttributeVisitor) -> bool:
         return True
 
-    def clone_with_new_inputs(self, new_inputs: list[Value]) -> Any:
+    def clone_with_new_inputs(self, new_inputs: list[Value]) -> Self:
         """Return the same operator on other inputs."""
         made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
@@ -70,7 +73,7 @@ class Op(Node):
 
     # Methods of OpenVINO's Node.
 
-    def set_arguments(self, values: Sequence[Any]) -> None:
+    def set_arguments(self, values: Sequence[Operand]) -> None:
         """Set the inputs to nodes and outputs. Raises TypeError for anything else."""
         found = [value_of(item) if isinstance(item, (Node, Value)) else None for item in values]
         if None in found:
@@ -85,14 +88,14 @@ class Op(Node):
         self.visit_attributes(visitor)
         return visitor.found
 
-    def set_attribute(self, name: str, value: Any) -> None:
+    def set_attribute(self, name: str, value: AttributeValue) -> None:
         """Set the value of an attribute; an attribute that is not visited remains unchanged. Raises TypeError for a
         value of another type."""
         self.visit_attributes(AttributeVisitor({name: value}))
 
     # Methods that irexec calls.
 
-    def again(self, inputs: Iterable[Value | None]) -> Any:
+    def again(self, inputs: Iterable[Value | None]) -> Self:
         made = self.clone_with_new_inputs([value for value in inputs if value is not None])
         assert isinstance(made, Op), f"{type(self).__name__}.clone_with_new_inputs made {made!r}"
         made.given_name, made.id, made.layer = self.given_name, self.id, self.layer
@@ -138,7 +141,7 @@ def register(kind: type[Op]) -> None:
     REGISTRY[operator.type, operator.opset] = operator
 
 
-def _flat(inputs: Any) -> list[Any] | None:
+def _flat(inputs: Operand | Iterable[Operand] | None) -> list[Operand] | None:
     """Return the inputs as a list: from a list or tuple, or from a tuple that contains the list, as `*inputs` collects
     it."""
     if isinstance(inputs, tuple):

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irexec.openvino._offline_transformations import apply_moc_transformations
 from irexec.openvino.checks import expected
 from irexec.openvino.core import read_model
 from irexec.openvino.editing import checked_model
 from irexec.openvino.exceptions import NotOffered, OVError, missing
+from irexec.openvino.model import Model
 from irexec.openvino.shapes import PartialShape
+
+if TYPE_CHECKING:
+    from irexec.openvino.arguments import Shapes
+    from irexec.types import ShapeLike
 
 _READABLE = ("ir", "onnx")
 _NEAREST = "irexec reads .xml and .onnx; export the model to one of them"
@@ -119,15 +125,15 @@ Place = missing("Place", "editing of loaded files", "edit the Model that the fil
 
 
 def convert_model(
-    input_model: Any,
-    input: Any = None,
-    output: Any = None,
-    example_input: Any = None,
-    extension: Any = None,
+    input_model: str | PathLike[str] | bytes | BytesIO,
+    input: ShapeLike | Sequence[ShapeLike] | Shapes | None = None,
+    output: object = None,
+    example_input: object = None,
+    extension: object = None,
     verbose: bool = False,
     share_weights: bool = True,
     dynamo: bool = False,
-) -> Any:
+) -> Model:
     """Return the Model of an IR or ONNX file, or of its bytes, without layers that return an input unchanged.
 
     `input`: the shapes of inputs: one shape, shapes by position, or `{name: shape}`. Objects of other frameworks, and
