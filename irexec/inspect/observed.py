@@ -126,11 +126,12 @@ class Changes(BaseModel):
 
 
 class Counted(BaseModel):
-    """One step of a device: the layers that it computes, its time and the name of its code."""
+    """One step of a device: the layers that it computes, its time, the name of its code, and the type of its values."""
 
     names: list[str]
     seconds: float
     primitive: str = ""
+    precision: str = ""
 
 
 class Counters(BaseModel):

@@ -110,7 +110,8 @@ def _of_graph(text: str) -> Iterator[Counted]:
             seconds = _number(found["execTimeMcs"]) / 1e6
             names = [entry for entry in found.get("originalLayersNames", "").split(",") if entry]
             if seconds > 0:
-                yield Counted(names=names or [name], seconds=seconds, primitive=found.get("primitiveType", ""))
+                kinds = {"primitive": found.get("primitiveType", ""), "precision": found.get("runtimePrecision", "")}
+                yield Counted(names=names or [name], seconds=seconds, **kinds)
 
 
 def _number(text: str) -> float:

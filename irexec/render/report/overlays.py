@@ -116,7 +116,11 @@ def _share(overlay: Overlay, amounts: dict[int, float], shown: object) -> None:
     whole, most = sum(amounts.values()), max(amounts.values(), default=0.0)
     for index, amount in amounts.items():
         if amount > 0:
-            overlay.marks[index] = Mark(amount / most, f"{shown(amount)} · {100 * amount / whole:.2g} %")
+            overlay.marks[index] = Mark(amount / most, f"{shown(amount)} · {_percent(amount / whole)}")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
 
 
 # A traced run.
@@ -146,18 +150,23 @@ def _time(rows: Sequence[tuple[int, Traced]]) -> Overlay:
 
 
 def _device(counters: Counters, places: Places) -> Overlay:
-    legend = "share of the time on the device; layers that run as one have one time"
-    overlay = Overlay("device", "time on the device", legend, combine="sum")
+    overlay = Overlay("device", "time on the device", "", combine="sum")
     whole = sum(row.seconds for row in counters.layers)
+    elsewhere = 0.0
     most = max(row.seconds for row in counters.layers)
     for row in counters.layers:
         found = [(name, places.find(name, [])) for name in row.names]
         there = [(name, index) for name, index in found if index is not None]
-        words = [shown_seconds(row.seconds), f"{100 * row.seconds / whole:.2g} %", *filter(None, [row.primitive])]
+        precision = "" if row.primitive.endswith(row.precision) else row.precision
+        words = [shown_seconds(row.seconds), _percent(row.seconds / whole), *filter(None, [row.primitive, precision])]
         for _, index in there[:1]:
             overlay.marks[index] = Mark(row.seconds / most, " · ".join(words))
         for _, index in there[1:]:
             overlay.marks.setdefault(index, Mark(0.0, f"runs with {there[0][0]}"))
+        elsewhere += 0 if there else row.seconds
+    overlay.legend = "share of the time on the device; layers that run as one have one time" + (
+        f"; steps without a layer of this model take {_percent(elsewhere / whole)}" if elsewhere else ""
+    )
     return overlay
 
 
