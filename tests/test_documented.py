@@ -83,13 +83,14 @@ def functions() -> Iterator[tuple[str, Callable[..., object]]]:
         for method in (*members(found), "__init__", "__call__", "__getitem__", "__setitem__"):
             member: Any = getattr_static(found, method, None)
             function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
-            if inspect.isfunction(function) and function.__module__.startswith("irexec") and not is_generated(function):
+            if inspect.isfunction(function) and is_written(function):
                 yield f"{name}.{method}", function
 
 
-def is_generated(function: Callable[..., object]) -> bool:
-    """Return True for the constructor of a record, whose fields have the types."""
-    return function.__module__ == "irexec.records"
+def is_written(function: Callable[..., object]) -> bool:
+    """Return True for a function of irexec, except the constructors of records, which are generated."""
+    module = function.__module__ or ""
+    return module.startswith("irexec") and module != "irexec.records"
 
 
 def test_public_functions_have_types() -> None:
