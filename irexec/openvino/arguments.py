@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
-    from irexec.graph.model import Node, Value
+    from irexec.graph.model import Model, Node, Value
+    from irexec.openvino.kinds.descriptions import Variable
     from irexec.openvino.layout import Layout
     from irexec.openvino.tensor import Tensor
     from irexec.types import ElementType, PartialShape, ShapeLike
@@ -29,6 +30,10 @@ Inputs: TypeAlias = (
 """The values of inputs: by name, position or port, in order, or the values of the only input."""
 Operand: TypeAlias = "Node | Value"
 """A value for an input: an output, or a node that has one output."""
+ModelResults: TypeAlias = "Model | Operand | Iterable[Operand | np.ndarray]"
+"""The results of a new model, or a model to copy."""
+ModelPart: TypeAlias = "Iterable[Node] | Iterable[Operand] | Iterable[Variable] | str"
+"""Parameters, sinks, variables, or the name of a new model."""
 LayoutLike: TypeAlias = "Layout | str"
 """A layout, or its text such as `NCHW`."""
 Scalar: TypeAlias = bool | int | float | str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Sequence, Set
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
 from irexec.graph.copies import copied
@@ -21,13 +21,11 @@ from irexec.openvino.ov_any import OVAny, unboxed
 from irexec.openvino.rt_map import NoSuchInfo, RTMap, info_at, set_info
 from irexec.openvino.shapes import PartialShape, Shape
 from irexec.openvino.tensor import Tensor, as_tensor
-from irexec.types import Array, ElementType, ShapeLike
+from irexec.types import ElementType, ShapeLike
 
 if TYPE_CHECKING:
-    from irexec.openvino.arguments import Data, Operand, OutputName, Shapes
+    from irexec.openvino.arguments import Data, ModelPart, ModelResults, OutputName, Shapes
     from irexec.openvino.kinds.descriptions import Variable
-
-    Part: TypeAlias = Iterable[graph.Node] | Iterable[Operand] | Iterable[Variable] | str
 
 
 # Generates the numbers in the unique names of models.
@@ -43,7 +41,7 @@ class Model(DroppedModel):
     _removed: Set[str] = frozenset()
     _number: int | None = None
 
-    def __init__(self, results: graph.Model | Operand | Iterable[Operand | Array], *rest: Part, **named: Part) -> None:
+    def __init__(self, results: ModelResults, *rest: ModelPart, **named: ModelPart) -> None:
         """Create a model: `Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms.
 
         `results`: nodes, values or Results, or one of them. Raises RuntimeError if they depend on other parameters.
