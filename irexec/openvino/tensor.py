@@ -18,7 +18,6 @@ from irexec.types import BF16, DYNAMIC, STRING, Array, ElementType
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from irexec.openvino.arguments import Data
     from irexec.types import ShapeLike, TypeLike
 
     Index: TypeAlias = int | slice | Array | tuple[int | slice | Array | None, ...] | None
@@ -38,7 +37,7 @@ class Tensor:
 
     def __init__(
         self,
-        array: Data | TypeLike | Value | None = None,
+        array: ArrayLike | Tensor | TypeLike | Value | None = None,
         shape: ShapeLike | ArrayLike | None = None,
         type: TypeLike | Sequence[int] | None = None,
         *,
@@ -273,7 +272,9 @@ class Tensor:
             memory = whole.reshape(-1)[: math.prod(wanted)].reshape(tuple(wanted))
         self._memory, self._shape, self._whole = memory, wanted, whole
 
-    def copy_from(self, source_tensor: Data | None = None, *, source: Data | None = None) -> None:
+    def copy_from(
+        self, source_tensor: ArrayLike | Tensor | None = None, *, source: ArrayLike | Tensor | None = None
+    ) -> None:
         """Copy the elements and the shape of a tensor or array of the same type."""
         source = source_tensor if source is None else source
         other = source if isinstance(source, Tensor) else Tensor(np.asarray(source), shared_memory=False)
