@@ -13,9 +13,20 @@ _FASTER = "chooses between two ways of computing the same"
 _DOUBLES = "f64 is compared in f32, in which devices compute it"
 _NO_RESULT = "integers have no result for negative exponents, so that they are not judged"
 _CHECK = "decides whether a constraint is checked, which every legal call meets"
+_BORDER = "changes results only at a border where both cases give the same, or by less than rounding"
 _BEYOND = "matters only beyond the range of f32, in which devices compute"
 
 REASONS: tuple[tuple[str, str, str], ...] = (
+    (r"GatherTree-1 gather_tree_1: .*", "valid = ", _CHECK),
+    (r"Reshape-1 _target: 1 \+ 1: .*", "others = prod(", _NEGATIVE),
+    (r"NonMaxSuppression-[134] _soft: .*", "", "versions before 5 have no soft_nms_sigma and never call it"),
+    (r"FakeQuantize-1 _by_cases: other comparison: .*", "np.minimum(low, high), output_low", _BORDER),
+    (r"ROIAlign-\d+ average_or_max: .*", "at_once = max(", _BLOCKS),
+    (r"ROIAlignRotated-15 pool: .*", "samples.max(", "ROIAlignRotated has no mode and always averages"),
+    (r"ExperimentalDetectronROIFeatureExtractor-6 .*: dropped operand: .*", "size + kind(1e-06)", _BORDER),
+    (r"VariadicSplit-1 variadic_split_1: .*", "if sum(lengths) != extent or min(", _CHECK),
+    (r"SearchSorted-15 search_sorted_15: .*", "for first in range(0, wanted", _BLOCKS),
+    (r"ConvertPromoteTypes-14 _range: dropped operand: .*", "(0, (1 << bits) - 1)", _BORDER),
     (r"Atanh-4 atanh_4: .*", "np.copyto(result, np.where(x > 0, bounds.max", _OPEN),
     (r"Sigmoid-1 _sigmoid_of: .*", "", _OPEN),
     (r"AvgPool-\d+ _divided: .*", "", _OPEN),

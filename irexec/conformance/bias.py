@@ -1,4 +1,4 @@
-"""Bias and spread: errors that show only in many elements together.
+"""Errors of elementwise layers within the tolerance: bias and spread of many elements, and small results that are lost.
 
 Rounding to the nearest number has an error of at most half a unit in the last place, and of 0 on average. Truncation
 has an error of half a unit on average, although each result is within any tolerance.
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from irexec.conformance.exact import exact_values
+from irexec.debug.comparison.culprit import function_of
 from irexec.debug.units import unit
 from irexec.graph.model import Model, Node
 from irexec.ops.declare.contents import CONTENTS
@@ -58,6 +59,39 @@ def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], to
     if spread >= _SPREAD and found[0].dtype.itemsize == 2:
         return f"the errors of {errors.size} elements have a root mean square of {spread:.1f} ulp"
     return None
+
+
+def lost(model: Model, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array]) -> str | None:
+    """Return a description of a small f32 result with a large relative error, such as 0 for erf(1e-9); None if there is
+    none, or if the model is not a single elementwise layer. Results that change as much if the inputs change by a few
+    units in the last place, such as sines near a multiple of π, may differ.
+    """
+    nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
+    if len(nodes) != 1 or len(found) != 1 or not inputs or nodes[0].type in ALONG_AXES or found[0].dtype != np.float32:
+        return None
+    operator = nodes[0].operator
+    if operator is None or operator.allowed.cancels or CONTENTS[operator.type][0].split(".")[0] not in _ELEMENTWISE:
+        return None
+    right, other = expected[0].astype(np.float64), found[0].astype(np.float64)
+    with np.errstate(all="ignore"):
+        distance = np.where(np.isfinite(right) & np.isfinite(other) & (np.abs(right) > _TINY), np.abs(right - other), 0)
+        wrong = distance > _LOST * np.abs(right)
+        for signs in ((1, 1), (-1, -1), (1, -1), (-1, 1)) if wrong.any() else ():
+            factors = (1 + signs[place % 2] * _MOVED for place in range(len(inputs)))
+            pairs = zip(inputs, factors, strict=True)
+            moved = [np.asarray(a * factor, a.dtype) if a.dtype.kind == "f" else a for a, factor in pairs]
+            wrong &= ~(distance <= _TIMES * np.abs(function_of(model)(moved)[0].astype(np.float64) - right))
+    if not wrong.any():
+        return None
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"a small result is lost at {list(place)}: {expected[0][place]} expected, {found[0][place]} found"
+
+
+_LOST, _MOVED, _TIMES = 0.01, 2.0**-21, 16.0
+"""The relative error of a lost result, a relative change of the inputs, and the number of such changes that excuse an
+error."""
+_TINY = 1e-36
+"""A magnitude above the subnormal numbers of f32, which devices may replace by 0."""
 
 
 def _is_rounded_once(node: Node, found: Array, tolerance: Tolerance) -> bool:

@@ -75,15 +75,22 @@ class Graph:
 
     def number_input(self, first: int, second: int) -> Value:
         """Return a scalar input of i64 with a value for each of the calls A and B."""
-        return self._scalar(np.array(first, np.int64), np.array(second, np.int64))
+        return self._given(np.array(first, np.int64), np.array(second, np.int64))
+
+    def order_input(self, count: int) -> Value:
+        """Return an input of i32 with an order of `count` things, which differs between the calls A and B."""
+        orders = [self.rng.permutation(count).astype(np.int32) for _ in self._arrays]
+        return self._given(*orders)
 
     def switch(self) -> Value:
         """Return a scalar boolean input: true in call A, false in B."""
-        return self._scalar(np.array(True), np.array(False))
+        return self._given(np.array(True), np.array(False))
 
-    def _scalar(self, *values: Array) -> Value:
+    def _given(self, *values: Array) -> Value:
         name = f"x{len(self.parameters)}"
-        parameter = parameter_node(Node, PartialShape([]), ElementType.of(values[0].dtype).name, name=name)
+        parameter = parameter_node(
+            Node, PartialShape(list(values[0].shape)), ElementType.of(values[0].dtype).name, name=name
+        )
         self.parameters.append(parameter)
         for arrays, value in zip(self._arrays, values, strict=True):
             arrays.append(value)

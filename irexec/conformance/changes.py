@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
-from irexec.conformance.draft import MOST_ELEMENTS, Draft, DraftPort, integers
+from irexec.conformance.draft import MOST_ELEMENTS, Draft, DraftPort, draft_of, integers
+from irexec.conformance.seeds import calls_of
 from irexec.ops.declare.attributes import Attribute, base_type
 from irexec.types import BF16, BOOLEAN, F16, F32, F64, FOREIGN, I8, I32, I64, STRING, U8, ElementType
 
@@ -18,7 +19,12 @@ LARGE = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 180)
 _OTHER_NAMES = frozenset({("SearchSorted", "right")})
 """Attributes that have another name in OpenVINO's files than on the operator's page."""
 _FLOATS = ("0", "0.5", "1", "-1", "2", "0.1", "1.5", "-0.25", "10", "1e-6")
+_SPECIAL = ("2", "3", "1", "0", "-1", "-2", "64", "9e8")
+"""Numbers that runtimes compute with other code, such as powers by repeated multiplication."""
 _COMMON = (F32, F32, F32, F16, BF16, I32, I64, I8, U8, BOOLEAN, F64)
+_BEYOND = 0.05
+"""The share of changes of 64-bit values after which 32 bits cannot hold them."""
+_I64_END = 2**63 - 1
 Change = Callable[[np.random.Generator, Draft], None]
 
 
@@ -68,6 +74,10 @@ def _other_value(rng: np.random.Generator, attribute: Attribute, now: str | None
         return str(pick(rng, ("i32", "i64", "f32", "f16", "u8", "i8", "boolean", "bf16")))
     if base is str or now is None:
         return None
+    if words := _words(attribute):
+        names = [part.strip() for part in now.split(",") if part.strip()] or [pick(rng, words)]
+        names[int(rng.integers(len(names)))] = pick(rng, words)
+        return ",".join(names)
     items = list(integers(now))
     if attribute.name.endswith("mask"):
         return ",".join(map(str, rng.integers(0, 2, len(items) or int(rng.integers(1, 4)))))
@@ -80,6 +90,14 @@ def _other_value(rng: np.random.Generator, attribute: Attribute, now: str | None
     at = int(rng.integers(len(items)))
     items[at] = max(-4, items[at] + int(pick(rng, (-1, 1, 2))))
     return ",".join(map(str, items))
+
+
+def _words(attribute: Attribute) -> tuple[str, ...]:
+    """Return the words of which an attribute is a list, such as the activations of a recurrent cell."""
+    base = base_type(attribute.annotation)
+    items = get_args(base) if get_origin(base) is tuple else ()
+    word = base_type(items[0]) if items else None
+    return get_args(word) if get_origin(word) is Literal else ()
 
 
 def enlarge(rng: np.random.Generator, draft: Draft) -> None:
@@ -193,11 +211,21 @@ def change_values(rng: np.random.Generator, draft: Draft, port: DraftPort) -> No
         values[at] = int(pick(rng, (0, -1, 1, max(ranks) - 1, -max(ranks))))
     elif rng.random() < 0.1:
         values = list(rng.permutation(values).tolist())
+    elif rng.random() < _BEYOND and port.kind.bitwidth == 64:
+        values[at] = int(values[at] + pick(rng, (2**31, 2**32, 2**33)))
     else:
         values[at] = int(values[at] + pick(rng, (-1, 1, -2, 2)))
     if port.kind.kind == "u" or port.kind is BOOLEAN:
         values = [abs(v) for v in values]
-    port.values = tuple(values)
+    port.values = tuple(min(v, _I64_END) if port.kind.bitwidth == 64 and port.kind.is_integral else v for v in values)
+
+
+def scale_values(rng: np.random.Generator, draft: Draft) -> None:
+    """Multiply all stated 64-bit values, so that 32 bits cannot hold the larger ones."""
+    factor = int(pick(rng, (2**29, 2**31, 2**33)))
+    for port in draft.given:
+        if port.values and port.kind.is_integral_number and port.kind.bitwidth == 64:
+            port.values = tuple(min(int(v) * factor, _I64_END) for v in port.values)
 
 
 def state_scalar(rng: np.random.Generator, draft: Draft) -> None:
@@ -209,7 +237,7 @@ def state_scalar(rng: np.random.Generator, draft: Draft) -> None:
     if ports:
         port = pick(rng, ports)
         port.shape = pick(rng, ((), (1,), (1,) * len(draft.given[0].shape)))
-        port.values = (float(pick(rng, (*_FLOATS, "2", "3", "1", "0", "-1"))),)
+        port.values = (float(pick(rng, (*_FLOATS, *_SPECIAL))),)
 
 
 def draw_instead(rng: np.random.Generator, draft: Draft) -> None:
@@ -226,9 +254,14 @@ def leave_out_input(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def add_input(rng: np.random.Generator, draft: Draft) -> None:
-    """Add inputs to a variadic list."""
+    """Add inputs to a variadic list, or the next optional input as another call of the operator has it."""
     signature = draft.operator.signature
-    if not signature.is_variadic or not draft.ports or draft.ports[-1] is None:
+    if not signature.is_variadic:
+        longer = [line for line in calls_of()[str(draft.operator)] if len(line[1]) > len(draft.ports)]
+        if longer:
+            draft.ports.append(draft_of(draft.operator, pick(rng, longer)).ports[len(draft.ports)])
+        return
+    if not draft.ports or draft.ports[-1] is None:
         return
     for _ in range(int(pick(rng, (1, 1, 2, 3)))):
         last = draft.ports[-1]
@@ -244,6 +277,7 @@ CHANGES: tuple[tuple[Change, float], ...] = (
     (change_value, 3.0),
     (draw_instead, 0.7),
     (state_scalar, 1.0),
+    (scale_values, 0.3),
     (leave_out_input, 0.7),
     (add_input, 0.7),
 )

@@ -87,7 +87,8 @@ def values_of(port: DraftPort) -> Array | None:
         return None
     if port.kind is STRING:
         return np.array(port.values, np.dtypes.StringDType()).reshape(port.shape)
-    return np.array(port.values).reshape(port.shape).astype(port.kind.dtype)
+    with np.errstate(all="ignore"):
+        return np.array(port.values).reshape(port.shape).astype(port.kind.dtype)
 
 
 def draft_of(operator: Operator, line: Line) -> Draft:

@@ -26,13 +26,6 @@ _ANY_VALUES = ("activation", "arithmetic", "comparison", "movement", "logical", 
 """The categories whose pages define the result for infinities and NaN."""
 _LINEAR = ("reduction", "matrix", "convolution", "pooling", "shape", "sparse", "sort")
 """The categories in which an infinity or NaN affects only the results that depend on it."""
-_NO_EDGES = frozenset({
-    "CumSum", "Mod", "FloorMod", "Power", "Divide", "SoftMax", "LogSoftmax", "HSigmoid", "HardSigmoid", "HSwish",
-    "GatherTree",
-})  # fmt: skip
-"""Operators of these categories whose pages do not define results for NaN, infinities or zeros."""
-_INTERPOLATING = frozenset({"DeformableConvolution"})
-"""Operators of linear categories whose weights may be 0: an infinity next to a sample may become NaN, or be ignored."""
 _TIES = ("sort", "reduction", "comparison", "condition")
 
 
@@ -41,16 +34,16 @@ def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
     """Return the profiles of values that a case of this operator may have, for the element type of its first input."""
     category = CONTENTS[operator.type][0].split(".")[0]
     found = ["plain", "plain", "plain"]
-    if category in _ANY_VALUES and operator.type not in _NO_EDGES:
+    if category in _ANY_VALUES and operator.allowed.special:
         found.append("edges")
-    if category in _TIES and (category != "sort" or operator.type == "TopK"):
+    if category in _TIES and (category != "sort" or operator.allowed.chosen is not None):
         found.append("ties")
     if category in ("activation", "arithmetic", "normalization", "movement", "comparison", "reduction"):
         found.append("tails")
     if category in ("activation", "arithmetic") and kind.is_real:
         # Devices that compute f64 in f32 lose small numbers.
         found += ["far"] if kind is F64 else ["far", "tiny"]
-    if category in _LINEAR and kind.is_real and operator.type not in _INTERPOLATING:
+    if category in _LINEAR and kind.is_real and operator.allowed.special:
         found.append("sparse")
     if category in ("movement", "comparison", "type"):
         found.append("large")
@@ -58,9 +51,9 @@ def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
         found += ["wide", "wide"]
         if kind.name != "i32":
             found.append("beyond")
-    if operator.type in ("Convert", "ConvertLike") and kind.is_real:
+    if category == "type" and kind.is_real:
         found.append("beyond")
-    if operator.type in ("IsFinite", "IsInf", "IsNaN"):
+    if category == "comparison" and len(operator.inputs) == 1:
         found += ["denormal", "edges"]
     return tuple(found)
 

@@ -1,6 +1,6 @@
 """Cases of graphs that are grown from the rules of their operators.
 
-    graph.grown/f32/r2/layers=ReduceSum-1.3,Add-1.17,ReLU-1.2/inner=read/sequence/seed7
+    graph.grown/f32/r3/layers=ReduceSum-1.3,Add-1.17,ReLU-1.2/inner=read/sequence/seed7
 
 Each layer is an operator and a number, from which its attributes and its other inputs are drawn; it reads an existing
 value. A layer can be removed from a name; the other layers stay the same if they still fit.

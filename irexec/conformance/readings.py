@@ -55,7 +55,7 @@ def with_allowances(
         right, other = (a.T if turned[0] else a for a in (expected[0], found[0]))
         with np.errstate(all="ignore"):
             masks[0] = np.isinf(inputs[0].astype(np.float64)) & np.isnan(right.astype(np.float64)) & (other == 0)
-    elif operator.allowed.rounding and found[0].dtype.kind == "u":
+    elif operator.allowed.rounding == "either" and found[0].dtype.kind == "u":
         near = np.abs(expected[0].astype(np.int64) - found[0].astype(np.int64)) <= 1
         masks[0] = near.T if turned[0] else near
     if not any(np.any(mask) for mask in masks):

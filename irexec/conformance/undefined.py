@@ -144,7 +144,8 @@ def _out_of_range(node: Node, inputs: Inputs) -> bool:
 
 def _rounds_to_integer(node: Node, inputs: Inputs) -> bool:
     """Return whether the layer averages or interpolates integers: the pages do not specify the rounding."""
-    return node.type in _ROUNDED and bool(node.outputs[0].element_type.is_integral_number)
+    is_open = node.operator is not None and node.operator.allowed.rounding == "open"
+    return is_open and bool(node.outputs[0].element_type.is_integral_number)
 
 
 def _exceeds_the_device(node: Node, inputs: Inputs) -> bool:
@@ -159,11 +160,6 @@ def _empty_maps(node: Node, inputs: Inputs) -> bool:
 
 _FEW = 64
 """The number of levels up to which half a level exceeds the error allowed for graphs."""
-_ROUNDED = {
-    "GridSample", "Interpolate", "ROIAlign", "AvgPool", "AdaptiveAvgPool", "ReduceMean", "NormalizeL2", "ReduceL2",
-    "Sin", "Cos", "Sigmoid", "Tanh", "Atan", "Erf", "Elu", "Selu", "HardSigmoid", "Gelu", "Swish", "Mish", "SoftPlus",
-    "Exp", "Log", "Sqrt", "Sinh", "Cosh", "Tan", "Acos", "Asin", "Acosh", "Atanh", "Asinh", "SoftSign", "HSwish",
-}  # fmt: skip
 RULES: tuple[Callable[[Node, Inputs], bool], ...] = (
     _ties, _has_nan, _overflows, _out_of_range, _exceeds_the_device, _empty_maps, _rounds_to_integer,
 )  # fmt: skip

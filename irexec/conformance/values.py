@@ -107,7 +107,8 @@ def given(port: Port, shape: tuple[int, ...], call: int = 0) -> Array:
     numbers = [float(v) if "." in v or "n" in v or "e" in v else int(v) for v in texts]
     if len(numbers) != math.prod(shape):
         raise ValueError(f"{port.name} has {len(numbers)} values, expected {math.prod(shape)} for shape {list(shape)}")
-    return np.array(numbers).reshape(shape).astype(dtype)
+    with np.errstate(all="ignore"):
+        return np.array(numbers).reshape(shape).astype(dtype)
 
 
 def draw_values(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...], profile: str) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from irexec.conformance.builder import Graph
-from irexec.conformance.graph_patterns.layers import ACTIVATIONS, activated
+from irexec.conformance.graph_patterns.layers import ACTIVATIONS, FURTHER, activated
 from irexec.conformance.registry import pattern
 from irexec.graph.model import Value
 from irexec.types import F32
@@ -28,8 +28,8 @@ def _axes(*values: int) -> np.ndarray:
     layout=("none", "channels last", "channels last before"),
     follow=("add of channels", "none", "multiply of channels", "add and multiply", "scalar", "tensor", "quantise",
             "quantise channels", "subtract from", "divide", "power", "select"),
-    act=ACTIVATIONS,
-    second=("none", "relu", "prelu of channels", "clamp", "add of channels"),
+    act=(*ACTIVATIONS, *FURTHER),
+    second=("none", "relu", "prelu of channels", "clamp", "add of channels", "softsign"),
 )  # fmt: skip
 def followed(g: Graph, *, kernel: str, layout: str, follow: str, act: str, second: str) -> None:
     """One layer, possibly in another layout, and elementwise layers after it."""

@@ -15,6 +15,8 @@ ACTIVATIONS = (
     "tanh", "elu", "elu 2", "gelu", "gelu tanh", "mish", "softplus", "hsigmoid", "abs", "square", "power", "round",
     "selu", "erf", "exp", "negative",
 )  # fmt: skip
+FURTHER = ("softsign", "sin", "cos", "atan", "asinh", "floor", "ceiling", "sign", "hardsigmoid", "sqrt", "log")
+"""Activations that random chains of layers have only with `layers=all`."""
 
 
 def activated(g: Graph, x: Value, name: str, channels: int, rank: int = 4) -> Value:
@@ -40,12 +42,17 @@ def activated(g: Graph, x: Value, name: str, channels: int, rank: int = 4) -> Va
         return g.op("Gelu-7", [x], {"approximation_mode": "TANH" if name.endswith("tanh") else "ERF"})
     if name == "selu":
         return g.op("Selu-1", [x, number(1.7), number(1.05)])
+    if name == "hardsigmoid":
+        return g.op("HardSigmoid-1", [x, number(0.2), number(0.5)])
+    if name in ("sqrt", "log"):
+        return g.op("Sqrt-1" if name == "sqrt" else "Log-1", [g.op("Add-1", [g.op("Abs-1", [x]), number(0.5)])])
     if name == "round":
         return g.op("Round-5", [x], {"mode": g.pick("half_to_even", "half_away_from_zero")})
     types = {
         "relu": "ReLU-1", "swish": "Swish-4", "hswish": "HSwish-4", "sigmoid": "Sigmoid-1", "tanh": "Tanh-1",
         "mish": "Mish-4", "softplus": "SoftPlus-4", "hsigmoid": "HSigmoid-5", "abs": "Abs-1", "erf": "Erf-1",
-        "exp": "Exp-1", "negative": "Negative-1",
+        "exp": "Exp-1", "negative": "Negative-1", "softsign": "SoftSign-9", "sin": "Sin-1", "cos": "Cos-1",
+        "atan": "Atan-1", "asinh": "Asinh-4", "floor": "Floor-1", "ceiling": "Ceiling-1", "sign": "Sign-1",
     }  # fmt: skip
     return g.op(types[name], [x])
 
@@ -87,7 +94,7 @@ def _convolved(g: Graph, x: Value, channels: int, filters: int, window: str, for
 @pattern(
     window=("3x3", "1x1", "5x5", "depthwise", "grouped"),
     bias=("channels", "none", "scalar", "tensor of one"),
-    act=ACTIVATIONS,
+    act=(*ACTIVATIONS, *FURTHER),
     residual=("none", "before", "after", "other broadcast", "input"),
     second=("none", "relu", "swish", "clamp"),
     weights=("constant", "f16 convert", "transposed", "computed", "multiplied", "reshaped"),
@@ -131,7 +138,7 @@ def _axes(*values: int) -> np.ndarray:
 @pattern(
     form=("2d", "3d", "transposed", "both computed", "vector"),
     bias=("row", "none", "scalar", "column", "after activation"),
-    act=ACTIVATIONS,
+    act=(*ACTIVATIONS, *FURTHER),
     scale=("none", "scalar", "row", "computed"),
 )
 def product(g: Graph, *, form: str, bias: str, act: str, scale: str) -> None:
@@ -171,14 +178,15 @@ def product(g: Graph, *, form: str, bias: str, act: str, scale: str) -> None:
     length=("2", "3", "5", "8"),
     broadcast=("none", "channels", "rows", "ranks", "outer"),
     data=("plain", "tails", "ties"),
+    layers=("usual", "all"),
 )
-def elementwise(g: Graph, *, length: str, broadcast: str, data: str) -> None:
+def elementwise(g: Graph, *, length: str, broadcast: str, data: str, layers: str) -> None:
     """A chain of elementwise layers with operands of other shapes."""
     channels = g.channels()
     x = g.input(["N", channels, "H", "S"], data=data)
     for _ in range(int(length)):
         if g.rng.random() < 0.5:
-            x = activated(g, x, str(g.pick(*ACTIVATIONS[:-2])), channels)
+            x = activated(g, x, str(g.pick(*ACTIVATIONS[:-2], *(FURTHER if layers == "all" else ()))), channels)
             continue
         operands: dict[str, Any] = {"none": x, "channels": (1, channels, 1, 1), "rows": (1, 1, 1, 1), "ranks": (1,)}
         operand = operands.get(broadcast)

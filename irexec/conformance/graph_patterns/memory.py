@@ -7,7 +7,7 @@ import numpy as np
 from irexec.conformance.builder import Graph
 from irexec.conformance.case import operator_named
 from irexec.conformance.registry import pattern
-from irexec.graph.model import Node
+from irexec.graph.model import Node, Value
 from irexec.opsets.nodes import make_node
 
 
@@ -61,3 +61,74 @@ def cache(g: Graph, *, attention: str, reorder: str, start: str, heads: str) -> 
         scores = g.op("MatMul-1", [q, keys], {"transpose_b": "true"})
         weights = g.op("SoftMax-8", [g.op("Multiply-1", [scores, g.number(0.35)])], {"axis": "-1"})
         g.result(g.op("MatMul-1", [weights, keys]))
+
+
+@pattern(
+    layout=("heads first", "heads after"),
+    groups=("same", "repeated"),
+    reorder=("input", "none"),
+    mask=("none", "rows", "boolean", "causal"),
+    start=("empty", "computed"),
+    near=("none", "keys read", "keys as values", "one cache", "scaled queries", "values in another order"),
+)
+def cached_attention(g: Graph, *, layout: str, groups: str, reorder: str, mask: str, start: str, near: str) -> None:
+    """Attention over keys and values that variables keep, as language models write it."""
+    width, repeats = g.channels(4, 8, 16), 2 if groups == "repeated" else 1
+    order = g.order_input(_BATCH) if reorder == "input" else None
+
+    def heads(count: int) -> Value:
+        if layout == "heads first":
+            return g.input([_BATCH, count, "S", width])
+        return g.op("Transpose-1", [g.input([_BATCH, "S", count, width]), _axes(0, 2, 1, 3)])
+
+    def kept(name: str) -> Value:
+        new = heads(_HEADS)
+        empty = np.zeros((_BATCH, _HEADS, 0, width), g.base.dtype)
+        begin = g.input([_BATCH, _HEADS, 3, width]) if start == "computed" else empty
+        shape = f"{_BATCH},{_HEADS},?,{width}"
+        read = g.op(
+            "ReadValue-6", [begin], {"variable_id": name, "variable_type": g.base.name, "variable_shape": shape}
+        )
+        if order is not None:
+            turned = name == "values" and near == "values in another order"
+            read = g.op("Gather-8", [read, g.order_input(_BATCH) if turned else order, np.int64(0)])
+        whole = g.op("Concat-1", [read, new], {"axis": "2"})
+        _assign(g, whole, name)
+        return whole
+
+    q, keys = heads(_HEADS * repeats), kept("keys")
+    values = keys if near == "keys as values" else heads(_HEADS) if near == "one cache" else kept("values")
+    if near == "one cache":
+        values = g.op("Concat-1", [g.op("ReLU-1", [keys]), values], {"axis": "2"})
+        keys = g.op("Concat-1", [keys, heads(_HEADS)], {"axis": "2"})
+    if near == "keys read":
+        g.result(g.op("ReLU-1", [keys]))
+    if near == "scaled queries":
+        q = g.op("Multiply-1", [q, g.number(0.7)])
+    inputs = [q, *(_repeated(g, value, repeats, width) for value in (keys, values))]
+    if mask in ("rows", "boolean"):
+        length = g.op("Squeeze-1", [g.op("Gather-8", [g.op("ShapeOf-3", [keys]), _axes(2), np.int64(0)]), _axes(0)])
+        places = g.op("Range-4", [np.int64(0), length, np.int64(1)], {"output_type": g.base.name})
+        places = g.op("Unsqueeze-1", [places, _axes(0, 1, 2)])
+        rows = g.op("Multiply-1", [places, g.number(-0.25)])
+        inputs.append(rows if mask == "rows" else g.op("NotEqual-1", [places, g.number(1.0)]))
+    y = g.op("ScaledDotProductAttention-13", inputs, {"causal": "true" if mask == "causal" else "false"})
+    if layout == "heads after":
+        y = g.op("Reshape-1", [g.op("Transpose-1", [y, _axes(0, 2, 1, 3)]), _axes(0, 0, -1)], {"special_zero": "true"})
+    g.result(y)
+
+
+def _repeated(g: Graph, value: Value, repeats: int, width: int) -> Value:
+    """Return keys or values with each head repeated, for groups of queries."""
+    if repeats == 1:
+        return value
+    wide = g.op("Unsqueeze-1", [value, _axes(2)])
+    wide = g.op("Broadcast-3", [wide, _axes(1, 1, repeats, 1, 1)], {"mode": "bidirectional"})
+    return g.op("Reshape-1", [wide, _axes(_BATCH, _HEADS * repeats, -1, width)], {"special_zero": "false"})
+
+
+def _axes(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+_BATCH, _HEADS = 2, 2

@@ -89,7 +89,17 @@ def rms_norm(g: Graph, *, near: str, root: str, affine: str, square: str) -> Non
 
 @pattern(
     mask=("none", "rows", "full", "boolean select", "scalar"),
-    near=("none", "axis beside", "scale after softmax", "softmax twice", "no scale", "log softmax", "negative scale"),
+    near=(
+        "none",
+        "axis beside",
+        "scale after softmax",
+        "softmax twice",
+        "no scale",
+        "log softmax",
+        "negative scale",
+        "capped",
+        "capped after the mask",
+    ),
     heads=("1", "2", "4"),
     kv=("same", "longer", "transposed"),
 )
@@ -103,11 +113,15 @@ def attention(g: Graph, *, mask: str, near: str, heads: str, kv: str) -> None:
     scale = g.number(-0.5 if near == "negative scale" else 0.35)
     if near not in ("no scale", "scale after softmax"):
         scores = g.op("Multiply-1", [scores, scale])
+    if near == "capped":
+        scores = _capped(g, scores)
     if mask in ("rows", "full", "scalar"):
         shape: list[int | str] = {"rows": ["N", 1, 1, keys], "full": ["N", 1, "S", keys], "scalar": [1]}[mask]  # type: ignore[assignment]
         scores = g.op("Add-1", [scores, g.input(shape)])
     elif mask == "boolean select":
         scores = g.op("Select-1", [g.input(["N", 1, "S", keys], "boolean"), scores, g.number(-100.0)])
+    if near == "capped after the mask":
+        scores = _capped(g, scores)
     axis = "-2" if near == "axis beside" else "-1"
     weights = g.op("LogSoftmax-5" if near == "log softmax" else "SoftMax-8", [scores], {"axis": axis})
     if near == "softmax twice":
@@ -115,6 +129,11 @@ def attention(g: Graph, *, mask: str, near: str, heads: str, kv: str) -> None:
     if near == "scale after softmax":
         weights = g.op("Multiply-1", [weights, scale])
     g.result(g.op("MatMul-1", [weights, v]))
+
+
+def _capped(g: Graph, scores: Value) -> Value:
+    """Return scores limited by a scaled hyperbolic tangent."""
+    return g.op("Multiply-1", [g.op("Tanh-1", [g.op("Divide-1", [scores, g.number(3.0)])]), g.number(3.0)])
 
 
 @pattern(

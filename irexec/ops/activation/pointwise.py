@@ -28,7 +28,7 @@ from irexec.ops.compute.elementwise import Formula, blockwise, result_like, thro
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, Operator, operator, rounded
-from irexec.ops.declare.tolerance import LARGEST, Allowed, Tolerance
+from irexec.ops.declare.tolerance import FINITE, LARGEST, ROUNDED, Allowed, Tolerance
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
 from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
 
@@ -274,5 +274,11 @@ def _one_element(check: Check, constraint: str, tensor: TensorType, port: str) -
 
 for _order, _allowed in ((relu_1, LARGEST), (clamp_1, Allowed(nan=(-math.inf, math.inf)))):
     _order.allowed = _allowed
-for _product in (gelu_2, gelu_7, hswish_4, mish_4, softsign_9, swish_4):
-    _product.allowed = Allowed(limit=True)
+for _product in (gelu_2, gelu_7, mish_4):
+    _product.allowed = Allowed(limit=True, cancels=True, rounding="open")
+softsign_9.allowed = swish_4.allowed = Allowed(limit=True, rounding="open")
+elu_1.allowed = selu_1.allowed = Allowed(cancels=True, rounding="open")
+sigmoid_1.allowed = softplus_4.allowed = ROUNDED
+hswish_4.allowed = Allowed(special=False, limit=True, rounding="open")
+hsigmoid_5.allowed = FINITE
+hard_sigmoid_1.allowed = Allowed(special=False, rounding="open")

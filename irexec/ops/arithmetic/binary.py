@@ -15,7 +15,7 @@ from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_p
 from irexec.ops.compute.named import made_later, ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, Tolerance, Undefined, exact, operator, rounded
-from irexec.ops.declare.tolerance import LARGEST, LEAST
+from irexec.ops.declare.tolerance import FINITE, LARGEST, LEAST
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
@@ -137,6 +137,9 @@ def _integer_power(a: Array, b: Array, out: Array | None = None) -> Array:
     below = np.where(a == 1, 1, np.where(a == -1, np.where(odd, -1, 1), 0)).astype(a.dtype)
     result = np.where(b < 0, below, np.power(a, np.maximum(b, 0)))
     return into(result, out)
+
+
+mod_1.allowed = floor_mod_1.allowed = power_1.allowed = FINITE
 
 
 @divide_1.undefined_for

@@ -17,6 +17,7 @@ from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, summed
 from irexec.ops.declare.signature import InputsOf
+from irexec.ops.declare.tolerance import FINITE
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.threads.parallel import parallel_for
@@ -176,3 +177,6 @@ def _(
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw factors from 0 to 1."""
     return rng.uniform(0, 1, types[port].shape.to_shape()).astype(types[port].element_type.dtype)
+
+
+deformable_convolution_1.allowed = deformable_convolution_8.allowed = FINITE

@@ -80,14 +80,18 @@ class Allowed:
     """Results that a page allows besides the kernel's.
 
     `nan`: the numbers that a layer which orders values may read instead of NaN, by the attribute `reduction` if they
-    depend on it. `limit`: infinity times zero may be 0 instead of NaN. `rounding`: integers may be rounded either way.
-    `chosen`: `f(expected, found, *inputs, **attributes)` returns whether `found` is another valid choice; None if the
-    inputs allow only one choice.
+    depend on it. `special`: false if the page does not define the results for NaN, infinities and zeros. `limit`:
+    infinity times zero may be 0 instead of NaN. `cancels`: the formula on the page adds 1 to small numbers or subtracts
+    it, so that small results may be lost. `rounding`: integers may be rounded "either" way, or their rounding is
+    "open". `chosen`: `f(expected, found, *inputs, **attributes)` returns whether `found` is another valid choice; None
+    if the inputs allow only one choice.
     """
 
     nan: tuple[float, ...] | dict[str, tuple[float, ...]] = ()
+    special: bool = True
     limit: bool = False
-    rounding: bool = False
+    cancels: bool = False
+    rounding: Literal["", "either", "open"] = ""
     chosen: Callable[..., bool | None] | None = None
 
 
@@ -95,6 +99,8 @@ LARGEST, LEAST = Allowed(nan=(-math.inf,)), Allowed(nan=(math.inf,))
 """The results allowed for the largest and for the least of several values."""
 REDUCED = Allowed(nan={"max": (-math.inf,), "min": (math.inf,)})
 """The results allowed for values that an attribute `reduction` combines."""
+FINITE, ROUNDED = Allowed(special=False), Allowed(rounding="open")
+"""The declarations of operators whose pages define only results for finite numbers, or not the rounding of integers."""
 
 
 Undefined: TypeAlias = bool | Literal["no result"] | tuple[Array, ...]

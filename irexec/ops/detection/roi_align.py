@@ -18,6 +18,7 @@ from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.declare.signature import InputsOf
+from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.detection.roi_pooling import usable
 from irexec.ops.rules.axes import in_range, last_of
 from irexec.ops.rules.extents import Extents
@@ -274,3 +275,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, spat
     )
     boxes = rng.uniform(limits[:, 0], limits[:, 1], (count, 5))
     return boxes.astype(kind.element_type.dtype)
+
+
+roi_align_3.allowed = roi_align_9.allowed = ROUNDED

@@ -197,4 +197,4 @@ for _conversion in (
     nv12_to_rgb_8, nv12_to_bgr_8, i420_to_rgb_8, i420_to_bgr_8, rgb_to_nv12_17, bgr_to_nv12_17,
 ):  # fmt: skip
     # The pages do not specify how the weighted sums are rounded.
-    _conversion.allowed = Allowed(rounding=True)
+    _conversion.allowed = Allowed(rounding="either")

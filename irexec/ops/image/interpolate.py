@@ -18,6 +18,7 @@ from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator, positioned, require
+from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
 from irexec.ops.image.resized_shape import Padding, check_axes, full_pads, resized_extent, resized_shape, spatial_pads
 from irexec.ops.rules.axes import integers
@@ -304,3 +305,6 @@ def _(outputs: Sequence[TensorType], image: TensorType, *others: TensorType, pad
     shape = image.shape.to_shape()
     pads = [p * len(shape) if len(p) == 1 else p for p in (padding.pads_begin, padding.pads_end)]
     return 4 * prod(n + sum(p[axis] for p in pads if axis < len(p)) for axis, n in enumerate(shape))
+
+
+interpolate_1.allowed = interpolate_4.allowed = interpolate_11.allowed = ROUNDED

@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require
+from irexec.ops.declare.tolerance import FINITE
 from irexec.ops.rules.axes import drawn_below
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import NUMERIC, Array, PartialShape, TensorType
@@ -72,3 +73,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 def _(*inputs: Array) -> Undefined:
     """The result is undefined for step ids and positions that are not whole numbers."""
     return any(bool((a != np.rint(a)).any()) for a in inputs)
+
+
+gather_tree_1.allowed = FINITE

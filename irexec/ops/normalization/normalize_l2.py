@@ -12,6 +12,7 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
 from irexec.ops.rules.axes import axes_of
@@ -55,3 +56,6 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
 @normalize_l2_1.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_axes(rng, types[port], types["data"])
+
+
+normalize_l2_1.allowed = ROUNDED

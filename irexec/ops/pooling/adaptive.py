@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
-from irexec.ops.declare.tolerance import LARGEST
+from irexec.ops.declare.tolerance import LARGEST, ROUNDED
 from irexec.ops.pooling.max_pool import check_index_type
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import dimension_of, has_rank
@@ -138,3 +138,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 adaptive_max_pool_8.allowed = LARGEST
+
+
+adaptive_avg_pool_8.allowed = ROUNDED

@@ -19,6 +19,7 @@ from irexec.ops.declare.attributes import Alias
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape, undefined_windows
 from irexec.ops.pooling.slide import covered, slide
 from irexec.ops.rules.windows import Windows, dilated
@@ -120,3 +121,6 @@ def _(check: Check, data: TensorType, *, windows: PoolWindowing, exclude_pad: bo
 
 for _pool in (avg_pool_16, avg_pool_14, avg_pool_1):
     undefined_windows(_pool)
+
+
+avg_pool_1.allowed = avg_pool_14.allowed = avg_pool_16.allowed = ROUNDED

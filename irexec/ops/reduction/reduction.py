@@ -17,7 +17,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
 from irexec.ops.declare.operator import Check, Elements, Operator, Undefined, operator, require, rounded
-from irexec.ops.declare.tolerance import LARGEST, LEAST
+from irexec.ops.declare.tolerance import LARGEST, LEAST, ROUNDED
 from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import BOOLEAN, F8E4M3, F8E5M2, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
@@ -94,6 +94,7 @@ def _count(data: Array, axes: Array) -> int:
     return int(np.prod([data.shape[a] for a in reduced_axes(axes, data.ndim)]))
 
 
+_ALLOWED = {"ReduceMax": LARGEST, "ReduceMin": LEAST, "ReduceMean": ROUNDED, "ReduceL2": ROUNDED}
 _CHOOSING = frozenset({"ReduceMin", "ReduceMax", "ReduceMean"})
 
 
@@ -108,7 +109,7 @@ def _made(type: str, opset: str, kernel: Callable[..., Array], **declared: Any) 
     made = operator(type, opset, shapes=reduced_shape, **declared)(kernel)
     made.draw("axes")(draw_axes)
     made.undefined_for(partial(_undefined, chooses=type in _CHOOSING))
-    made.allowed = {"ReduceMax": LARGEST, "ReduceMin": LEAST}.get(type, made.allowed)
+    made.allowed = _ALLOWED.get(type, made.allowed)
     return made
 
 

@@ -1,0 +1,43 @@
+"""Changes of drafts: optional inputs, words, and values that 32 bits cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from irexec.conformance import changes
+from irexec.conformance.case import operator_named
+from irexec.conformance.draft import Draft, draft_of
+from irexec.conformance.seeds import calls_of
+
+pytestmark = pytest.mark.any_python
+
+
+def changed(name: str, number: int, change: Callable[[np.random.Generator, Draft], None]) -> list[Draft]:
+    """Return twenty changes of one call of an operator."""
+    operator = operator_named(name)
+    found = [draft_of(operator, calls_of()[name][number]) for _ in range(20)]
+    for seed, draft in enumerate(found):
+        change(np.random.default_rng(seed), draft)
+    return found
+
+
+def test_an_optional_input_is_added() -> None:
+    drafts = changed("ScaledDotProductAttention-13", 0, changes.add_input)
+    assert {tuple(port.name for port in draft.given)[3:] for draft in drafts} == {("attention_mask",)}
+    assert any(draft.is_legal() for draft in changed("RandomUniform-8", 0, changes.add_input))
+
+
+def test_the_words_of_a_list_change() -> None:
+    drafts = changed("GRUCell-3", 0, changes.change_attribute)
+    words = {word.strip() for draft in drafts for word in draft.attributes["activations"].split(",")}
+    assert words >= {"relu", "sigmoid", "tanh"} and all(draft.attributes for draft in drafts)
+
+
+def test_scaled_values_keep_their_number_and_their_type() -> None:
+    for draft in changed("Slice-8", 0, changes.scale_values):
+        values = [value for port in draft.given for value in port.values or () if port.kind.name == "i64"]
+        assert all(value % 2**29 == 0 or value == 2**63 - 1 for value in values)
+        assert all(abs(value) < 2**63 for value in values)
