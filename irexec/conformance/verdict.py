@@ -77,18 +77,17 @@ def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
         return Verdict("open" if meaningless else how, answer.message)
     # After a reset the calls are repeated, with the same results.
     per_call = 1 if stateful else max(1, len(answer.results) // len(case.calls))
-    open_result = False
+    result = Verdict("passed")
     for position, found in enumerate(answer.results):
         place = position // per_call % len(case.calls)
         call = case.calls[place]
         right = expected[place if stateful else call]
         verdict = _judge_call(case, case.inputs[call], right, found, units)
-        if verdict.word == "open":
-            open_result = True
-        elif verdict.word != "passed":
-            verdict.call = position // per_call
+        verdict.call = position // per_call
+        if verdict.word not in ("passed", "open"):
             return verdict
-    return Verdict("open" if open_result else "passed")
+        result = verdict if verdict.word == "open" and result.word == "passed" else result
+    return result
 
 
 def _judge_call(
@@ -100,7 +99,7 @@ def _judge_call(
     expected, found = _in_range(expected, found, units), [_comparable(a, units) for a in found]
     expected = [_comparable(a, units) for a in expected]
     if forms := _judge_forms(expected, found):
-        return Verdict("open") if _is_open(case, inputs) else forms
+        return Verdict("open", forms.detail, output=forms.output) if _is_open(case, inputs) else forms
     tolerance = _tolerance(model, inputs, expected)
     if tolerance.kind == "random":
         return Verdict("passed")
@@ -179,7 +178,9 @@ def _second_look(
     if agrees:
         return Verdict("passed")
     if _is_open(case, inputs) and not _contradicts(case, inputs, expected, found):
-        return Verdict("open")
+        return Verdict(
+            "open", f"{shown_error(error)}{_place_of(error, expected[number], found[number])}", output=number
+        )
     # For f64 that a device may compute in f32, even an elementwise function is allowed the error of a sum.
     strict = _is_elementwise(case.model) and not any(a.dtype == np.float64 for a in expected)
     if all(map(_is_near_sum, expected, found)) and not strict:
@@ -196,16 +197,21 @@ def _second_look(
             # irexec rounds between layers, as the types of the model require; a runtime need not round there.
             return Verdict("passed")
         return Verdict("reference", f"exact evaluation agrees with the runtime: {shown_error(error)}", output=number)
-    at = "" if error.at is None else f" at {list(error.at)}"
-    place = error.at
-    values = ""
-    if place is not None and len(place) == expected[number].ndim:
-        try:
-            values = f": {expected[number][place]} expected, {found[number][place]} found"
-        except IndexError:
-            values = ""
+    place = _place_of(error, expected[number], found[number])
     note = _of_integers(case, inputs, expected, found, units)
-    return Verdict("wrong", f"{shown_error(error)}{at}{values}{note}", output=number, ulp=float(min(error.ulp, 1e300)))
+    return Verdict("wrong", f"{shown_error(error)}{place}{note}", output=number, ulp=float(min(error.ulp, 1e300)))
+
+
+def _place_of(error: Error, right: Array, other: Array) -> str:
+    """Return the index of an error and the two values there, as the end of a sentence."""
+    place = error.at
+    if (
+        place is None
+        or len(place) != right.ndim
+        or any(at >= extent for at, extent in zip(place, right.shape, strict=True))
+    ):
+        return "" if place is None else f" at {list(place)}"
+    return f" at {list(place)}: {right[place]} expected, {other[place]} found"
 
 
 def _of_integers(

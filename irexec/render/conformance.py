@@ -11,11 +11,12 @@ from irexec.arrays.brief import plural
 Json = Mapping[str, Any]
 _FAILED = ("wrong", "shape", "type", "error", "crash", "hang")
 _WIDTH, _FEW, _MANY = 150, 5, 20
-_LISTED = {"refusals": "refused legal case", "accepted": "accepted forbidden case"}
+_LISTED = {"refusals": "refused legal case", "accepted": "accepted forbidden case", "open": "open case"}
 
 _STYLE = """
 :root { color-scheme: light dark; --ok: #2a7d3b; --bad: #b3261e; --mid: #8a6100; --line: #8884; }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 1.2rem auto; max-width: 76rem; padding: 0 1rem; }
+body { overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; } .scroll { overflow-x: auto; }
 th, td { border-bottom: 1px solid var(--line); padding: .2rem .6rem; text-align: left; white-space: nowrap; }
 td.bad { color: var(--bad); font-weight: 600; } td.ok { color: var(--ok); } td.mid { color: var(--mid); }
