@@ -73,6 +73,12 @@ def test_small_numbers_that_a_formula_loses(name: str, word: str) -> None:
     assert verdict_of(case, lambda arrays: [np.array([0.0, arrays[0][1]], np.float32)]).startswith(word)
 
 
+def test_an_open_case_states_the_difference() -> None:
+    case = given("ReLU-1/f32/x=[2]/seed1", np.array([1.0, NAN]))
+    found = verdict_of(case, lambda arrays: [np.array([1.0, 0.0], np.float32)])
+    assert found == "open 0 instead of nan at [1]: nan expected, 0.0 found"
+
+
 def test_f64_that_a_device_computes_in_f32_may_lose_what_f32_loses() -> None:
     case = given("Selu-1/f64/data=[1]/alpha=const:[]{2.0}/lambda_=const:[]{1.051}/seed1", np.array([-0.000303]))
     assert verdict_of(case, lambda arrays: [arrays[0] - 3e-8]) == "passed "
