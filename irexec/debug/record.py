@@ -87,11 +87,14 @@ class Reference:
     def __init__(self, model: Model, steps: Sequence[Sequence[Array]]) -> None:
         self.model, self.steps = model, [list(step) for step in steps]
         self._compiled = CompiledModel(model)
+        self._results: list[list[Array]] | None = None
 
     def results(self) -> list[list[Array]]:
         """Return the model's results, per step. Raises IRError."""
-        request = self._compiled.create_infer_request()
-        return [list(request.infer(step).to_tuple()) for step in self.steps]
+        if self._results is None:
+            request = self._compiled.create_infer_request()
+            self._results = [list(request.infer(step).to_tuple()) for step in self.steps]
+        return self._results
 
     def record(
         self, wanted: Collection[Value], call: int = 0, *, up_to_error: bool = False

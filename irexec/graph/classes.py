@@ -17,6 +17,9 @@ COMMUTATIVE |= {"LogicalAnd", "LogicalOr", "LogicalXor", "BitwiseAnd", "BitwiseO
 """Operators of two inputs whose order does not change the result."""
 # These layers are identified by other facts: a constant by its values, an input by its position.
 _PLACES = ("offset", "size", "element_type", "shape")
+# Larger constants are compared if this many of their bytes are equal; the others, and further ones with an equal
+# sample, are known by a hash of all bytes. The number of bytes that are compared at a time.
+_SAMPLED, _MOST_ALIKE, _BLOCK = 1 << 14, 4, 1 << 20
 
 
 class Classes:
@@ -26,6 +29,9 @@ class Classes:
         self._numbers: dict[Hashable, int] = {}
         # Bodies contain bodies, so the class of each is computed only once.
         self._bodies: dict[Model, tuple[int, ...]] = {}
+        self._constants: dict[Node, Hashable] = {}
+        # The different arrays with the same sample of their elements.
+        self._alike: dict[Hashable, list[Array]] = {}
 
     def of(
         self, model: Model, inputs: Sequence[Hashable], variables: Mapping[str, int] | None = None
@@ -44,12 +50,29 @@ class Classes:
     def own(self, node: Node, variables: Mapping[str, int] | None = None) -> int:
         """Return the class of the function that a layer computes: operator, attributes, constant, bodies."""
         if node.constant is not None:
-            return self._number(("Const", str(node.outputs[0].element_type), _digest(node.constant)))
+            if node not in self._constants:
+                self._constants[node] = self._values_of(node.constant)
+            return self._number(("Const", str(node.outputs[0].element_type), self._constants[node]))
         attributes = [(k, str(v)) for k, v in sorted(attributes_of(node).items())]
         if variables is not None and node.has_state:
             attributes = [(k, str(variables.get(v, v)) if k == "variable_id" else v) for k, v in attributes]
         version = node.operator.opset if node.operator is not None else node.version
         return self._number((node.type, version, *attributes, *(self._body(node, k) for k in range(len(node.bodies)))))
+
+    def _values_of(self, array: Array) -> Hashable:
+        """Return a key that is equal for arrays of equal shapes and bytes."""
+        if array.dtype.kind in "TUO" or array.size <= _SAMPLED or not array.flags.c_contiguous:
+            return _digest(array)
+        flat = array.reshape(-1).view(np.uint8)
+        key = (array.shape, str(array.dtype), _digest(flat[:: flat.size // _SAMPLED]))
+        known = self._alike.setdefault(key, [])
+        for number, other in enumerate(known):
+            if _equal(flat, other):
+                return (*key, number)
+        if len(known) == _MOST_ALIKE:
+            return _digest(array)
+        known.append(flat)
+        return (*key, len(known) - 1)
 
     def _body(self, node: Node, number: int) -> Hashable:
         body = node.bodies[number]
@@ -89,6 +112,11 @@ def counterparts(node: Node, other: Node) -> list[tuple[Value | None, Value | No
     more = max(len(node.inputs), len(other.inputs))
     ours, theirs = ([*n.inputs, *[None] * (more - len(n.inputs))] for n in (node, other))
     return list(zip(ours, theirs, strict=True))
+
+
+def _equal(one: Array, other: Array) -> bool:
+    blocks = (slice(begin, begin + _BLOCK) for begin in range(0, one.size, _BLOCK))
+    return one is other or all(np.array_equal(one[block], other[block]) for block in blocks)
 
 
 def _digest(array: Array) -> Hashable:

@@ -12,7 +12,7 @@ from enum import Enum
 import numpy as np
 
 from irexec.arrays.brief import shown
-from irexec.debug.errors import measure, off
+from irexec.debug.errors import Error, measure, off
 from irexec.debug.extract import MAX_STRUCTURE, give_types
 from irexec.debug.record import known_value, same
 from irexec.engine import CompiledModel
@@ -20,7 +20,7 @@ from irexec.graph.align import Alignment
 from irexec.graph.classes import attributes_of, counterparts, in_order
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
-from irexec.types import BF16, F16, F32, Array
+from irexec.types import BF16, F16, F32, Array, ElementType
 
 _UNPAIRED = "which has no counterpart"
 # The types in which tools store weights to save space, and the text about constants stored in these types.
@@ -28,6 +28,8 @@ _NARROW = (F16, BF16)
 _NARROWED = "rounded to"
 # Units in the last place of f32 by which constants differ if they were only computed in another order.
 _ROUNDING = 8.0
+# The number of elements of constants that are rounded first; all elements only if these are equal.
+_SAMPLED = 1 << 14
 
 
 class Relation(Enum):
@@ -45,6 +47,8 @@ class LayerPairs:
         self.alignment = alignment
         self._cutters = Cutter(alignment.a), Cutter(alignment.b)
         self._relations: dict[Node, Relation] = {}
+        self._changes: dict[Node, list[str]] = {}
+        self._errors: dict[tuple[Value, Value, ElementType], Error] = {}
 
     def relation(self, nodes: Sequence[Node]) -> Relation:
         """Return the relation of the last layer; the layers before it have no values on the other side."""
@@ -149,8 +153,14 @@ class LayerPairs:
         """
         if one is None or other is None or not self._both_constant(one, other) or not one.element_type.is_real:
             return False
-        left, right = self._constant(0, one), self._constant(1, other)
-        return left.dtype == right.dtype and measure(left, right, F32).ulp <= _ROUNDING
+        return one.element_type is other.element_type and self._error(one, other, F32).ulp <= _ROUNDING
+
+    def _error(self, one: Value, other: Value, kind: ElementType) -> Error:
+        """Return the difference of two constants in units of this type."""
+        key = one, other, kind
+        if key not in self._errors:
+            self._errors[key] = measure(self._constant(0, one), self._constant(1, other), kind)
+        return self._errors[key]
 
     def _both_constant(self, one: Value, other: Value) -> bool:
         return one.node in self._cutters[0].constant and other.node in self._cutters[1].constant
@@ -189,6 +199,11 @@ class LayerPairs:
 
     def changes(self, node: Node) -> list[str]:
         """Return the differences of the other model's layer, each in a few words: `reads scores instead of scale`."""
+        if node not in self._changes:
+            self._changes[node] = self._changes_of(node)
+        return self._changes[node]
+
+    def _changes_of(self, node: Node) -> list[str]:
         other = self.alignment.forward.get(node)
         if other is None:
             return []
@@ -235,7 +250,7 @@ class LayerPairs:
             if kind := _narrowed(right, left):
                 return f"the constant {where} is not {_NARROWED} {kind}"
             if left.shape == right.shape and left.dtype == right.dtype and left.size > MAX_STRUCTURE // 4:
-                return f"the constant {where} is {off(measure(left, right))}"
+                return f"the constant {where} is {off(self._error(one, two, one.element_type))}"
             if str(left.dtype) != str(right.dtype) or (left.shape != right.shape and left.size > MAX_STRUCTURE // 4):
                 return f"{where} is a constant of {two.type} instead of {one.type}"
             return f"{where} is {shown(right, 40)} instead of {shown(left, 40)}"
@@ -260,9 +275,15 @@ def _narrowed(wide: Array, narrow: Array) -> str:
         return ""
     if not narrow.any() or np.isfinite(wide).all() != np.isfinite(narrow).all():
         return ""  # The values are no longer in memory.
+    kinds: Sequence[ElementType] = _NARROW
+    for part in (slice(_SAMPLED), slice(None)):
+        kinds = [kind for kind in kinds if _is_rounded_to(kind, wide.reshape(-1)[part], narrow.reshape(-1)[part])]
+    return str(kinds[0]) if kinds else ""
+
+
+def _is_rounded_to(kind: ElementType, wide: Array, narrow: Array) -> bool:
     with np.errstate(over="ignore"):
-        rounded = ((kind, wide.astype(kind.dtype).astype(np.float32)) for kind in _NARROW)
-        return next((str(kind) for kind, array in rounded if same(array, narrow)), "")
+        return same(wide.astype(kind.dtype).astype(np.float32), narrow)
 
 
 def _text(value: object) -> str:

@@ -185,6 +185,7 @@ class Aligned:
         a, b = alignment.a, alignment.b
         self._inputs = _order(alignment, a.parameters, b.parameters)
         self._outputs = _order(alignment, a.results, b.results)
+        self._run: tuple[Steps, Reference] | None = None
 
     def results(self, steps: Steps) -> list[list[Array]]:
         self._check(steps)
@@ -245,9 +246,13 @@ class Aligned:
 
     def reference(self, steps: Steps) -> Reference:
         """Return the other model with these inputs, in its own order."""
+        if self._run is not None and self._run[0] is steps:
+            return self._run[1]
         # The other model's inputs at these positions, by the positions of the first model's inputs aligned with them.
         places = {theirs: ours for ours, theirs in self._inputs.items()}
-        return Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])
+        made = Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])
+        self._run = steps, made
+        return made
 
 
 def _order(alignment: Alignment, ours: Sequence[object], theirs: Sequence[object]) -> dict[int, int]:
