@@ -22,6 +22,9 @@ _NUDGE = 4.0
 _RANDOM_NUDGES = 2
 # The relative error below which an error is given in units in the last place.
 _HARDLY = 1e-5
+# The relative error from which the expected value is practically zero, so that the error is given as a number; errors
+# smaller than normal numbers of f32 are given in units in the last place.
+_MOST, _LEAST = 100.0, 2.0**-126
 # Percentages outside of this range are written with an exponent.
 _PLAIN = 1e-6, 1e6
 
@@ -73,22 +76,28 @@ def shown_error(error: Error | None) -> str:
         return "-"
     if not error or not math.isfinite(error.absolute):
         return shown_part(error)
-    relative = percent(error.relative) if error.relative < 100 else f"{error.absolute:.3g} absolute"
+    relative = percent(error.relative) if error.relative < _MOST else f"{error.absolute:.3g} absolute"
     return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp, {relative}"
 
 
 def shown_part(error: Error) -> str:
-    """Return an error in one unit: a percentage, or units in the last place if it is hardly more than rounding."""
+    """Return an error in one unit: a percentage, units in the last place if it is hardly more than rounding, or a
+    number if the expected value is practically zero.
+    """
     if not error:
         return "0"
     if not math.isfinite(error.absolute):
         return error.reason or "infinitely"
-    return percent(error.relative) if is_percentage(error) else f"{shown_number(float(f'{error.ulp:.3g}'))} ulp"
+    if is_percentage(error):
+        return percent(error.relative)
+    if error.relative >= _MOST and error.absolute >= _LEAST:
+        return f"{error.absolute:.3g} absolute"
+    return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp"
 
 
 def is_percentage(error: Error) -> bool:
     """Return whether an error is given as a percentage, not in units in the last place."""
-    return _HARDLY <= error.relative < math.inf
+    return _HARDLY <= error.relative < _MOST and error.absolute >= _LEAST
 
 
 def percent(part: float) -> str:
@@ -97,8 +106,12 @@ def percent(part: float) -> str:
 
 
 def off(error: Error) -> str:
-    """Return how far a value is off, as a part of a sentence: `780 % off`, `of shape [2] instead of [3]`."""
-    return shown_part(error) if error.reason else f"{shown_part(error)} off"
+    """Return how far a value is off, as a part of a sentence: `780 % off`, `of shape [2] instead of [3]`, `off by 0.5
+    near 0`.
+    """
+    text = shown_part(error)
+    number, is_absolute, _ = text.partition(" absolute")
+    return text if error.reason else f"off by {number} near 0" if is_absolute else f"{text} off"
 
 
 def _rounded(number: float) -> str:

@@ -61,9 +61,9 @@ class Classes:
 
     def _values_of(self, array: Array) -> Hashable:
         """Return a key that is equal for arrays of equal shapes and bytes."""
-        if array.dtype.kind in "TUO" or array.size <= _SAMPLED or not array.flags.c_contiguous:
+        if array.dtype.kind in "TUO" or array.size <= _SAMPLED:
             return _digest(array)
-        flat = array.reshape(-1).view(np.uint8)
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         key = (array.shape, str(array.dtype), _digest(flat[:: flat.size // _SAMPLED]))
         known = self._alike.setdefault(key, [])
         for number, other in enumerate(known):

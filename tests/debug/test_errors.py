@@ -11,7 +11,7 @@ import pytest
 
 from irexec import opset15 as ops
 from irexec.debug import units
-from irexec.debug.errors import judge, measure, percent
+from irexec.debug.errors import judge, measure, off, percent
 from irexec.debug.tolerances import tolerance_of
 from irexec.ops.declare.operator import rounded
 from irexec.types import Array
@@ -205,3 +205,17 @@ def test_64_bit_integers_are_as_far_apart_as_they_are(shape: tuple[int, ...]) ->
     a, b = np.full(shape, 2**62 + 1, np.int64), np.full(shape, -(2**62), np.int64)
     found = units.apart(a, b)
     assert found.shape == shape and found.dtype == np.float64 and np.all(found == 2.0**63)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "text"),
+    [
+        (0.0, 0.5, "off by 0.5 near 0"),
+        (1e-45, 0.25, "off by 0.25 near 0"),
+        (1e-44, 3e-44, "14 ulp off"),
+        (2.0, 3.0, "50 % off"),
+        (1.0, 60.0, "5900 % off"),
+    ],
+)
+def test_errors_of_practically_nothing_are_no_percentages(ours: float, theirs: float, text: str) -> None:
+    assert off(measure(np.float32([ours]), np.float32([theirs]))) == text

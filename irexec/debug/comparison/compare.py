@@ -9,7 +9,7 @@ from irexec.debug.comparison.causes import cause, nearly_read
 from irexec.debug.comparison.common import common
 from irexec.debug.comparison.coverage import can_differ
 from irexec.debug.comparison.culprit import Culprit, descend, look_behind
-from irexec.debug.comparison.explained import explained, unexplained
+from irexec.debug.comparison.explained import MARGIN, explained, unexplained
 from irexec.debug.comparison.layers import Comparing
 from irexec.debug.comparison.other_causes import changed, failing, layout, misread_result, replaced, where, wrong_state
 from irexec.debug.comparison.remarks import remarks
@@ -148,7 +148,9 @@ def _judge_results(
         if found.exact:
             # The other side computes layers without a counterpart with other layers, which round differently.
             units = {node: FUSED for node in comparing.nodes if node not in exact} | units
-        explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()})
+        # With a layer beyond its tolerance, only what tolerances become in the results is rounding, without a margin.
+        margin = MARGIN if found.exact or all(row.agrees for row in found.rows) else 1.0
+        explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()}, margin)
         if not found.exact:
             limits = {row.node: max(row.limit, row.noise) for row in found.rows}
             ends = [

@@ -19,17 +19,17 @@ from irexec.ops.declare.operator import Operator
 from irexec.types import Array, ElementType
 
 _RUNS = 3
-_MARGIN = 8.0
+MARGIN = 8.0
 """An error of up to this multiple of the largest error in the disturbed runs counts as explained: there are few runs,
 and the errors of layers may be biased.
 """
 
 
-def explained(reference: Reference, units: Mapping[Node, float]) -> list[list[float]]:
+def explained(reference: Reference, units: Mapping[Node, float], margin: float = MARGIN) -> list[list[float]]:
     """Return the error in units in the last place that rounding explains, for each step and result.
 
     `units`: the own errors of layers. irexec runs the model with random errors of this size in the results of these
-    layers; the largest error of the model's results, times a margin, counts as explained.
+    layers; the largest error of the model's results, times the margin, counts as explained.
     """
     right = reference.results()
     found = [[0.0 for _ in step] for step in right]
@@ -42,7 +42,7 @@ def explained(reference: Reference, units: Mapping[Node, float]) -> list[list[fl
         for step, (ours, theirs) in enumerate(zip(right, off, strict=True)):
             for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
                 found[step][index] = max(found[step][index], measure(a, b).ulp)
-    return [[_MARGIN * error + (FUSED if wrong else 0.0) for error in step] for step in found]
+    return [[margin * error + (FUSED if wrong else 0.0) for error in step] for step in found]
 
 
 def unexplained(errors: Sequence[Sequence[Error]], bounds: Sequence[Sequence[float]]) -> list[tuple[int, int]]:

@@ -196,7 +196,7 @@ def _layout(ours: Array, theirs: Array) -> str:
     axes = [axis for axis, extent in enumerate(ours.shape) if extent > 1]
     shape = [extent for extent in theirs.shape if extent > 1]
     for order in permutations(axes) if len(axes) <= _MOST_AXES else ():
-        if [ours.shape[axis] for axis in order] != shape:
+        if [ours.shape[axis] for axis in order] != shape or ([*order] == axes and ours.shape == theirs.shape):
             continue
         turned = ours.squeeze().transpose([axes.index(axis) for axis in order])
         if measure(turned, theirs.reshape(turned.shape)).relative < _SAME:
