@@ -144,6 +144,8 @@ def fit(samples: Samples, base: Sizes, symbols: Sequence[int]) -> Expression | N
     moving = [dim for dim in symbols if len({value for _, value in alone[dim]}) > 1]
     if not moving:
         moving = [dim for dim in symbols if len({sizes[dim] for sizes, _ in samples}) > 1]
+    if not moving:
+        return None  # The values depend on other dimensions.
     for found in (
         _linear(samples, moving),
         _clamped(samples, moving),

@@ -54,6 +54,9 @@ def test_a_form_is_found(form: str) -> None:
 def test_what_has_no_form_is_not_described() -> None:
     samples = [((size,), size * size % 97) for size in range(1, 80)]
     assert fit(samples, (3,), (0,)) is None
+    of_another_dimension = [((2, size), size) for size in range(3, 9)]
+    assert fit(of_another_dimension, (2, 3), (0,)) is None
+    assert fit(of_another_dimension, (2, 3), ()) is None
 
 
 def test_a_share_of_a_product() -> None:
