@@ -76,14 +76,13 @@ class WorkloadType(Members):
 
 
 class Known(NamedTuple):
-    """A property: its initial value, the source of its value, and whether it can be set.
+    """A property: its initial value, and whether it can be set.
 
-    `effect=False`: the value is stored and returned, and changes nothing, as is allowed for a hint.
+    PERF_COUNT and EXECUTION_MODE_HINT have an effect; values of others are stored and returned, as hints may be.
     """
 
     value: Any
     writable: bool = True
-    effect: bool = False
 
 
 # Properties of the device, before and after a model is compiled: those of OpenVINO's CPU device. irexec runs one layer
@@ -99,7 +98,7 @@ DEVICE: dict[str, Known] = {
     "DEVICE_ARCHITECTURE": Known(platform.machine(), False),
     "NUM_STREAMS": Known(1),
     "INFERENCE_NUM_THREADS": Known(0),
-    "PERF_COUNT": Known(False, effect=True),
+    "PERF_COUNT": Known(False),
     "INFERENCE_PRECISION_HINT": Known(DYNAMIC),
     "PERFORMANCE_HINT": Known(PerformanceMode.LATENCY),
     "PERFORMANCE_HINT_NUM_REQUESTS": Known(0),
