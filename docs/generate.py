@@ -316,7 +316,7 @@ def _code_pages() -> Iterator[tuple[str, str]]:
         "Every finding has one of these codes; `irexec explain CODE` shows its page.",
         "",
     ]
-    lines += ["| code | | severity | OpenVINO |", "|---|---|---|---|"]
+    lines += ["| code | title | severity | OpenVINO |", "|---|---|---|---|"]
     for code in CODES.values():
         link = f"[{code.code}](/codes/{code.code}.md)" if (DOCS / "codes" / f"{code.code}.md").exists() else code.code
         lines.append(f"| {link} | {cell(code.title)} | {code.severity} | {cell(code.openvino or '')} |")
