@@ -15,7 +15,7 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
@@ -281,6 +281,13 @@ def _(check: Check, *inputs: TensorType | None, settings: Settings, num_classes:
     if keep_top_k[0] == -1 and settings.top_k > 0:
         return PartialShape([1, 1, images * settings.top_k * each, 7])
     return PartialShape([1, 1, images * (ANY_DIMENSION if priors is None else Dimension(priors)) * each, 7])
+
+
+@detection_output_8.undefined_for
+@detection_output_1.undefined_for
+def _(*inputs: Array | None, settings: Settings) -> Undefined:
+    """The result is undefined for limits below -1, whose meaning the page does not state."""
+    return min(settings.top_k, *settings.keep_top_k) < -1
 
 
 def _quotient(check: Check, constraint: str, name: str, extent: Dimension | None, divisor: int) -> int | None:
