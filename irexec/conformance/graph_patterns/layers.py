@@ -178,15 +178,18 @@ def product(g: Graph, *, form: str, bias: str, act: str, scale: str) -> None:
     length=("2", "3", "5", "8"),
     broadcast=("none", "channels", "rows", "ranks", "outer"),
     data=("plain", "tails", "ties"),
-    layers=("usual", "all"),
+    layers=("usual", "all", "mixed"),
 )
 def elementwise(g: Graph, *, length: str, broadcast: str, data: str, layers: str) -> None:
     """A chain of elementwise layers with operands of other shapes."""
     channels = g.channels()
     x = g.input(["N", channels, "H", "S"], data=data)
     for _ in range(int(length)):
+        if layers == "mixed" and g.rng.random() < 0.4:
+            x = _mixed(g, x, channels)
+            continue
         if g.rng.random() < 0.5:
-            x = activated(g, x, str(g.pick(*ACTIVATIONS[:-2], *(FURTHER if layers == "all" else ()))), channels)
+            x = activated(g, x, str(g.pick(*ACTIVATIONS[:-2], *(FURTHER if layers != "usual" else ()))), channels)
             continue
         operands: dict[str, Any] = {"none": x, "channels": (1, channels, 1, 1), "rows": (1, 1, 1, 1), "ranks": (1,)}
         operand = operands.get(broadcast)
@@ -198,6 +201,18 @@ def elementwise(g: Graph, *, length: str, broadcast: str, data: str, layers: str
         pair = [x, operand] if g.rng.random() < 0.6 else [operand, x]
         x = g.op(kind, pair)
     g.result(x)
+
+
+def _mixed(g: Graph, x: Value, channels: int) -> Value:
+    """Return an elementwise layer that compares, converts or chooses."""
+    kind = g.pick("Greater-1", "LessEqual-1", "NotEqual-1")
+    if g.rng.random() < 0.3:
+        compared = g.op("LogicalNot-1", [g.op("IsNaN-10", [x])])
+    else:
+        compared = g.op(str(kind), [x, g.pick(g.number(0.2137), g.array(1, channels, 1, 1))])
+    if g.rng.random() < 0.3:
+        return g.op("Multiply-1", [x, g.op("Convert-1", [compared], {"destination_type": g.base.name})])
+    return g.op("Select-1", [compared, x, g.pick(g.number(-0.5), g.array(1, channels, 1, 1))])
 
 
 @pattern(
