@@ -43,4 +43,4 @@ def printed(show: Callable[[Printout], None]) -> str:
 
 def preformatted(text: str) -> str:
     """Return a text as HTML with unchanged lines and columns."""
-    return f'<pre style="white-space: pre; overflow-x: auto">{escape(text)}</pre>'
+    return f'<pre style="font-family: monospace; white-space: pre; overflow-x: auto">{escape(text)}</pre>'

@@ -191,7 +191,10 @@ def test_shapes_and_sensitivity(capsys: pytest.CaptureFixture[str]) -> None:
     shapes = irexec.shapes(MODEL)
     assert repr(shapes) == "<Shapes: batch; proved>"
     assert str(shapes) == printed(capsys, "shapes", MODEL)
-    assert unescape(shapes._repr_html_()) == f'<pre style="white-space: pre; overflow-x: auto">{shapes}</pre>'
+    assert (
+        unescape(shapes._repr_html_())
+        == f'<pre style="font-family: monospace; white-space: pre; overflow-x: auto">{shapes}</pre>'
+    )
     lost = irexec.sensitivity(MODEL, "bf16", shapes={"image": [1, 3, 32, 32]})
     assert re.fullmatch(r"<Sensitivity: snr [\w. ]+ to [\d.]+ dB, \d+ layers? chosen>", repr(lost))
     assert unescape(lost._repr_html_()).count(str(lost)) == 1
