@@ -64,7 +64,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "sensitivity": (
         (
             "irexec sensitivity float.xml int8.xml --inputs samples",
-            "rank the quantisers by their effect on the results for a folder of inputs",
+            "rank the quantizers by their effect on the results for a folder of inputs",
         ),
         ("irexec sensitivity model.xml --as f16 -o marked.xml", "find the layers to keep in f32, and mark them"),
     ),

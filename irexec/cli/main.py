@@ -36,7 +36,7 @@ COMMANDS = {
     "diff": "list the differences between two models",
     "reduce": "reduce a model to the smallest one that still fails in the same way",
     "bundle": "pack the output of irexec reduce into one archive, with the text of a bug report",
-    "sensitivity": "measure which quantisers or layers lose accuracy, and suggest those to leave out",
+    "sensitivity": "measure which quantizers or layers lose accuracy, and suggest those to leave out",
     "conformance": "test a runtime with generated cases of all operators, and report wrong results",
     "cut": "extract part of a model as a standalone model, with recorded inputs",
     "convert": "convert an ONNX model or an IR to an IR for a current or older OpenVINO release",

@@ -30,11 +30,11 @@ _PRECISIONS = ("f16", "bf16", "int8-weights", "int4-weights")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FLOAT", help="the float model (.xml, .onnx)")
-    parser.add_argument("other", metavar="QUANTISED", nargs="?", help="the quantised model made from it")
+    parser.add_argument("other", metavar="QUANTIZED", nargs="?", help="the quantized model made from it")
     parser.add_argument(
         "--as",
         choices=_PRECISIONS,
-        help="simulate this precision instead of reading a quantised model",
+        help="simulate this precision instead of reading a quantized model",
     )
     judge = parser.add_argument_group("what to measure")
     judge.add_argument(
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         "-o",
         metavar="OUT.xml",
-        help="write the model in which the suggested layers are excluded from quantisation, or marked to stay in f32",
+        help="write the model in which the suggested layers are excluded from quantization, or marked to stay in f32",
     )
     show.add_argument(
         "--rescale",
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     if args.other in _PRECISIONS and not os.path.exists(args.other):
         return refused(refuse("U003", f"{args.other} is a precision, not a model", hint=f"write --as {args.other}"))
     if (args.other is None) == (simulated is None):
-        return refused(refuse("U003", "give either a quantised model or --as, not both or neither"))
+        return refused(refuse("U003", "give either a quantized model or --as, not both or neither"))
     for option, path in (("--apply", args.apply), ("--rescale", args.rescale)):
         if path is not None and not path.lower().endswith(".xml"):
             return refused(refuse("U003", f"{option}: the file name of an IR ends with .xml, but is {path}"))
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         return refused(refuse("U003", "--rescale requires --as f16 or --as bf16"))
     report = Report([*check_readable(args.file), *load_extensions(args.extension)])
     metric = args.metric.rpartition(":")[0] or None
-    named = ((args.other, "the quantised model"), (args.weights, "the weights file"), (metric, "the metric"))
+    named = ((args.other, "the quantized model"), (args.weights, "the weights file"), (metric, "the metric"))
     for path, role in named:
         if path is not None:
             report.extend(check_readable(path, role))
@@ -146,7 +146,7 @@ def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
     trials = task.trials()
     count = parts(trials, 4 * (args.jobs or 1))
     items = [f"{number}/{count}" for number in range(count)]
-    outcomes = gather_all(args, task, items, "groups of quantisers")
+    outcomes = gather_all(args, task, items, "groups of quantizers")
     failed = [finding for outcome in outcomes for finding in outcome.report.errors]
     effects: dict[Unit, Effect] = {}
     for number, outcome in enumerate(outcomes):

@@ -92,13 +92,13 @@ def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["float.xml"], "U003", "either a quantised model or --as"),
-        (["float.xml", "int8.xml", "--as", "f16"], "U003", "either a quantised model or --as"),
+        (["float.xml"], "U003", "either a quantized model or --as"),
+        (["float.xml", "int8.xml", "--as", "f16"], "U003", "either a quantized model or --as"),
         (["float.xml", "f16"], "U003", "f16 is a precision, not a model"),
         (["float.xml", "int8.xml", "--apply", "mixed"], "U003", "ends with .xml"),
         (["float.xml", "int8.xml", "--rescale", "small.xml"], "U003", "--rescale requires --as f16"),
         (["float.xml", "none.xml"], "U001", "cannot read the file"),
-        (["float.xml", "float.xml"], "U004", "no quantiser"),
+        (["float.xml", "float.xml"], "U004", "no quantizer"),
         (["float.xml", "int8.xml", "--metric", "psnr"], "U004", "neither snr"),
         (["float.xml", "int8.xml", "--target", "all"], "U004", "neither a share"),
         (["float.xml", "int8.xml", "--input", "z=[1]"], "U005", "no input has this name"),

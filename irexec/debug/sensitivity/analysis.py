@@ -51,13 +51,13 @@ def trials_of(
         trials = Trials(board, inputs, measure, _empty(board, ranges), reference=model, **options)
         if trials.fine.noise > trials.coarse.noise:
             raise NoPair(
-                f"the results without quantisers are worse (SNR {trials.fine.snr:.1f} dB) than with them "
+                f"the results without quantizers are worse (SNR {trials.fine.snr:.1f} dB) than with them "
                 f"({trials.coarse.snr:.1f} dB): the models cannot be paired, or layers compute with integers"
             )
         if trials.fine.noise > 1e-3:
             board.notes.append(
-                f"with every quantiser left out the results still have an SNR of {trials.fine.snr:.1f} dB: the models "
-                "differ in more than quantisation"
+                f"with every quantizer left out the results still have an SNR of {trials.fine.snr:.1f} dB: the models "
+                "differ in more than quantization"
             )
     else:
         board, ranges = _simulated(model, other)
@@ -117,7 +117,7 @@ def sensitivity(
     seed: int = 0,
     progress: Progress = lambda done, total: None,
 ) -> Sensitivity:
-    """Measure which quantisers of `other`, the quantised form of `model`, lose accuracy on the inputs; or, if
+    """Measure which quantizers of `other`, the quantized form of `model`, lose accuracy on the inputs; or, if
     `other` is `f16`, `bf16`, `int8-weights` or `int4-weights`, which layers need more precision.
 
     `inputs`: for each inference an array, arrays by position, or by the name of the input (a mapping alone is one

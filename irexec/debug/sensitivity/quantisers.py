@@ -41,8 +41,8 @@ def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[U
         raise NoPair("the models have different numbers of inputs or results")
     if whole := in_whole_numbers(quantised):
         raise NoPair(
-            f"the second model computes {', '.join(whole)} with integers, so that no quantiser can be left out "
-            "alone; quantise the float model with quant_format=QuantFormat.QDQ, which writes QuantizeLinear and "
+            f"the second model computes {', '.join(whole)} with integers, so that no quantizer can be left out "
+            "alone; quantize the float model with quant_format=QuantFormat.QDQ, which writes QuantizeLinear and "
             "DequantizeLinear around each layer instead"
         )
     made, _ = copy_with_map(quantised)
@@ -50,7 +50,7 @@ def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[U
     units = [*pairing.activations(), *pairing.weights()]
     pairing.adjusted(units)
     if not units:
-        raise NoPair("the second model has no quantiser: no FakeQuantize, and no weights of at most 8 bits")
+        raise NoPair("the second model has no quantizer: no FakeQuantize, and no weights of at most 8 bits")
     for unit in units:
         pairing.name_layers(unit)
     made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
@@ -115,7 +115,7 @@ class _Pairing:
             reader = value.users[0]
             if fine is None:
                 self.notes.append(
-                    f"{value.node.friendly_name} stays quantised: the float model has no counterpart of this constant"
+                    f"{value.node.friendly_name} stays quantized: the float model has no counterpart of this constant"
                 )
                 continue
             sites = [Site(user, port, value, fine) for user, port in value.uses() if user not in self.constant]

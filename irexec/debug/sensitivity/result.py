@@ -175,7 +175,7 @@ class Sensitivity:
     @property
     def _unit(self) -> str:
         if self.is_quantised:
-            return "quantiser"
+            return "quantizer"
         return "constant" if any(row.kind == "weights" for row in self.rows) else "layer"
 
     def _head(self) -> list[str]:

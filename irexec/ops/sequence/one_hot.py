@@ -53,7 +53,7 @@ def one_hot_16(
 
 @one_hot_16.older
 def _(form: OlderForm, *inputs: TensorType | None, negative_indices_mode: str) -> None:
-    form.need(str(negative_indices_mode).startswith("ignore"), "negative indices are normalised")
+    form.need(str(negative_indices_mode).startswith("ignore"), "negative indices are normalized")
 
 
 @operator("OneHot", "opset1")

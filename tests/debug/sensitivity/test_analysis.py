@@ -185,7 +185,7 @@ def test_a_spoilt_quantiser_without_an_effect_is_listed_as_conspicuous() -> None
 
 def test_models_that_are_no_pair_are_refused() -> None:
     model, _ = pair(6, blocks=3)
-    with pytest.raises(NoPair, match="no quantiser"):
+    with pytest.raises(NoPair, match="no quantizer"):
         irexec.sensitivity(model, model, inputs(6))
     x = ops.parameter([2, 16], np.float32, name="x")
     two = irexec.Model([ops.relu(x), ops.abs(x)], [x], "two")

@@ -102,7 +102,7 @@ def test_a_quantiser_that_does_more_than_quantise_is_refused() -> None:
             read = ops.multiply(wide, np.float32(0.5), name="half")
         return irexec.Model([ops.matmul(read, FIRST, name="y")], [x], "m")
 
-    with pytest.raises(ValueError, match="the results without quantisers are worse"):
+    with pytest.raises(ValueError, match="the results without quantizers are worse"):
         irexec.sensitivity(build(False), build(True), STEPS)
 
 

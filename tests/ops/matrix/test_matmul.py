@@ -135,7 +135,7 @@ def test_a_constant_is_widened_once() -> None:
 
 
 def test_empty_sums_are_zero() -> None:
-    """OpenVINO's CPU plugin leaves the result uninitialised."""
+    """OpenVINO's CPU plugin leaves the result uninitialized."""
     assert run(op(), np.zeros((2, 0), np.float32), np.zeros((0, 4), np.float32))[0].tolist() == [[0] * 4] * 2
     assert run(op(), np.zeros((0, 3), np.int8), np.zeros((3, 4), np.int8))[0].shape == (0, 4)
 
