@@ -166,7 +166,7 @@ def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
     if not names:
         near = likely_names(args.only[0], families())
         hint = f": {near}" if near else ""
-        raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern has such a name{hint}")
+        raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern matches{hint}")
     total, begun = Tally(), time.monotonic()
     part = PART if args.jobs == 1 and args.cluster is None else PART_OF_MANY
     for items in [args.case] if args.case else rounds(names, _extent(args), args.seed, part=part):

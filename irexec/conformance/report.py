@@ -44,7 +44,7 @@ def from_json(value: Any) -> Tally:
     """Return the results that `to_json` wrote. Raises UnreadableResults."""
     try:
         if value["format"] != FORMAT:
-            raise UnreadableResults(f"format {value['format']}, expected {FORMAT}")
+            raise UnreadableResults(f"the results have format {value['format']}, expected {FORMAT}")
         tally = Tally(runtime=str(value["runtime"]))
         for key, counts in value.get("values", {}).items():
             tally.values[key] = dict(counts)

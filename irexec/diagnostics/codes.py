@@ -274,7 +274,7 @@ _TABLE = [
     Code("A002", W, "a layer produces infinities from finite inputs"),
     Code("A003", W, "a result depends on the order of equal values, which is undefined"),
     Code("A004", W, "a negative or out-of-range index is counted from the end, clamped or ignored"),
-    Code("A005", W, "an integer computation overflows", "saturates 8-bit sums, keeps 32 of 64 bits"),
+    Code("A005", W, "an integer computation overflows", "saturates 8-bit sums and computes 64-bit integers in 32 bits"),
     Code("A006", W, "a conversion changes values"),
     Code("A007", W, "a division by zero occurs"),
     Code("A008", W, "a variable is read before it is assigned"),

@@ -51,7 +51,7 @@ def _explained(plan: Plan, backend: Backend) -> Iterator[Explanation]:
         elif number in groups:
             yield Explanation(name, type, COMPILED, "")
         elif step.operator.is_run_by_engine:
-            yield Explanation(name, type, KERNEL, "runs its bodies or its variable")
+            yield Explanation(name, type, KERNEL, "the engine runs its bodies or its variable")
         elif not has_lowering(step.operator):
             yield Explanation(name, type, KERNEL, f"{type} has no compiled form")
         else:

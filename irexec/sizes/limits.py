@@ -187,7 +187,7 @@ def _declarations(found: Study, samples: Sequence[Sizes]) -> list[str]:
         if found.is_complete and len(sizes) == 1 and dim.low != dim.high:
             remarks.append(f"{where} is dynamic but accepts {sizes.pop()} only; it can be declared static")
         if (bound := _written_bound(found.prober, dim)) is not None and bound >= NO_BOUND:
-            remarks.append(f"{where} declares the bound {bound}, which compilers for NPUs refuse; ? means the same")
+            remarks.append(f"{where} declares the bound {bound}, which NPU compilers reject; use ? instead")
     return remarks
 
 

@@ -119,8 +119,8 @@ def test_json_has_the_keys_of_the_schema(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--only", "Nothing*"], "no operator or pattern has such a name"),
-        (["--only", "Rleu"], "no operator or pattern has such a name: did you mean ReLU-1"),
+        (["--only", "Nothing*"], "no operator or pattern matches"),
+        (["--only", "Rleu"], "no operator or pattern matches: did you mean ReLU-1"),
         (["--case", "Abs"], "is not the name of a case"),
         (["--with", RUNTIME, "--case", "Abs-1/f32/x=[999999999999999]/seed1"], "irexec: not enough memory: "),
         (["--with", f"{RUNTIME}er", "--case", PASSES], "cannot be used"),

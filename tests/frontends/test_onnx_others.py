@@ -53,8 +53,8 @@ def test_what_runtimes_do_with_a_file_that_has_findings(tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     report = irexec.validate(saved(tmp_path, FAULTY, producer_name="maker", producer_version="2.1"), others=True)
     reference, other = (d for d in report if d.code == "F014")
-    assert reference.message.startswith(f"onnx.reference {onnx.__version__} refuses the model: ")
-    assert other.message.startswith(f"ONNX Runtime {runtime.__version__} refuses the model: ")
+    assert reference.message.startswith(f"onnx.reference {onnx.__version__} rejects the model: ")
+    assert other.message.startswith(f"ONNX Runtime {runtime.__version__} rejects the model: ")
     assert dict(other.notes)["model"] == "written by maker 2.1; IR version 9, opset 17"
 
 
@@ -66,7 +66,7 @@ def test_a_file_that_is_refused_only_here(tmp_path: Path) -> None:
     onnx.save(model, path)
     report = irexec.validate(path, others=True)
     assert [d.code for d in report.errors] == ["F003"]
-    assert all("refuses the model" in d.message for d in report if d.code == "F014")
+    assert all("rejects the model" in d.message for d in report if d.code == "F014")
 
 
 def test_a_sound_file_has_no_findings_and_runtimes_are_not_asked(tmp_path: Path) -> None:
@@ -189,4 +189,4 @@ def test_a_model_that_fails_whatever_its_extents_are(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     text = "g (float[n] x) => (float[m] y) <int64[2] s = {3, 5}> { z = Concat<axis = 0>(x, x) y = Reshape(z, s) }"
     (heard,) = others.Question(saved(tmp_path, text), ["ONNX Runtime"]).answers()
-    assert heard.messages[0][1].startswith("loads the model, and fails with ones as inputs and any dynamic extents: ")
+    assert heard.messages[0][1].startswith("loads the model, but fails with ones as inputs and any dynamic extents: ")

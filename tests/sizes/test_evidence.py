@@ -349,7 +349,7 @@ def test_the_widened_state_of_a_loop_is_proved() -> None:
 def test_masks_larger_than_the_scores_are_mentioned() -> None:
     query, mask = _input("query", [1, 2, -1, 4]), _input("mask", [1, 1, -1, -1])
     found = answer(op.scaled_dot_product_attention(query, query, query, mask), [query, mask])
-    assert any("refuses a mask with more rows or columns than the scores" in each for each in found["limits"])
+    assert any("rejects a mask with more rows or columns than the scores" in each for each in found["limits"])
 
 
 def test_many_dimensions_take_seconds() -> None:

@@ -26,7 +26,7 @@ def saved(path: Path, old: str, new: str) -> str:
 def test_a_bound_that_means_no_bound_is_a_remark(bound: str, tmp_path: Path) -> None:
     shapes = irexec.shapes(saved(tmp_path / "sums.xml", "3..5", f"3..{bound}"))
     assert shapes.limits() == [
-        f"dimension 1 of the input 'data' declares the bound {bound}, which compilers for NPUs refuse; ? means the same"
+        f"dimension 1 of the input 'data' declares the bound {bound}, which NPU compilers reject; use ? instead"
     ]
     assert shapes.conditions == [["seq >= 3"]]
     assert shapes.accepts([(1, 70000)])

@@ -171,7 +171,7 @@ def _tried(load: Callable[[str], Runs], path: str) -> str:
     try:
         loaded = load(path)
     except Exception as error:
-        return f"refuses the model: {_message(error)}"
+        return f"rejects the model: {_message(error)}"
     failure = ""
     for extent in _OPEN_EXTENTS if loaded.is_open else _OPEN_EXTENTS[:1]:
         try:
@@ -185,7 +185,7 @@ def _tried(load: Callable[[str], Runs], path: str) -> str:
         else:
             return "runs the model with ones as inputs" + (f" and dynamic extents of {extent}" if extent > 1 else "")
     tried = " and any dynamic extents" if loaded.is_open else ""
-    return f"loads the model, and fails with ones as inputs{tried}: {failure}"
+    return f"loads the model, but fails with ones as inputs{tried}: {failure}"
 
 
 def _extents(value: onnx.ValueInfoProto) -> tuple[str, list[int]]:

@@ -42,7 +42,7 @@ ON_CPU = {
     "NGramRepeatBlock": "part of a search: run it after the model",
     "SampleOp": "an example of ONNX Runtime's own tests",
     "Sampling": _NOISE,
-    "SparseAttention": "attention to blocks that a table lists: export without sparse attention",
+    "SparseAttention": "attention to a table of blocks: export without sparse attention",
     "SparseToDenseMatMul": "a product with a sparse run-time tensor: provide a dense tensor",
     "Tokenizer": _TEXT,
     "VarlenNGramHashMapping": _TEXT,

@@ -228,7 +228,7 @@ class Weights:
             findings.add("C002", message, found=str(first.offset), allowed=allowed, **details)
         else:
             name = self.file or "the weights"
-            message = f"{name} is too short: {needed:,} bytes are needed, it has {self.size:,}; {affected}"
+            message = f"{name} is too short: it has {self.size:,} bytes, but {needed:,} are needed; {affected}"
             hint = "use --weights to give another file" if self.file else None
             findings.add(
                 "C002", message, found=f"{self.size:,} bytes", allowed=f"{needed:,} bytes", hint=hint, **details

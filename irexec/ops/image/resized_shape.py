@@ -34,7 +34,7 @@ def spatial_pads(check: Check, pads: Sequence[int], axes: Sequence[int], rank: i
         return [by_axis.get(d, 0) for d in range(rank)]
     full = full_pads(pads, rank)
     elsewhere = any(p and d not in axes for d, p in enumerate(full))
-    message = f"the pads are {tuple(pads)}, expected 0 for every axis but {tuple(axes)}"
+    message = f"the pads are {tuple(pads)}, expected 0 except on axes {tuple(axes)}"
     return full if check("C5", not elsewhere, message, attribute="pads_begin") else [0] * rank
 
 

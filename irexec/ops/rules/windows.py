@@ -192,7 +192,7 @@ def output_dims(
         high = low if span.max == span.min else None if span.max is None else dilated(span.max, d)
         if extent.max is not None and extent.max + b + e < low:
             message = f"the kernel covers {low} pixels along spatial axis {axis}"
-            message += f", which has only {extent} and padding {b} + {e}"
+            message += f", which has only {extent} and a padding of {b} + {e}"
             check(constraint, False, message, found=str(low), allowed=f"at most {extent.max}")
             result.append(Dimension(0, None))
             continue

@@ -102,8 +102,8 @@ def _check_labels(check: Check, labels: Array, classes: int | None, blank: int |
     """Check C3 for the labels that are used; None means an unknown number of classes or an unknown blank."""
     wrong = labels[(labels < 0) | (labels == blank) | (False if classes is None else labels >= classes)]
     most = "the number of classes - 1" if classes is None else classes - 1
-    other = "" if blank is None else f", {blank}"
-    message = f"label {wrong[0] if len(wrong) else ''} is not a class in [0, {most}] other than the blank{other}"
+    other = "" if blank is None else f" ({blank})"
+    message = f"label {wrong[0] if len(wrong) else ''} is not a class from 0 to {most} other than the blank{other}"
     check("C3", len(wrong) == 0, message, port="labels")
 
 

@@ -277,7 +277,7 @@ def test_weights_that_are_missing_or_too_short_are_one_finding(tmp_path) -> None
     (tmp_path / "m.bin").write_bytes(bytes(20))
     (short,) = irexec.validate(tmp_path / "m.xml")
     assert short.code == "C002"
-    assert "80 bytes are needed, it has 20; 8 of 10 constants affected" in short.message
+    assert "it has 20 bytes, but 80 are needed; 8 of 10 constants affected" in short.message
     (tmp_path / "m.bin").write_bytes(bytes(79))
     (last,) = irexec.validate(tmp_path / "m.xml")
     assert (last.code, last.layer.name) == ("C002", "c9")
