@@ -112,7 +112,7 @@ def _(data: TensorType, indices: TensorType, *, batch_dims: int) -> Deviation | 
     if data.rank is None or indices.rank is None or data.shape[:batch_dims] == indices.shape[:batch_dims]:
         return None
     return Deviation(
-        "broadcasts the batch dimensions of data and indices, which its page allows: OpenVINO refuses these sizes"
+        "broadcasts the batch dimensions of data and indices, which its page allows; OpenVINO rejects these sizes"
     )
 
 

@@ -50,7 +50,9 @@ def _(check: Check, data: TensorType, shift: TensorType, axes: TensorType) -> Pa
 def _(data: TensorType, shift: TensorType, axes: TensorType) -> Deviation | None:
     if shift.rank != 1 or axes.rank is None or shift.shape[0] == (axes.shape[0] if axes.rank else 1):
         return None
-    return Deviation("shifts several axes by a tensor of one element, as its page does: OpenVINO takes a scalar only")
+    return Deviation(
+        "shifts several axes by a tensor of one element, which its page allows; OpenVINO accepts only a scalar"
+    )
 
 
 @roll_7.draw("axes")

@@ -113,7 +113,7 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
 def _(data: TensorType, axes: TensorType) -> Deviation | None:
     if data.rank is None or axes.rank != 1 or not axes.shape.is_static or axes.shape[0].value <= data.rank:
         return None
-    return Deviation("may have one axis several times by its page: OpenVINO refuses more axes than data has dimensions")
+    return Deviation("may repeat an axis according to its page; OpenVINO rejects more axes than data has dimensions")
 
 
 @mvn_6.draw("axes")

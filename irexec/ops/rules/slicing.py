@@ -95,8 +95,8 @@ def backward_from_before(
         extent = data.shape[place]
         if stride < 0 and extent.is_static and first < -extent.value:
             return Deviation(
-                "slices backwards from before the first element, which gives nothing by its page: OpenVINO takes the "
-                "first element",
+                "slices backwards from before the first element, for which its page defines an empty result; "
+                "OpenVINO takes the first element",
                 resizes=resizes,
             )
     return None

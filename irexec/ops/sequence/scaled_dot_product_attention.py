@@ -223,7 +223,7 @@ def _(
     ):
         return None
     return Deviation(
-        "refuses a mask with more rows or columns than the scores, which its page does not allow: OpenVINO repeats a "
+        "rejects a mask with more rows or columns than the scores, as its page requires; OpenVINO repeats a "
         "single query or key for it",
         accepts=True,
     )
