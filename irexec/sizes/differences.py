@@ -16,28 +16,38 @@ _MOST_TRIED, _MOST_DISPUTED = 40, 200
 
 def _deviation(node: Node, types: Inference) -> Deviation | None:
     declared = None if node.operator is None else node.operator.deviation
-    inputs = types.inputs(node)
-    return None if declared is None or not inputs else declared(inputs, node.attributes)
+    return None if declared is None else declared[1](types.inputs(node), node.attributes)
 
 
-def _deviating(prober: Prober) -> list[Node]:
-    return [node for node in prober.changing if node.operator is not None and node.operator.deviation is not None]
+def _deviating(prober: Prober, base: Sizes) -> list[Node]:
+    """Return the layers that may deviate at some sizes: those that do at the base, or whose deciding inputs change."""
+    types = prober.types_at(base)
+    found: list[Node] = []
+    for node in prober.changing:
+        operator = node.operator
+        if operator is None or operator.deviation is None:
+            continue
+        inputs = zip(operator.inputs, node.inputs, strict=False)
+        ports = operator.deviation[0]
+        changes = any(
+            port.name in ports and value is not None and value.node in prober.reached for port, value in inputs
+        )
+        if changes or _deviation(node, types) is not None:
+            found.append(node)
+    return found
 
 
 def refusals(prober: Prober, reasons: Iterable[Reason]) -> list[str]:
     """Return sentences about layers that refuse sizes according to their pages, but that OpenVINO accepts."""
     found: dict[Node, str] = {}
-    nodes = _deviating(prober)
     for reason in reasons:
         refusing = reason.refusal.node
-        if refusing not in nodes or refusing in found:
+        if refusing is None or refusing in found or refusing.operator is None or refusing.operator.deviation is None:
             continue
         # OpenVINO may accept a size of 1, which it repeats.
         for sizes in (reason.sizes, *_with_ones(reason.sizes)):
             _, types, node = prober.followed(sizes)
-            if node is None or node is not refusing:
-                continue
-            if (deviation := _deviation(node, types)) and deviation.accepts:
+            if node is refusing and (deviation := _deviation(node, types)) and deviation.accepts:
                 found[node] = f"{node.type} {node.friendly_name!r} {deviation.text}"
                 break
     return list(found.values())
@@ -50,7 +60,7 @@ def _with_ones(sizes: Sizes) -> Iterator[Sizes]:
 def disputed(prober: Prober, accepted: Sequence[Sizes]) -> Sequence[Sizes]:
     """Return the accepted combinations that OpenVINO refuses or may refuse, although the pages of all layers allow
     them."""
-    nodes = _deviating(prober)
+    nodes = _deviating(prober, accepted[0]) if accepted else []
     found: list[Sizes] = []
     for sizes in accepted[:_MOST_DISPUTED] if nodes else ():
         types = prober.types_at(sizes)
@@ -65,9 +75,10 @@ def disputed(prober: Prober, accepted: Sequence[Sizes]) -> Sequence[Sizes]:
 
 def differences(prober: Prober, samples: Iterable[Sizes]) -> list[str]:
     """Return sentences about layers for which OpenVINO deviates from their pages at some accepted sizes."""
-    nodes = _deviating(prober)
+    tried = list(samples)[:_MOST_TRIED]
+    nodes = _deviating(prober, tried[0]) if tried else []
     found: dict[Node, str] = {}
-    for sizes in list(samples)[:_MOST_TRIED] if nodes else ():
+    for sizes in tried if nodes else ():
         types = prober.types_at(sizes)
         for node in nodes:
             if node not in found and (deviation := _deviation(node, types)) and not deviation.accepts:

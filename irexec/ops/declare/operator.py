@@ -93,7 +93,7 @@ class Operator:
         self.opener: Callable[..., Open | None] | None = None
         self.undefined: Callable[..., Undefined] | None = None
         self.allowed = Allowed()
-        self.deviation: Callable[[Sequence[TensorType | None], dict[str, Any]], Deviation | None] | None = None
+        self.deviation: tuple[tuple[str, ...], Callable[..., Deviation | None]] | None = None
         self.worker: Callable[..., int] | None = None
         self.older_rule: Callable[[OlderForm, Sequence[TensorType | None]], None] | None = None
         self.make_node: Callable[[dict[str, Any], int], Any] | None = None
@@ -129,9 +129,8 @@ class Operator:
     def specialize(self, function: Callable[..., Special]) -> Callable[..., Special]:
         """Declare a faster kernel with the same results for one node: `f(node types, *, attributes)` → kernel or None.
 
-        None means that there is no faster kernel for these types. The kernel takes `out` if the operator's kernel does,
-        unless it is wrapped in PassThrough. If the operator returns views and takes no `out`, equal layers share the
-        kernel, so it must keep no state between calls.
+        None: there is no faster kernel for these types. The kernel takes `out` if the operator's kernel does, unless it
+        is wrapped in PassThrough. If the operator returns views and takes no `out`, equal layers share the kernel.
         """
         binding = self.binding(function, "specialiser", ports=1)
         self.specializer = lambda types: function(types, **binding(types.attributes))
@@ -160,19 +159,20 @@ class Operator:
         return function
 
     def undefined_for(self, function: Callable[..., Undefined]) -> Callable[..., Undefined]:
-        """Declare the parts of the result that the page leaves undefined for these inputs:
-
-        `f(*inputs, *, attributes)` → Undefined.
-        """
+        """Declare the parts of the result that the page leaves undefined: `f(*inputs, *, attributes)` → Undefined."""
         binding = self.binding(function, "rule of undefined results")
         self.undefined = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
         return function
 
-    def deviates(self, function: Callable[..., Deviation | None]) -> Callable[..., Deviation | None]:
-        """Declare sizes that OpenVINO treats otherwise than the page: `f(*input types, *, attributes)` → Deviation."""
-        binding = self.binding(function, "deviation")
-        self.deviation = lambda inputs, attributes: function(*self._padded(inputs), **binding(attributes))
-        return function
+    def deviates(self, *ports: str) -> Callable[[Callable[..., Deviation | None]], Callable[..., Deviation | None]]:
+        """Declare deviations of OpenVINO, decided by the types of `ports`: `f(*input types, *, attributes)` → one."""
+
+        def declare(function: Callable[..., Deviation | None]) -> Callable[..., Deviation | None]:
+            binding = self.binding(function, "deviation")
+            self.deviation = ports, lambda inputs, given: function(*self._padded(inputs), **binding(given))
+            return function
+
+        return declare
 
     def work(self, function: Callable[..., int]) -> Callable[..., int]:
         """Declare the cost of a call beyond its inputs and outputs: `f(output types, *input types, *, attributes)`.

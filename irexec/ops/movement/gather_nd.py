@@ -107,7 +107,7 @@ def _check_range(check: Check, extents: PartialShape, indices: Array) -> None:
             in_range(check, "C5", "indices", indices[..., place], -extent.value, extent.value - 1)
 
 
-@gather_nd_8.deviates
+@gather_nd_8.deviates("data", "indices")
 def _(data: TensorType, indices: TensorType, *, batch_dims: int) -> Deviation | None:
     if data.rank is None or indices.rank is None or data.shape[:batch_dims] == indices.shape[:batch_dims]:
         return None

@@ -46,7 +46,7 @@ def _(check: Check, data: TensorType, shift: TensorType, axes: TensorType) -> Pa
     return data.shape
 
 
-@roll_7.deviates
+@roll_7.deviates("shift", "axes")
 def _(data: TensorType, shift: TensorType, axes: TensorType) -> Deviation | None:
     if shift.rank != 1 or axes.rank is None or shift.shape[0] == (axes.shape[0] if axes.rank else 1):
         return None

@@ -102,7 +102,7 @@ def _(
     return PartialShape(dims)
 
 
-@slice_8.deviates
+@slice_8.deviates("data", "start", "step", "axes")
 def _(
     data: TensorType, start: TensorType, stop: TensorType, step: TensorType, axes: TensorType | None
 ) -> Deviation | None:

@@ -124,7 +124,7 @@ def _sliced_shape(shape: PartialShape, places: list[int] | None, bounds: list[An
     return PartialShape(dims)
 
 
-@slice_scatter_15.deviates
+@slice_scatter_15.deviates("data", "start", "step", "axes")
 def _(
     data: TensorType,
     updates: TensorType,

@@ -109,7 +109,7 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     return data.shape
 
 
-@mvn_6.deviates
+@mvn_6.deviates("axes")
 def _(data: TensorType, axes: TensorType) -> Deviation | None:
     if data.rank is None or axes.rank != 1 or not axes.shape.is_static or axes.shape[0].value <= data.rank:
         return None

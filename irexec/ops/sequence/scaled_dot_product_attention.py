@@ -205,7 +205,7 @@ def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimen
     check("C4", fits, message, port="attention_mask", found=str(mask.shape))
 
 
-@scaled_dot_product_attention_13.deviates
+@scaled_dot_product_attention_13.deviates("query", "key", "attention_mask")
 def _(
     query: TensorType,
     key: TensorType,
