@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.conformance.exact import exact_values
 from irexec.debug.comparison.culprit import function_of
+from irexec.debug.errors import percent
 from irexec.debug.units import unit
 from irexec.graph.model import Model, Node
 from irexec.ops.declare.contents import CONTENTS
@@ -84,7 +85,8 @@ def lost(model: Model, inputs: Sequence[Array], expected: Sequence[Array], found
     if not wrong.any():
         return None
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return f"a small result is lost at {list(place)}: {expected[0][place]} expected, {found[0][place]} found"
+    error = percent(float(distance[place] / np.abs(right[place])))
+    return f"a result is {error} off at {list(place)}: {expected[0][place]} expected, {found[0][place]} found"
 
 
 _LOST, _MOVED, _TIMES = 0.01, 2.0**-21, 16.0

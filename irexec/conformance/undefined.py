@@ -37,7 +37,8 @@ def is_undefined(node: object, inputs: Inputs, *, partly: bool = True) -> bool:
     assert isinstance(node, Node)
     found = undefined_parts(node, inputs)
     whole = partly and any(mask.any() for mask in found) if isinstance(found, tuple) else bool(found)
-    return whole or (partly and _has_no_zero(node, inputs)) or any(rule(node, inputs) for rule in RULES)
+    graphs = partly and (_has_no_zero(node, inputs) or _loses(node, inputs))
+    return whole or graphs or any(rule(node, inputs) for rule in RULES)
 
 
 def undefined_parts(node: Node, inputs: Inputs) -> Undefined:
@@ -116,6 +117,15 @@ def _has_no_zero(node: Node, inputs: Inputs) -> bool:
     return bool((np.abs(zero - np.rint(zero)) > 1e-3).any())
 
 
+def _loses(node: Node, inputs: Inputs) -> bool:
+    """Return whether the formula of a layer may lose small results, which a following layer could make large."""
+    if node.operator is None or not node.operator.allowed.cancels or inputs[0] is None or not is_float(inputs[0]):
+        return False
+    with np.errstate(all="ignore"):
+        found = np.abs(np.asarray(node.operator.compute(*inputs, **node.all_attributes)).astype(np.float64))
+    return bool(((found > 0) & (found < _SMALL)).any())
+
+
 def _has_nan(node: Node, inputs: Inputs) -> bool:
     """Return whether the layer orders values that include NaN."""
     return bool(instead_of_nan(node)) and any(a is not None and is_float(a) and np.isnan(a).any() for a in inputs)
@@ -158,6 +168,8 @@ def _empty_maps(node: Node, inputs: Inputs) -> bool:
     return "ROI" in node.type and any(a is not None and a.ndim == 4 and not a.size for a in inputs)
 
 
+_SMALL = 1e-5
+"""The magnitude below which a result that cancels may be lost."""
 _FEW = 64
 """The number of levels up to which half a level exceeds the error allowed for graphs."""
 RULES: tuple[Callable[[Node, Inputs], bool], ...] = (

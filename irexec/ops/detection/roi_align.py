@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from ml_dtypes import finfo
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, TakenAs, Within
@@ -274,7 +275,8 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, spat
         [[spatial_scale]] * 4 + [[1.0]]
     )
     boxes = rng.uniform(limits[:, 0], limits[:, 1], (count, 5))
-    return boxes.astype(kind.element_type.dtype)
+    largest = float(finfo(kind.element_type.dtype).max)  # type: ignore[no-untyped-call]
+    return np.clip(boxes, -largest, largest).astype(kind.element_type.dtype)
 
 
 roi_align_3.allowed = roi_align_9.allowed = ROUNDED
