@@ -86,7 +86,7 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         # The shift concerns all edges into the layer; the fix is attached to one finding only.
         if written.shared(f"shifted into {number(edge.to_layer)}", net, lambda: edge) is edge:
             edits = tuple(_shifted(shift, written.edges_to(net).get(number(edge.to_layer), []), written))
-            yield Fix("use the port numbers of the layer", Safety.UNSAFE, edits)
+            yield Fix("use the port ids of the layer", Safety.UNSAFE, edits)
         return
     layer = edge.from_layer if is_output else edge.to_layer
     key = f"ports meant of {number(layer)} {is_output}"

@@ -37,7 +37,7 @@ def gather_tree_1(step_ids: T, parent_ids: T, max_seq_len: T, end_token: T, /) -
         result[time] = np.where(alive, step_ids[time][batch, beam], end)
         beam = np.where(alive & (time > 0), parents[time][batch, beam], beam)
         valid = ((beam >= 0) & (beam < beams)).all()
-        require("C5", valid, f"a parent at time {time} is outside [0, {beams - 1}]", port="parent_ids")
+        require("C5", valid, f"a parent id at time {time} is outside [0, {beams - 1}]", port="parent_ids")
     # After its first end token a beam contains only end tokens.
     ended = np.cumsum(result == end, axis=0) > 0
     return np.where(ended, end, result)

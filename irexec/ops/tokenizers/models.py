@@ -78,14 +78,22 @@ def _bpe(inputs: Sequence[Array], **attributes: Any) -> Merging:
     inputs = inputs[3:]
     if len(inputs) in (6, 10):
         left, right = _strings(inputs, 0), _strings(inputs, 3)
-        require("C5", len(left) == len(right), f"there are {len(left)} left and {len(right)} right parts of merges")
+        require(
+            "C5",
+            len(left) == len(right),
+            f"the merges have {len(left)} left and {len(right)} right parts, expected equal numbers",
+        )
         merges = list(zip(left, right, strict=True))
     else:
         merges = [(a, c if b else a) for a, b, c in (text.partition(b" ") for text in _strings(inputs, 0))]
     if len(inputs) in (7, 10):
         added = _strings(inputs, len(inputs) - 4)
         numbers = inputs[-1].ravel().tolist()
-        require("C5", len(added) == len(numbers), f"there are {len(added)} added tokens and {len(numbers)} numbers")
+        require(
+            "C5",
+            len(added) == len(numbers),
+            f"there are {len(added)} added tokens and {len(numbers)} numbers, expected one for each token",
+        )
         for text, number in zip(added, numbers, strict=True):
             vocabulary.setdefault(text, number)
     return Merging(
