@@ -29,10 +29,21 @@ from irexec.cli.main import main as command
 
 RNG = np.random.default_rng(0)
 SQUARE, KERNEL = RNG.normal(0, 1, (8, 8)).astype(np.float32), RNG.normal(0, 1, (3, 3, 3, 3)).astype(np.float32)
+GATES = RNG.normal(0, 1, (24, 8)).astype(np.float32)
 ROWS = RNG.normal(0, 1, (8,)).astype(np.float32)
 AXIS = np.array([1])
 UNARY = ("exp", "tanh", "sigmoid", "erf", "gelu", "swish", "softplus", "mish", "hswish", "elu", "sin", "cos", "atan")
 UNARY += ("asinh", "sinh", "cosh", "softsign", "selu", "hsigmoid", "tan")
+
+
+def image(x: Node) -> Node:
+    return ops.reshape(x, np.array([1, 1, 8, 8]), False)
+
+
+def flat(x: Node) -> Node:
+    return ops.reshape(x, np.array([8, -1]), False)
+
+
 MORE: dict[str, Callable[[Node], Node]] = {
     "matmul": lambda x: ops.matmul(x, SQUARE, False, False),
     "softmax": lambda x: ops.softmax(x, 1),
@@ -49,6 +60,14 @@ MORE: dict[str, Callable[[Node], Node]] = {
     "log_softmax": lambda x: ops.log_softmax(x, 1),
     "normalize_l2": lambda x: ops.normalize_l2(x, AXIS, 1e-6, "add"),
     "squared_difference": lambda x: ops.squared_difference(x, ROWS),
+    "acos": lambda x: ops.acos(ops.clamp(x, -0.9, 0.9)),
+    "log": lambda x: ops.log(ops.add(ops.abs(x), np.float32(0.1))),
+    "gelu_tanh": lambda x: ops.gelu(x, "tanh"),
+    "convolution": lambda x: flat(ops.convolution(image(x), KERNEL[:1, :1], [1, 1], [1, 1], [1, 1], [1, 1])),
+    "lrn": lambda x: flat(ops.lrn(image(x), AXIS + 1, 0.1, 0.75, 1.0, 3)),
+    "interpolate": lambda x: flat(ops.interpolate(image(x), np.array([8, 9]), "cubic", "sizes", axes=np.array([2, 3]))),
+    "attention": lambda x: flat(ops.scaled_dot_product_attention(image(x), image(x), image(x))),
+    "gru_cell": lambda x: ops.gru_cell(x, ops.tanh(x), GATES, GATES, GATES[:, 0], 8),
 }
 
 
@@ -90,7 +109,7 @@ def reproduced(name: str, python: str, folder: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("python")
-    parser.add_argument("--count", type=int, default=35)
+    parser.add_argument("--count", type=int, default=43)
     args = parser.parse_args()
     told: Counter[str] = Counter()
     for name in (*UNARY, *MORE)[: args.count]:
