@@ -98,8 +98,11 @@ def compare(
     if found.culprit is None and not found.same and comparing.unfused:
         # If no layers were fused, rounding does not explain the error of an exact layer.
         found.culprit = comparing.first([r for r in found.rows if not r.limit and not r.made_up_for], stays=True)
-    if found.culprit is None and failed is not None:
-        found.culprit = failing(reference.model, layer_pairs, failed.layer)
+    if failed is not None and (found.culprit is None or len(found.culprit.nodes) > 1):
+        # Shapes that follow from the failing layer may differ before it fails.
+        causes = failing(reference.model, layer_pairs, failed.layer)
+        if found.culprit is None or (causes is not None and {*causes.nodes} <= {*found.culprit.nodes}):
+            found.culprit = causes
     if found.culprit is None and plain and not found.same:
         _judge_results(found, comparing, runtime, plain, errors)
         if not found.results_agree and found.culprit is None and not found.hidden:

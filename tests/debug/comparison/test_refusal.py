@@ -14,8 +14,10 @@ import irexec
 from irexec import Model, Node
 from irexec import opset15 as ops
 from irexec.cli.main import main
+from irexec.debug.comparison.compare import compare
 from irexec.debug.comparison.refusal import refused_at
-from irexec.debug.runtimes.runtime import CannotRun
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.runtime import CannotRun, OtherModel
 from irexec.ops.declare.operator import REGISTRY
 
 
@@ -76,3 +78,21 @@ def test_the_command_names_the_layer_that_openvino_rejects(
     finally:
         REGISTRY.pop(("Unheard", "elsewhere"), None)
     assert "it occurs at four (Unheard): the layers before it can be run" in " ".join(capsys.readouterr().err.split())
+
+
+def with_heads(special_zero: bool) -> Model:
+    x = ops.parameter([-1, -1, 32], np.float32, name="x")
+    heads = ops.reshape(ops.relu(x, name="relu"), np.int64([0, 0, 2, 16]), special_zero, name="heads")
+    turned = ops.transpose(heads, np.int64([0, 2, 1, 3]), name="turned")
+    length = ops.gather(ops.shape_of(turned, name="shape"), np.int64([2]), np.int64(0), name="length")
+    ends = [ops.add(turned, ops.convert(length, "f32", name="number"), name="end")]
+    return Model(ends, [x], "heads")
+
+
+def test_the_layer_that_makes_the_other_model_fail_is_named_alone() -> None:
+    """The length that follows from its wrong shape is known without running it."""
+    rows = np.random.default_rng(0).normal(0, 1, (2, 5, 32)).astype(np.float32)
+    found = compare(Reference(with_heads(True), [[rows]]), OtherModel("other.xml", with_heads(False)))
+    assert found.culprit is not None
+    assert [node.friendly_name for node in found.culprit.nodes] == ["heads"]
+    assert "special_zero is False instead of True; other.xml then fails: heads (Reshape): " in found.verdict
