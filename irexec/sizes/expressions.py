@@ -292,7 +292,7 @@ def _sum(
         # The constant of each part includes the contributions of all parts at the base; only the first part keeps it.
         parts.append(found if not parts else Linear(found.terms, found.constant % found.divisor, found.divisor))
     rest = next((value for sizes, value in samples if all(sizes[dim] == base[dim] for dim in dims)), None)
-    if rest is None or not parts:
+    if rest is None:
         return None
     first = parts[0]
     excess = rest - sum(part.value(base) for part in parts)

@@ -59,10 +59,6 @@ def test_what_has_no_form_is_not_described() -> None:
     assert fit(of_another_dimension, (2, 3), ()) is None
 
 
-def test_sizes_of_dimensions_that_are_not_given_have_no_expression() -> None:
-    assert fit([((1, 2), 5), ((1, 3), 6)], (1, 2), []) is None
-
-
 def test_a_share_of_a_product() -> None:
     samples = [((one, 6 * other), one * other) for one in range(1, 8) for other in range(1, 8)]
     found = fit(samples, (2, 12), (0, 1))
