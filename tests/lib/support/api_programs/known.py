@@ -86,6 +86,8 @@ _NOT_EVALUATED = "Elu|LogSoftmax|NormalizeL2|Selu|FakeQuantize|HardSigmoid|IsNaN
 _NOT_EVALUATED_FUNCTIONS = (
     "elu|log_softmax|normalize_l2|selu|fake_quantize|hard_sigmoid|is_nan|is_finite|gather_elements|gather_nd"
 )
+# Functions that multiply -inf, a maximum over padding alone, by a gate of 0.
+_GATED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(h?swish|mish|gelu)\("
 # A reduction that drops axes, and a layer that takes it with a vector.
 _AFTER_REDUCTION = r"(n\d+) = ops\.reduce_\w+\([np]\d+, .*, False\)(?s:.*) = ops\.\w+\(\1, data\(\[\d+\], "
 _NO_RETURN = r"TypeError: Unable to convert function return value.*OVAny"
@@ -102,9 +104,22 @@ KNOWN = [
     Known("stricter", _TYPES, line=r"ops\.negative\(", mine=r"error\[O002\] x is u\d+"),
     Known("stricter", _MISSING, line=r"r\d+\.\w+\(", mine=r"input '\w+' has shape \[.*\b0\b.*\], expected .*\.\."),
     Known("results", _MEMORY, line="get_tensor", program=r"(?s)ops\.parameter\(.*ops\.parameter\(.*AsyncInferQueue"),
-    Known("names", _BOTH, line=r"(inputs|outputs)|(in|out)put\(.*name", program=_OUTPUT_IS_INPUT),
-    Known("looser", _BOTH, line=r"p\d", theirs="not found|KeyError", program=_OUTPUT_IS_INPUT),
-    Known("stricter", _BOTH, line=r"c\d+\.output\(\"p\d\"\)", program=r"\.replace\(p\d\.output\(0\)\)"),
+    Known(
+        "names",
+        _BOTH,
+        line=r"(inputs|outputs)|(in|out)put\(.*name",
+        theirs=r"\[\]|(Parameter|Result)_#",
+        mine=r"'(p\d|x)'",
+        program=_OUTPUT_IS_INPUT,
+    ),
+    Known("looser", _BOTH, line=r"p\d", theirs=r"p\d was not found|KeyError: .*p\d", program=_OUTPUT_IS_INPUT),
+    Known(
+        "stricter",
+        _BOTH,
+        line=r"c\d+\.output\(\"p\d\"\)",
+        mine="was not found",
+        program=r"\.replace\(p\d\.output\(0\)\)",
+    ),
     Known("stricter", _HIDDEN, line="add_outputs", mine="was not found", program="replace_parameter"),
     Known("shapes", "a boolean is 0 or 1; OpenVINO keeps the byte", line=r"ov\.Type\.boolean\)"),
     Known(
@@ -141,7 +156,7 @@ KNOWN = [
     Known("shapes", "a request that has not run has no latency", line=r"\.latency", theirs="False", raised=_FAILED),
     Known("stricter", _DIMENSIONS, mine="Cannot parse max bound"),
     Known("results", _PADDING, line=_RUN, theirs=r"3\.4028235e\+38", mine="inf", program=r"ops\.max_pool"),
-    Known("results", _PADDING, line=_RUN, mine="nan", program=r"(?s)ops\.max_pool.*ops\.\w*(swish|mish|sigmoid)\("),
+    Known("results", _PADDING, line=_RUN, theirs="^(?!.*nan)", mine="nan", program=_GATED_PADDING),
     Known("shapes", _PADDING, line=r"infer\(\)", theirs=r"-3\.4028235e\+38", mine="-inf", program=r"ops\.max_pool"),
     Known("results", _LAST, line=r"\.results", program=r"\.set_output_tensors?\("),
     Known("shapes", "`query_model` lists all layers", line=r"query_model"),
