@@ -180,6 +180,7 @@ KNOWN = [
     Known("stricter", _LOSSY, mine=r"the array for input '\w+' is \w+, expected"),
     Known("names", _NAMES, line=r"get_name\(\) == \w+\.name", mine="False"),
     Known("names", _POSITION, mine=r"\b(p\d|more)\b", program=_NAMED_BY_POSITION),
+    Known("names", _POSITION, line="friendly_name", mine="^f32$", program=r"ops\.range\([^\n]*, 'f32'\)"),
     Known("looser", _POSITION, theirs=r"was not found|is not found|without names", program=_NAMED_BY_POSITION),
     Known("looser", _CONTAINERS, line=r"(set|add)_names\(\[", theirs="TypeError"),
     Known("looser", _CONTAINERS, line=r"ov\.Model\(", theirs="TypeError: __init__"),
