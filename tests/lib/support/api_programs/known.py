@@ -315,7 +315,7 @@ KNOWN = [
         "a piece of VariadicSplit has at most the extent of the rest; OpenVINO knows no bound",
         line="outputs|shape",
         theirs=r"[\[,]\?",
-        mine=r"[\[,]\.\.\d",
+        mine=r"[\[,](0|\.\.\d)",
         program=r"ops\.variadic_split\(",
     ),
     Known("stricter", _BEYOND, line="reshape", mine=r"error\[O001\] b has \d+ rows"),
