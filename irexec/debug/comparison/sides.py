@@ -62,7 +62,8 @@ class Sides:
 
     def _is_close(self, one: Comparison, other: Comparison) -> bool:
         """Return whether two sides are much closer to each other than either is to irexec."""
-        if not one.plain or not other.plain:
+        results = [[name for name, _ in side.results] for side in (one, other)]
+        if not one.plain or not other.plain or results[0] != results[1]:
             return False
         pairs = (pair for a, b in zip(one.plain, other.plain, strict=True) for pair in zip(a, b, strict=True))
         apart = max(measure(a, b).ulp for a, b in pairs)

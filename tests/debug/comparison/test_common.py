@@ -10,6 +10,7 @@ from irexec import Model
 from irexec import opset15 as ops
 from irexec.debug.comparison.compare import compare
 from irexec.debug.comparison.result import Comparison
+from irexec.debug.comparison.sides import Sides
 from irexec.debug.record import Reference
 from irexec.debug.runtimes.runtime import CannotRun, OtherModel
 
@@ -83,3 +84,9 @@ def test_the_model_itself_is_not_changed() -> None:
     compared(ours, net("t"))
     assert [len(node.outputs[0].users) for node in ours.get_ops() if node.type == "MatMul"] == [2]
     assert len(irexec.compile_model(ours)([X])) == 2
+
+
+def test_several_sides_with_other_results() -> None:
+    sides = Sides([compared(net("tr"), net("t")), compared(net("tr"), net("rt", 1.5))])
+    assert not sides.agrees
+    assert sides.verdict == "irexec, other.xml and other.xml all differ from each other"
