@@ -14,8 +14,8 @@ pytestmark = [pytest.mark.any_python, pytest.mark.in_ci("repeats tests for other
 
 TESTS = Path(__file__).parents[1]
 COMPILED = [
-    "convolution", "attention", "recurrence", "contiguous", "rows", "fusion", "quantized", "packed", "narrow",
-    "transposed", "group_normalization",
+    "convolution", "attention", "recurrence", "contiguous", "rows", "fusion", "quantized", "packed",
+    "packed_convolution", "narrow", "transposed", "group_normalization",
 ]  # fmt: skip
 AS_ANOTHER = """
 import sys
