@@ -75,7 +75,7 @@ def _node_texts(node: Node | None) -> Iterator[str]:
     if node.constant is not None:
         yield _constant_text(node.constant)
     elif node.outputs:
-        yield "makes " + ", ".join(f"`{value.type}`" for value in node.outputs)
+        yield "outputs: " + ", ".join(f"`{value.type}`" for value in node.outputs)
 
 
 def _size_texts(analysis: Analysis, node: Node | None) -> Iterator[str]:

@@ -134,7 +134,7 @@ def test_all_safe_fixes_at_once(editor: Editor, uri: str) -> None:
 @pytest.mark.parametrize(
     ("line", "text", "told"),
     [
-        (6, "SoftMax", ["**SoftMax-8**", "`axis`", "activation/softmax-8.html", "makes `f32[1,3,8]`"]),
+        (6, "SoftMax", ["**SoftMax-8**", "`axis`", "activation/softmax-8.html", "outputs: `f32[1,3,8]`"]),
         (3, "shape", ["`shape`: partial shape", "required"]),
         (9, "precision", ["declared `f16[1,3,8]`", "inferred `f32[1,3,8]`"]),
         (12, "<dim>", ["declared `f32[1,3,8]`", "inferred `f32[1,3,8]`"]),
