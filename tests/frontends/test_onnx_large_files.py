@@ -61,7 +61,7 @@ def test_a_large_tensor_that_is_too_short(tmp_path: Path) -> None:
     model.graph.initializer[0].dims[:] = [1 << 18]
     onnx.save(model, path)
     (finding,) = irexec.validate(path).errors
-    assert finding.code == "F006" and f"there are {LARGE.nbytes}" in finding.message
+    assert finding.code == "F006" and f"its data has {LARGE.nbytes}" in finding.message
 
 
 @pytest.mark.parametrize("change", ["cut", "two graphs", "group", "endless"])

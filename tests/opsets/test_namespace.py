@@ -138,7 +138,7 @@ def test_a_node_that_openvino_makes_can_be_made_and_no_valid_model_of_it() -> No
         model = irexec.Model(node.outputs, inputs)
         assert [d.code for d in irexec.validate(model)] == ["O001"]
         arrays = [np.zeros(i.outputs[0].shape, np.float32) for i in inputs]
-        with pytest.raises(IRError, match="expected"):
+        with pytest.raises(IRError, match=r"expected|require"):
             irexec.compile_model(model)(arrays)
 
 
