@@ -154,6 +154,9 @@ class OtherModel:
         self._alignment: Alignment | None = None
 
     def load(self, model: Model) -> Aligned:
+        ours, theirs = (f"{len(m.inputs)} inputs and {len(m.outputs)} outputs" for m in (model, self.model))
+        if ours != theirs:
+            raise CannotRun(f"{self.name} has {theirs}, but the model has {ours}")
         self._alignment = align(model, self.model)
         return Aligned(self._alignment)
 

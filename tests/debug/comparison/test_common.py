@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from irexec.debug.comparison.compare import compare
 from irexec.debug.comparison.result import Comparison
 from irexec.debug.comparison.sides import Sides
 from irexec.debug.record import Reference
+from irexec.debug.runtimes.dumping import dump
 from irexec.debug.runtimes.runtime import CannotRun, OtherModel
 
 X = np.linspace(-2, 2, 16, dtype=np.float32).reshape(2, 8)
@@ -90,3 +93,9 @@ def test_several_sides_with_other_results() -> None:
     sides = Sides([compared(net("tr"), net("t")), compared(net("tr"), net("rt", 1.5))])
     assert not sides.agrees
     assert sides.verdict == "irexec, other.xml and other.xml all differ from each other"
+
+
+def test_a_dump_of_a_model_with_other_inputs_is_refused(tmp_path: Path) -> None:
+    run = Reference(net("t"), [[X]])
+    with pytest.raises(CannotRun, match=r"other\.xml has 2 inputs and 1 outputs, but the model has 1 inputs and 1 out"):
+        dump(run, OtherModel("other.xml", net("t", spare=True)), tmp_path)
