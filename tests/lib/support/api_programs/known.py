@@ -72,7 +72,7 @@ _OF_FLOATS = (
     r"ops\.(elu|fake_quantize|gelu|hsigmoid|hswish|log_softmax|mish|mvn|normalize_l2|selu|softmax|softplus|swish)\("
 )
 # Functions whose pages allow numeric types only.
-_OF_NUMBERS = r"ops\.(avg_pool|cum_sum|elu|log_softmax|mvn|prelu|round|softmax|topk)\("
+_OF_NUMBERS = r"ops\.(avg_pool|cum_sum|elu|log_softmax|max_pool|mvn|prelu|round|softmax|topk)\("
 _F16_TO_INTEGER = r"(?s)f(loat)?16.*ops\.convert\(n\d+, '[iu]\d+'"
 _INTEGER = r"(?s)(p\d) = ops\.parameter\([^\n]*np\.(u?int|bool).*ops\.sigmoid\(\1\)"
 _ADDED_AGAIN = r"(?s)(remove_result|\.clone\(\)).*add_outputs"
@@ -292,7 +292,7 @@ KNOWN = [
     Known(
         "looser", "a scalar has the axis 0, also where reductions keep it", theirs="Accessing out-of-range dimension"
     ),
-    Known("stricter", _CHANGES, line="compile_model", mine=r"error\[O00\d\]", program=_CHANGED),
+    Known("stricter", _CHANGES, line="compile_model|run_passes", mine=r"error\[O00\d\]", program=_CHANGED),
     Known("looser", _CHANGES, line="reshape", program=_CHANGED),
     Known("looser", _CHANGES, line="compile_model", theirs="While validating node", program=_CHANGED),
     Known("shapes", _CHANGES, line="outputs|shape", program="replace_source_output"),
@@ -319,7 +319,7 @@ KNOWN = [
         program=r"ops\.variadic_split\(",
     ),
     Known("stricter", _BEYOND, line="reshape", mine=r"error\[O001\] b has \d+ rows"),
-    Known("results", _MISSING, line=r"\.results", theirs=r"\de[+-]\d\d", program=_TWO_INPUTS),
+    Known("results", _MISSING, line=r"\.results|get_output_tensor", theirs=r"\de[+-]\d\d", program=_TWO_INPUTS),
     Known("names", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
     Known("shapes", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
 ]
