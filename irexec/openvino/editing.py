@@ -107,10 +107,13 @@ def takes_names(result: Node) -> bool:
 
 
 def without(result: Node, results: list[Node]) -> list[Node]:
-    """Return a model's Results without one of them. A tensor that was named after it loses this name."""
-    if result in results and result.inputs and (taken := result.inputs[0]) is not None:
+    """Return a model's Results without one of them. A tensor that was named after it, and that no other Result takes,
+    loses this name."""
+    others = [node for node in results if node is not result]
+    taken = result.inputs[0] if result.inputs and len(others) < len(results) else None
+    if taken is not None and all(node.inputs[0] is not taken for node in others):
         taken.names.discard(result.name)
-    return [node for node in results if node is not result]
+    return others
 
 
 def _keep_tensors(nodes: list[Node]) -> None:
