@@ -30,7 +30,7 @@ def translates(*operators: str, since: Iterable[int], domain: str = "") -> Calla
         for type in operators:
             for version in since:
                 if (domain, type, version) in _TRANSLATORS:
-                    raise TypeError(f"{type}-{version} has two translators")
+                    raise TypeError(f"{type}-{version} is translated by two functions")
                 _TRANSLATORS[domain, type, version] = function
         return function
 

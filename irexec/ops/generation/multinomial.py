@@ -124,7 +124,7 @@ def _check_count(check: Check, count: int, most: int | None) -> bool:
     """Check C2 and C3; return False if one fails. `most`: the number of classes, or None with replacement."""
     if not in_range(check, "C2", "num_samples", count, 0):
         return False
-    message = f"num_samples is {count}, expected at most {most} without replacement, the number of classes"
+    message = f"num_samples is {count}, expected at most {most}, the number of classes, without replacement"
     check("C3", most is None or count <= most, message, port="probs")
     return True
 
