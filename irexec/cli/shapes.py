@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
     parser.add_argument(
         "--input",
+        "--shape",
         action="append",
         default=[],
         metavar="NAME=SIZES",
@@ -130,10 +131,8 @@ def _report_refusal(shapes: Shapes) -> int:
         print("irexec shapes: no sizes that the model accepts were found within the time limit", file=sys.stderr)
         return 1
     write(Report([shapes.refusal.finding]), sys.stderr)
-    print(
-        "irexec shapes: the model accepts none of the sizes tried; the finding above concerns the last one",
-        file=sys.stderr,
-    )
+    told = "the model accepts none of the sizes tried; the finding above concerns the last one"
+    print(f"irexec shapes: {told if shapes.dims else 'the model rejects these sizes'}", file=sys.stderr)
     return 1
 
 

@@ -129,7 +129,9 @@ def run_model(
 
 
 def _with_hint(finding: Diagnostic, inputs: list[ModelInput]) -> Diagnostic:
-    """Add a hint to an error that random input values may have caused."""
+    """Add a hint to an error that random values or the sizes of inputs may have caused."""
+    if finding.code == "O001" and any(entry.port.type.shape.is_dynamic for entry in inputs):
+        return replace(finding, hint=finding.hint or "`irexec shapes` lists the sizes that the model accepts")
     drawn = ", ".join(entry.name for entry in inputs if entry.origin is Origin.DRAWN)
     if not drawn or finding.code != "O005" or finding.hint is not None:
         return finding

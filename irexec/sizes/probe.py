@@ -126,7 +126,8 @@ class Prober:
         self._progress = progress
         self._known: dict[Sizes, Outcome] = {}
         self._deadlines: list[float] = []
-        self.reached = _reached(model, {number for dim in self.dims for number, _ in dim.places})
+        given = {n for n, value in enumerate(model.inputs) if self.shapes[n] != value.type.shape}
+        self.reached = _reached(model, given.union(number for dim in self.dims for number, _ in dim.places))
         self._repeats = Repeats()
         self.layers = Layers()
         self.unsized: dict[str, Diagnostic] = {}

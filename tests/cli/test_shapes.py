@@ -149,6 +149,15 @@ def test_a_size_and_a_shape_are_set(capsys: pytest.CaptureFixture[str]) -> None:
     assert "image  f32 [1, 3, 8, W]" in printed(capsys)
 
 
+@pytest.mark.parametrize("option", ["--input", "--shape"])
+def test_every_dimension_is_set(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shapes", SEGMENTER, option, "image=1,3,32,16"]) == 0
+    assert "classes  f32  [1, 4, 32, 16]" in printed(capsys)
+    assert main(["shapes", SEGMENTER, option, "image=1,3,30,16"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and "Concat 'up1/joined'" in captured.err and "rejects these sizes" in captured.err
+
+
 def test_a_model_that_accepts_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = op.parameter(irexec.PartialShape([-1, -1]), "f32", name="data")
     products = [op.matmul(data, op.constant(np.ones((rows, 4), np.float32)), False, False) for rows in (5, 6)]

@@ -204,6 +204,15 @@ def test_given_shapes_and_symbols() -> None:
         irexec.shapes(model, {"image": "2,4,?,?"})
 
 
+def test_layers_that_read_only_a_fixed_input_have_its_sizes() -> None:
+    from irexec import opset15 as op
+
+    fixed, other = (op.parameter(irexec.PartialShape([-1, 4]), "f32", name=name) for name in ("fixed", "other"))
+    model = irexec.Model([op.concat([op.reshape(fixed, [2, -1], False), other], 0)], [fixed, other], "two")
+    assert irexec.shapes(model, {"fixed": "2,4"}).to_dict()["outputs"] == [["batch + 2", 4]]
+    assert irexec.shapes(model, {"fixed": "4,4"}).refusal is not None
+
+
 def test_wrong_arguments_of_the_answer() -> None:
     shapes = irexec.shapes(MODELS["added"]())
     with pytest.raises(ValueError, match="no input 'three'"):
