@@ -112,6 +112,14 @@ KNOWN = [
         mine=r"'(p\d|x)'",
         program=_OUTPUT_IS_INPUT,
     ),
+    Known(
+        "names",
+        "an output that takes an input has its own names; OpenVINO's compiled model adds those of the input",
+        line=r"c\d+\.outputs",
+        theirs=r"Parameter_#', 'Result_#",
+        mine=r"\['Result_#'\]",
+        program=_OUTPUT_IS_INPUT,
+    ),
     Known("looser", _BOTH, line=r"p\d", theirs=r"p\d was not found|KeyError: .*p\d", program=_OUTPUT_IS_INPUT),
     Known(
         "stricter",
