@@ -265,6 +265,13 @@ KNOWN = [
     Known("stricter", _TYPES, line=r"ops\.(prelu|fake_quantize)", mine=r"error\[O003\]"),
     Known("stricter", _MEMORY, line=r"r\d+\.(infer|start_async)\(\)", mine=r"error\[O001\]"),
     Known("stricter", _MISSING, mine="no array was given for"),
+    Known(
+        "stricter",
+        _MISSING,
+        line=r"r\d+\.(infer|start_async)\(\{0: ",
+        mine=r"error\[O001\] b has \d+ rows, expected 0,",
+        program=_TWO_INPUTS,
+    ),
     Known("looser", "Swish without beta needs no constant of its type", line="swish", theirs="Swish"),
     Known("stricter", _CHANGES, line="reshape", program=r"p\d\.set_(element_type|partial_shape)"),
     Known(
