@@ -77,9 +77,10 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     if args.save_inputs is not None:
         yield "--save-inputs", [args.save_inputs, os.path.join(args.save_inputs, "0.npz")]
     if args.save_culprit is not None:
-        from irexec.debug.comparison.culprit import FILES
+        from irexec.debug.comparison.culprit import FILES, OTHER_FILES
 
-        yield "--save-culprit", [args.save_culprit, *(os.path.join(args.save_culprit, name) for name in FILES)]
+        names = (*FILES, *OTHER_FILES)
+        yield "--save-culprit", [args.save_culprit, *(os.path.join(args.save_culprit, name) for name in names)]
     yield from log_output(args)
 
 

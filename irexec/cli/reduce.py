@@ -159,8 +159,8 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
         return ByRuntime(runtime, bounds, same), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
     if not runtime.runs_parts:
         raise CannotRun(
-            f"--with {args.other} runs the whole model only; use irexec compare --with {args.other} to find the layer "
-            "and irexec cut --around LAYER to extract it, or give a command with --check"
+            f"--with {args.other} runs the whole model only; irexec compare --with {args.other} --save-culprit DIR "
+            "saves the first wrong layer, and irexec cut --around LAYER more layers; or give a command with --check"
         )
     return ByRuntime(runtime, bounds, same), guesses(reference, runtime, bounds), STAGES
 

@@ -44,7 +44,7 @@ class Output:
 
 CUT = ("part.xml", "part.bin", "part.npz")
 REDUCED = ("small.xml", "small.bin", "small.npz", "small.json", "small.py", "small.md", "small.expected.npz")
-CULPRIT = ("culprit.xml", "culprit.bin", "culprit.npz", "outputs.npz")
+CULPRIT = ("culprit.xml", "culprit.bin", "culprit.npz", "other.xml", "other.bin", "other.npz", "outputs.npz")
 CHECK = ("--check", "false {}")
 JUDGED = ("--with", "irexec", "--case", "Abs-1/f32/x=[2]/seed1")
 OUTPUTS = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 from irexec.debug.comparison.causes import cause, nearly_read
 from irexec.debug.comparison.common import common
@@ -112,6 +113,10 @@ def compare(
         found.culprit = slipped(reference, loaded, found.culprit, comparing.noise)
         if layer_pairs is not None and len(found.culprit.nodes) > 1:
             found.culprit = replaced(layer_pairs, found.culprit)
+    culprit = found.culprit
+    if isinstance(loaded, HasLayerPairs) and culprit is not None and culprit.other is None:
+        nodes, ends = culprit.together or culprit.nodes, [*culprit.outputs]
+        culprit.other = partial(loaded.extract, steps, nodes, ends, culprit.step)
     if not found.exact and found.suspect is not None:
         found.layout = layout(reference, found.suspect)
     return found

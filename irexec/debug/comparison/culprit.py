@@ -42,7 +42,8 @@ _VANISHING = 8.0
 
 
 FILES = ("culprit.xml", "culprit.bin", "culprit.npz", "outputs.npz")
-"""The files that `Culprit.save` writes."""
+OTHER_FILES = ("other.xml", "other.bin", "other.npz")
+"""The files that `Culprit.save` writes; OTHER_FILES only if the other side is a model."""
 
 
 @dataclass(slots=True)
@@ -53,7 +54,8 @@ class Culprit:
     are the inputs of these layers, `outputs` the results of the other side. `changes`: the differences of the other
     model's layer, if the other side is a model. `module`: the module whose result the last layer computes, if the other
     side consists of modules. `limit`: the tolerance, if it is in units in the last place. `together`: the layers whose
-    inputs and outputs are known, if these are not exactly the wrong layers.
+    inputs and outputs are known, if these are not exactly the wrong layers. `other` returns the other model's layers in
+    place of these layers, if the other side is a model.
     """
 
     model: Model
@@ -69,6 +71,7 @@ class Culprit:
     module: str = ""
     limit: float = 0.0
     together: list[Node] = field(default_factory=list)
+    other: Callable[[], Extract | None] | None = None
 
     def __repr__(self) -> str:
         return f"<Culprit: {self.described}: {self.numbers}>"
@@ -120,7 +123,8 @@ class Culprit:
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the layers as a model with its inputs, and the results of both sides. Raises IRError and OSError.
 
-        The files are culprit.xml, .bin and .npz, and outputs.npz with `irexec_...` and `other_...` for each output.
+        The files are culprit.xml, .bin and .npz, and outputs.npz with `irexec_...` and `other_...` for each output. If
+        the other side is a model, its layers are other.xml, .bin and .npz.
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -136,6 +140,9 @@ class Culprit:
         with together() as files:
             save_arrays(place / FILES[-1], arrays, files)
             saved = Extract(part, inputs, results, True).save(place / FILES[0], files)
+            if self.other is not None and (other := self.other()) is not None:
+                other.model.file = other.model.source = None
+                saved += other.save(place / OTHER_FILES[0], files)
         return [*saved, place / FILES[-1]]
 
 

@@ -7,9 +7,12 @@ from typing import Protocol, runtime_checkable
 
 from irexec.arrays.brief import shown_shape
 from irexec.debug.comparison.layer_pairs import LayerPairs, Relation
+from irexec.debug.extract import Extract, give_types
 from irexec.debug.record import Reference
 from irexec.diagnostics import IRError
+from irexec.engine import CompiledModel
 from irexec.graph.align import Alignment, align
+from irexec.graph.cut import Cutter
 from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
 
@@ -129,6 +132,11 @@ class HasLayerPairs(Protocol):
     def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
         """Return the inputs of the counterparts of these layers, per step; None for constants and unknown values."""
 
+    def extract(self, steps: Steps, nodes: Sequence[Node], ends: Sequence[Value], step: int) -> Extract | None:
+        """Return the other model's layers in place of these layers, with their inputs in a step; None if some of these
+        values have no counterpart, or if the layers cannot be run alone.
+        """
+
 
 @runtime_checkable
 class HasModules(Protocol):
@@ -233,6 +241,22 @@ class Aligned:
             {n: [None if v is None else step.get(v) for v in other.inputs] for n, other in others.items()}
             for step in recorded
         ]
+
+    def extract(self, steps: Steps, nodes: Sequence[Node], ends: Sequence[Value], step: int) -> Extract | None:
+        whole, pairs = Cutter(self._alignment.b), self.layer_pairs
+        others = {other for node in nodes if (other := self._alignment.forward.get(node)) is not None}
+        others |= {other for node in nodes for other in pairs.inserted(node)}
+        results = [value for end in ends if (value := self._alignment.value(end)) is not None]
+        if not others or len(results) < len(ends):
+            return None
+        part = whole.cut(others, results)
+        known = self.reference(steps).record({*part.begins}, up_to_error=True)[step]
+        try:
+            inputs = [known[value] for value in part.begins]
+            give_types(part, inputs)
+            return Extract(part.model, inputs, list(CompiledModel(part.model)(inputs).to_tuple()), True)
+        except (IRError, KeyError):  # KeyError: the model fails before it computes an input.
+            return None
 
     def _is_comparable(self, ours: Value, theirs: Value) -> bool:
         """Return whether values correspond. They do not if a layer was only paired by its position and has another

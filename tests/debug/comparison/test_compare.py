@@ -256,7 +256,26 @@ def test_a_model_with_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert text.startswith("first wrong layer: block1/pointwise/norm (BatchNormInference): ")
     assert "epsilon is 0.5 instead of" in text
     assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 80
-    assert (tmp_path / "found" / "culprit.xml").is_file()
+    # The layer of the other model is saved as well, so that the difference can be reproduced without both models.
+    saved = [str(tmp_path / "found" / name) for name in ("culprit.xml", "other.xml", "culprit.npz")]
+    assert main(["compare", saved[0], "--with", saved[1], "--input", saved[2]]) == 1
+    assert "epsilon is 0.5 instead of" in capsys.readouterr().out
+
+
+def test_the_layer_of_the_other_model_is_saved_with_the_layers_inserted_before_it(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        x = ops.parameter([2], np.float32, name="x")
+        y = ops.exp(ops.relu(x, name="r"), name="e")
+        end = ops.tanh(ops.multiply(y, np.float32(3), name="m") if name == "b" else y, name="t")
+        irexec.save_model(irexec.Model([end], [x], name), tmp_path / f"{name}.xml")
+    run = Reference(irexec.read_model(tmp_path / "a.xml"), [[np.array([0.1, -0.2], np.float32)]])
+    found = compare(run, OtherModel(str(tmp_path / "b.xml")))
+    assert found.culprit is not None
+    assert named(found) == ["t"]
+    found.culprit.save(tmp_path)
+    with np.load(tmp_path / "other.npz") as inputs, np.load(tmp_path / "outputs.npz") as outputs:
+        result = irexec.compile_model(tmp_path / "other.xml")(dict(inputs))[0]
+        np.testing.assert_array_equal(result, outputs["other_t"])
 
 
 def test_another_model_that_takes_one_shape_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -370,4 +370,4 @@ def test_what_cannot_be_reduced(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "nothing to reduce" in refused("--check", "true {}")
     assert "must contain {}" in refused("--check", "true")
     assert "cannot be run" in refused("--check", "./not_there {}")
-    assert "irexec cut --around LAYER to extract it" in refused("--with", model)
+    assert "--save-culprit DIR saves the first wrong layer" in refused("--with", model)
