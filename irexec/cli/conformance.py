@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output
 from irexec.cli.options import add_repeatable, whole
-from irexec.cli.streams import is_of_output
+from irexec.cli.streams import complain, is_of_output, print_line
 from irexec.diagnostics import Place, Report
 from irexec.ir.files import read_file
 
@@ -138,7 +138,7 @@ def _task(args: argparse.Namespace) -> JudgeBlock:
         config["one-thread"] = exact | {"INFERENCE_NUM_THREADS": "1"} | given
         config["requests"] = exact | {"NUM_STREAMS": "2"} | given
     runtime = args.runtime
-    if ":" in runtime:
+    if ".py:" in runtime:
         file, _, name = runtime.rpartition(":")
         runtime = f"{os.path.abspath(file)}:{name}"
     return JudgeBlock(runtime, json.dumps(config), args.python, args.seed, args.limit_of_case)
@@ -219,7 +219,9 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
     else:
         from irexec.render.conformance import conformance_text
 
-        sys.stdout.write(conformance_text(found))
+        sys.stdout.write(conformance_text(found, has_baseline=args.baseline is not None))
+    for path in filter(None, (args.output, args.html, args.reproducers if reproducers else None)):
+        (print_line if args.format == "text" else complain)(path)
     return 1 if new else 0
 
 
@@ -232,7 +234,7 @@ def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Clust
     made = {}
     for cluster in clusters:
         finding: Finding = cluster.simplest
-        name, path = reproduce(task, finding, Path(args.reproducers), args.device)
+        name, path = reproduce(task, finding, Path(args.reproducers))
         made[finding.name] = name, path.as_posix()
     return made
 

@@ -175,6 +175,10 @@ def judged_answer(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
                 else _later(case, again, defendant)
             )
     verdict = judge_case(case, answer, defendant.described)
+    if verdict.word == "type" and defendant.is_class:
+        kind = case.model.outputs[verdict.output].element_type
+        if kind.dtype is not None and kind.dtype.isbuiltin != 1:
+            verdict.detail += f": return {kind.name} as its bits, uint{8 * kind.dtype.itemsize}"
     if verdict.word == "error" and (_UNSUPPORTED.search(verdict.detail) or _is_refused(case, defendant)):
         # A runtime may refuse certain shapes or attributes, even as late as at inference.
         verdict.word = "refused"

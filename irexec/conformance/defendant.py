@@ -75,6 +75,7 @@ class Defendant:
         limit: float = 60.0,
     ) -> None:
         self._file = KNOWN.get(runtime, runtime)
+        self.is_class = runtime not in KNOWN
         self._config, self._python, self._limit = dict(config or {}), python, limit
         self._process: Process | None = None
         self._errors: IO[bytes] | None = None
@@ -84,7 +85,9 @@ class Defendant:
         self._folder = tempfile.TemporaryDirectory(prefix="irexec-conformance-")
         self.described: dict[str, str] = {}
         file, _, name = self._file.rpartition(":")
-        if not name or not Path(file).is_file():
+        if file.endswith(".py") and not Path(file).is_file():
+            raise Unusable(f"{file} does not exist")
+        if not file.endswith(".py") or not name:
             raise Unusable(f"{runtime!r} is neither {', '.join(KNOWN)} nor FILE.py:Class")
 
     @property

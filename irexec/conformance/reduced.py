@@ -9,13 +9,13 @@ from irexec.arrays.saving import archive_names, save_arrays, save_text
 from irexec.conformance.block import JudgeBlock, judged
 from irexec.conformance.case import Case
 from irexec.conformance.clusters import fault_of
-from irexec.conformance.defendant import Answer
+from irexec.conformance.defendant import KNOWN, Answer, plain
 from irexec.conformance.made import case_named
 from irexec.conformance.results import Finding
 from irexec.conformance.simpler import simplest
 from irexec.conformance.verdict import Verdict, judge_case
 from irexec.debug.record import Reference
-from irexec.debug.reduction.repro_script import known_results, openvino_script
+from irexec.debug.reduction.repro_script import class_script, known_results, openvino_script
 from irexec.debug.reduction.verdict import words_of
 from irexec.graph.write import write_model
 from irexec.ir.writing import together
@@ -24,9 +24,11 @@ _KINDS = {"wrong": "difference", "shape": "difference", "type": "difference", "r
 
 
 def write_reproducer(
-    folder: Path, case: Case, answer: Answer, verdict: Verdict, device: str, config: dict[str, str], limit: float
+    folder: Path, case: Case, answer: Answer, verdict: Verdict, runtime: str, config: dict[str, str], limit: float
 ) -> Path:
-    """Write NAME.xml, .bin, .npz (one for each call), .expected.npz and .py; returns the script. Raises OSError."""
+    """Write NAME.xml, .bin, .npz (one for each call), .expected.npz and .py, which runs the case in the same runtime;
+    returns the script. Raises OSError.
+    """
     stem = file_stem(case.name)
     folder.mkdir(parents=True, exist_ok=True)
     steps = [case.inputs[call] for call in case.calls]
@@ -34,24 +36,35 @@ def write_reproducer(
     names = archive_names([value.node.friendly_name for value in case.model.inputs])
     archives = [f"{stem}.npz", *(f"{stem}.{number}.npz" for number in range(1, len(steps)))]
     found = answer.results[: len(steps)] if answer.how == "results" and len(answer.results) == len(steps) else []
-    script = openvino_script(
-        device,
-        config,
-        model=f"{stem}.xml",
-        archives=archives,
-        inputs=names,
-        expected=f"{stem}.expected.npz",
-        kind=_KINDS.get(verdict.word, verdict.word),
-        message=f"{case.name}: {verdict.word}: {verdict.detail}"[:400],
-        words=words_of(verdict.detail).split() if verdict.word == "refused" else [],
-        limit=limit,
-    )
+    values: dict[str, object] = {
+        "model": f"{stem}.xml",
+        "archives": archives,
+        "inputs": names,
+        "expected": f"{stem}.expected.npz",
+        "kind": _KINDS.get(verdict.word, verdict.word),
+        "message": f"{case.name}: {verdict.word}: {verdict.detail}"[:400],
+        "words": words_of(verdict.detail).split() if verdict.word == "refused" else [],
+        "limit": limit,
+    }
+    right = [expected[call] for call in case.calls]
+    if runtime == "openvino":
+        others = {key: value for key, value in config.items() if key != "device"}
+        script = openvino_script(config.get("device", "CPU"), others, **values)
+    else:
+        file, _, name = KNOWN.get(runtime, runtime).rpartition(":")
+        values["types"], values["dtypes"] = [value.element_type.name for value in case.model.outputs], []
+        if verdict.word == "type":  # A message, since the values may be equal.
+            values |= {"kind": "refusal", "words": ["TypeError"], "dtypes": [plain(a).dtype.name for a in right[0]]}
+        script = class_script(file, name, config, **values)
+        # Types of 8 bits are compared as bits, which the runtime returns.
+        right, found = (
+            [[plain(a) if a.itemsize == 1 else a for a in step] for step in steps] for steps in (right, found)
+        )
     path = folder / f"{stem}.py"
     with together() as files:
         for archive, step in zip(archives, steps, strict=True):
             save_arrays(folder / archive, dict(zip(names, step, strict=True)), files)
-        results = known_results([expected[call] for call in case.calls], found)
-        save_arrays(folder / f"{stem}.expected.npz", results, files)
+        save_arrays(folder / f"{stem}.expected.npz", known_results(right, found), files)
         save_text(path, script, files)
         write_model(case.model, folder / f"{stem}.xml", files=files)
     return path
@@ -63,7 +76,7 @@ def file_stem(name: str) -> str:
     return text if len(text) <= 100 else f"{text[:80]}_{text[-16:]}"
 
 
-def reproduce(task: JudgeBlock, finding: Finding, folder: Path, device: str) -> tuple[str, Path]:
+def reproduce(task: JudgeBlock, finding: Finding, folder: Path) -> tuple[str, Path]:
     """Reduce a failure and write its reproducer; returns the reduced case's name and the script. Raises OSError."""
     fault = fault_of(finding)
 
@@ -75,8 +88,7 @@ def reproduce(task: JudgeBlock, finding: Finding, folder: Path, device: str) -> 
     defendant = task.defendant(case)
     answer = defendant.run(case)
     verdict = judge_case(case, answer, defendant.described)
-    properties = {key: value for key, value in task.settings(case).items() if key != "device"}
-    path = write_reproducer(folder, case, answer, verdict, device, properties, task.limit)
+    path = write_reproducer(folder, case, answer, verdict, task.runtime, task.settings(case), task.limit)
     return name, path
 
 

@@ -9,6 +9,7 @@ which sets variables to their initial values, and `infer_at_once(inputs, count)`
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import json
 import os
@@ -60,12 +61,21 @@ def _array(item: Dict[str, Any], stream: IO[bytes]) -> Any:  # noqa: UP006
     return np.frombuffer(raw, DTYPES.get(item["type"], "uint8")).reshape(item["shape"]).copy()
 
 
+class MissingClass(Exception):
+    """The file does not have the class."""
+
+
 def made(name: str, config: Dict[str, Any]) -> Any:  # noqa: UP006
-    """Return the runtime: an object of the class in a file."""
+    """Return the runtime: an object of the class in a file. Raises MissingClass."""
     file, _, attribute = name.rpartition(":")
     spec: Any = importlib.util.spec_from_file_location("judged_runtime", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    if not hasattr(module, attribute):
+        names = [key for key, value in vars(module).items() if isinstance(value, type)]
+        near = difflib.get_close_matches(attribute, names, 1)
+        hint = f": did you mean {near[0]!r}?" if near else ""
+        raise MissingClass(f"{os.path.basename(file)} has no class {attribute!r}{hint}")
     return getattr(module, attribute)(**config)
 
 
@@ -105,7 +115,8 @@ def main() -> None:
         runtime = made(name, config)
         write(sink, {"described": runtime.describe()}, [])
     except Exception as error:
-        write(sink, {"unusable": f"{type(error).__name__}: {error}"}, [])
+        kind = "" if isinstance(error, MissingClass) else f"{type(error).__name__}: "
+        write(sink, {"unusable": f"{kind}{error}"}, [])
         return
     while True:
         found = read(source)

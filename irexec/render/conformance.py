@@ -25,27 +25,29 @@ code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; white-space:
 """
 
 
-def conformance_text(found: Json) -> str:
+def conformance_text(found: Json, *, has_baseline: bool = False) -> str:
     """Return the results for a terminal."""
     totals, coverage = found["totals"], found["coverage"]
     failed = sum(totals.get(word, 0) for word in _FAILED)
     lines = [f"{found['runtime']}: {plural(coverage['cases'], 'case')}, seed {found['seed']}"]
     lines += ["", *(f"  {number:>8,}  {word}" for word, number in sorted(totals.items(), key=lambda p: -p[1]))]
-    reached = [f"{what} {number:,}" for what, number in coverage.items() if what != "cases"]
-    lines += ["", f"coverage: {', '.join(reached)}"]
+    lines += ["", "covered:"]
+    lines += [f"  {number:>8,}  {what}" for what, number in coverage.items() if what != "cases"]
     if found["clusters"]:
         lines += ["", f"{plural(failed, 'failure')} in {plural(len(found['clusters']), 'cluster')}:"]
     for cluster in found["clusters"]:
         simplest = cluster["simplest"]
         lines += ["", f"{_title(cluster)}: {plural(cluster['count'], 'case')}"]
-        lines += [f"  {cluster.get('reproducer', simplest['case'])}", f"  {simplest['detail'][:_WIDTH]}"]
+        lines += [f"  {simplest['case']}", f"  {simplest['detail'][:_WIDTH]}"]
+        if "script" in cluster:
+            lines += [f"  reduced to {cluster['reproducer']}", f"  {cluster['script']}"]
     for key, what in _LISTED.items():
         if clusters := found.get(key, []):
             lines += ["", f"{plural(sum(c['count'] for c in clusters), what)} in {plural(len(clusters), 'cluster')}:"]
             largest = sorted(clusters, key=lambda cluster: -cluster["count"])[:_FEW]
             lines += [f"  {cluster['count']:>5,}  {_title(cluster)}" for cluster in largest]
             lines += ["         ..."] if len(clusters) > _FEW else []
-    if found["unexpected"]:
+    if has_baseline and found["unexpected"]:
         lines += ["", f"{plural(len(found['unexpected']), 'failure')} not in the baseline"]
     for entry in found.get("unmet", []):
         lines.append(f"unexpected pass: no failure matches the baseline entry {entry}")
@@ -121,11 +123,13 @@ def _cell(verdicts: Mapping[str, int] | None) -> str:
 
 def _cluster(cluster: Json) -> str:
     simplest = cluster["simplest"]
-    name = cluster.get("reproducer", simplest["case"])
-    script = f'<p><a href="{escape(cluster["script"])}">reproducer</a></p>' if "script" in cluster else ""
+    script = ""
+    if "script" in cluster:
+        link = f'<a href="{escape(cluster["script"])}">reproducer</a>'
+        script = f"<p>{link}: <code>{escape(cluster['reproducer'])}</code></p>"
     return (
         f"<details><summary>{escape(_title(cluster))}: {cluster['count']}</summary>"
-        f"<p><code>{escape(name)}</code></p><p>{escape(simplest['detail'])}</p>{script}</details>"
+        f"<p><code>{escape(simplest['case'])}</code></p><p>{escape(simplest['detail'])}</p>{script}</details>"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -98,10 +99,60 @@ def test_a_runtime_that_does_not_exist_is_reported(capsys: pytest.CaptureFixture
 def test_a_reproducer_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = "Sigmoid-1/f32/x=[?9|4,3]@1,0/turned/seed1"
     assert main(["conformance", *WRONG, "--case", case, "--reproducers", str(tmp_path)]) == 1
-    assert "Sigmoid-1/f32/x=[1]/seed1" in printed(capsys) or list(tmp_path.glob("*.py"))
     (script,) = tmp_path.glob("*.py")
+    text = printed(capsys)
+    name, message, reduced, path = text.partition("1 case\n")[2].splitlines()[:4]
+    assert name.strip() == case and " expected, " in message and path.strip() == str(script)
+    assert reduced.strip().startswith("reduced to Sigmoid-1/f32/x=[") and text.endswith(f"\n{tmp_path}\n")
     assert {path.suffix for path in tmp_path.iterdir()} == {".py", ".xml", ".bin", ".npz"}
-    compile(script.read_text(), str(script), "exec")
+    assert outcome(script) == "reproduced" and "irexec with a wrong Sigmoid" in printed(capsys)
+
+
+def outcome(script: Path) -> str:
+    """Return the outcome of a script whose runtime is a class, without another process."""
+    parts = runpy.run_path(str(script))
+    steps = [dict(enumerate(step)) for step in parts["run"]()]
+    results = {f"step{n}_result{i}": parts["wide"](a) for n, step in enumerate(steps) for i, a in step.items()}
+    found: str = parts["judged"](results)
+    return found
+
+
+def test_reproducers_of_results_in_bf16(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for returned in ("bits + 256", "bits.view(np.float16)"):
+        folder = tmp_path / returned
+        runtime = tmp_path / f"{len(returned)}.py"
+        runtime.write_text(BF16.format(returned))
+        command = ["conformance", "--with", f"{runtime}:Sim", "--case", "Tanh-1/bf16/x=[2]/seed1"]
+        assert main([*command, "--reproducers", str(folder)]) == 1
+        found.append(printed(capsys))
+        (script,) = folder.glob("*.py")
+        if returned == "bits + 256":
+            assert outcome(script) == "reproduced"
+        else:
+            parts = runpy.run_path(str(script))
+            with pytest.raises(TypeError, match="float16 instead of uint16") as error:
+                parts["run"]()
+            assert parts["KIND"] == "refusal" and parts["is_same_error"](f"TypeError: {error.value}")
+    assert "float16 instead of bfloat16: return bf16 as its bits, uint16\n" in found[1]
+    assert "baseline" not in found[0]
+
+
+BF16 = """
+import numpy as np
+
+class Sim:
+    def describe(self):
+        return {{"name": "sim"}}
+
+    def load(self, path, cache):
+        pass
+
+    def infer(self, inputs):
+        values = np.tanh((inputs[0].astype(np.uint32) << 16).view(np.float32))
+        bits = (values.view(np.uint32) >> 16).astype(np.uint16)
+        return [{}]
+"""
 
 
 def test_json_has_the_keys_of_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,7 +174,12 @@ def test_json_has_the_keys_of_the_schema(capsys: pytest.CaptureFixture[str]) -> 
         (["--only", "Rleu"], "no operator or pattern matches: did you mean ReLU-1"),
         (["--case", "Abs"], "is not the name of a case"),
         (["--with", RUNTIME, "--case", "Abs-1/f32/x=[999999999999999]/seed1"], "irexec: not enough memory: "),
-        (["--with", f"{RUNTIME}er", "--case", PASSES], "cannot be used"),
+        (
+            ["--with", f"{RUNTIME}er", "--case", PASSES],
+            "wrong_runtime.py has no class 'Wronger': did you mean 'Wrong'?",
+        ),
+        (["--with", "simm.py:Sim", "--case", PASSES], "simm.py does not exist"),
+        (["--with", "openvino:GPU", "--case", PASSES], "'openvino:GPU' is neither openvino, onnxruntime, irexec nor"),
         (["--python", "/nowhere/python", "--case", PASSES], "/nowhere/python"),
         (["--baseline", "nowhere.toml"], "nowhere.toml"),
         (["merge"], "give merge FILE"),

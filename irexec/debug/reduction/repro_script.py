@@ -23,6 +23,15 @@ def openvino_script(device: str, config: dict[str, str], **values: object) -> st
     return _filled("openvino and numpy", "import openvino as ov", settings, "openvino", values)
 
 
+def class_script(file: str, name: str, config: dict[str, str], **values: object) -> str:
+    """Return the script for a runtime that is the class `name` in a Python file. `values`: also types (the element
+    types of the results) and dtypes (their types in NumPy, if these are checked).
+    """
+    own = {"FILE": file, "CLASS": name, "CONFIG": config, "TYPES": values.pop("types"), "DTYPES": values.pop("dtypes")}
+    settings = "\n".join(f"{key} = {value!r}" for key, value in own.items())
+    return _filled("numpy, and the runtime's class in FILE", "import importlib.util", settings, "class", values)
+
+
 def onnx_runtime_script(**values: object) -> str:
     """Return the script for ONNX Runtime, on its CPU."""
     return _filled("onnxruntime and numpy", "import onnxruntime", "", "onnx_runtime", values)
