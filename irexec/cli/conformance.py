@@ -220,8 +220,7 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
         from irexec.render.conformance import conformance_text
 
         sys.stdout.write(conformance_text(found, has_baseline=args.baseline is not None))
-    for path in filter(None, (args.output, args.html, args.reproducers if reproducers else None)):
-        (print_line if args.format == "text" else complain)(path)
+    _list_files(args, args.output, args.html, args.reproducers if reproducers else None)
     return 1 if new else 0
 
 
@@ -267,4 +266,12 @@ def _on_results(args: argparse.Namespace) -> int:
         save_text(args.html, scoreboard_page(names, rows))
     table = {"runtimes": names, "operators": rows}
     print(json.dumps(table, indent=1) if args.format == "json" else scoreboard_text(names, rows), end="")
+    _list_files(args, args.html)
     return 0
+
+
+def _list_files(args: argparse.Namespace, *paths: str | None) -> None:
+    """Print the files that were written, on stderr if the output is for machines."""
+    for path in paths:
+        if path is not None:
+            (print_line if args.format == "text" else complain)(path)

@@ -186,6 +186,8 @@ class _Parser(argparse.ArgumentParser):
     """A parser that reports an error in one line, without the usage of up to ten lines that argparse would print."""
 
     def error(self, message: str) -> NoReturn:
+        if "invalid choice: 'junit'" in message:
+            message += "; for JUnit, test the examples of pages: pytest --ir-doctest PAGES --junitxml FILE"
         self.exit(2, f"{self.prog}: error: {visible_text(message)}\nfor help: {self.prog} --help\n")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:

@@ -12,9 +12,11 @@ from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_p
 from irexec.cli.options import SECONDS, add_extensions, add_limit, add_no_repairs, add_weights, release
 from irexec.cli.settings import Settings
 from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings, write_output
+from irexec.cli.streams import complain
 from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.deadline import time_limit
+from irexec.diagnostics.people import without_notes
 from irexec.parallel.models import SUFFIXES, Validate
 from irexec.reading import is_onnx
 
@@ -72,9 +74,18 @@ def run(args: argparse.Namespace) -> int:
     reports = _reports(files, args, settings, choice) if report.ok else [report]
     if args.output is None:
         return show_findings(reports, args, sys.stdout)
-    written = io.StringIO()
+    written, reports = io.StringIO(), list(reports)
     code = show_findings(reports, args, written)
-    return write_output(args.output, written.getvalue()) or code
+    if failed := write_output(args.output, written.getvalue()):
+        return failed
+    if not args.quiet:
+        from irexec.diagnostics.render.text import counts_text
+
+        whole = Report()
+        for each in reports:
+            whole.extend(without_notes(each))
+        complain(f"{counts_text(whole)}, written to {args.output}")
+    return code
 
 
 def _reports(files: list[str], args: argparse.Namespace, settings: Settings, choice: Choice) -> Iterator[Report]:

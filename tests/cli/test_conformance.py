@@ -66,8 +66,9 @@ def test_results_are_merged_and_compared(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["conformance", "compare", str(a), str(b)]) == 1
     text = printed(capsys)
     assert "fails only in the second: 1\n  Tanh-1: wrong" in text and "fails only in the first: 1\n  Sigmoid-1" in text
-    assert main(["conformance", "merge", str(a), str(a), str(b)]) == 0
+    assert main(["conformance", "merge", str(a), str(a), str(b), "--html", str(page)]) == 0
     text = printed(capsys)
+    assert text.endswith(f"\n{page}\n")
     assert "Sigmoid-1  0/1" in text.replace("   ", "") or "2/2" in text
 
 

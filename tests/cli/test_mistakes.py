@@ -119,6 +119,7 @@ def test_the_package_for_onnx_is_not_there(
         (("run",), "the following arguments are required: FILE"),
         (("run", "m.xml", "--seed", "x"), "argument --seed: 'x' is not an integer of 0 or more"),
         (("run", "m.xml", "-j", "-1"), "argument -j/--jobs: '-1' is not an integer of 0 or more"),
+        (("validate", "m.xml", "--format", "junit"), "pytest --ir-doctest PAGES --junitxml FILE"),
         (("run", "m.xml", "--format", "yaml"), "argument --format: invalid choice: 'yaml'"),
         (("validate", "m.xml", "--most", "-1"), "argument --most: '-1' is not an integer of 0 or more"),
         (("compare", "m.xml", "--with", "openvino", "--limit", "soon"), "'soon' is not a number of 0 or more"),
@@ -186,7 +187,11 @@ def test_compare_is_given_one_model_only(capsys: pytest.CaptureFixture[str]) -> 
 def test_findings_are_written_to_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = str(CLASSIFIER.parent / "wrong.xml")
     code, printed = told(capsys, "validate", wrong, "--format", "sarif")
-    assert told(capsys, "validate", wrong, "--format", "sarif", "-o", "found.sarif") == (code, "")
+    assert told(capsys, "validate", wrong, "--format", "sarif", "-o", "found.sarif") == (
+        code,
+        "2 errors, written to found.sarif\n",
+    )
+    assert told(capsys, "validate", wrong, "-o", "found.txt", "-q") == (code, "")
     assert Path("found.sarif").read_text("utf-8") == printed
 
 

@@ -123,21 +123,33 @@ def _cost(char: str) -> int:
     return max(cells(char), 1)
 
 
-def _summary(report: Report, shown: Report) -> Iterator[_Line]:
-    """Yield `2 errors, 1 warning`, the number of findings that are not shown, and a hint to `irexec explain`."""
-    kinds = Counter((diagnostic.severity, diagnostic.code) for diagnostic in report) + report.left_out
+def counts_text(report: Report) -> str:
+    """Return the number of findings of each severity, e.g. `2 errors, 1 warning`."""
+    return "".join(piece.text for piece in _counts(_kinds(report)))
+
+
+def _kinds(report: Report) -> Counter[tuple[Severity, str]]:
+    return Counter((diagnostic.severity, diagnostic.code) for diagnostic in report) + report.left_out
+
+
+def _counts(kinds: Counter[tuple[Severity, str]]) -> _Line:
     counts: Counter[Severity] = Counter()
     for (severity, _), count in kinds.items():
         counts[severity] += count
-    if not counts:
-        yield [_Piece("no findings", "strong")]
-        return
     line: _Line = []
     for severity in Severity:
         if count := counts[severity]:
             line += [_Piece(", ")] if line else []
             line.append(_Piece(f"{count} {severity}{'' if count == 1 else 's'}", severity))
-    yield line
+    return line or [_Piece("no findings", "strong")]
+
+
+def _summary(report: Report, shown: Report) -> Iterator[_Line]:
+    """Yield `2 errors, 1 warning`, the number of findings that are not shown, and a hint to `irexec explain`."""
+    kinds = _kinds(report)
+    yield _counts(kinds)
+    if not kinds:
+        return
     hidden = kinds - Counter((diagnostic.severity, diagnostic.code) for diagnostic in shown)
     for (_, code), count in sorted(hidden.items()):
         yield [_Piece(f"{count:,} more findings of {code} are not shown")]
