@@ -43,7 +43,7 @@ def write_reproducer(
         "expected": f"{stem}.expected.npz",
         "kind": _KINDS.get(verdict.word, verdict.word),
         "message": f"{case.name}: {verdict.word}: {verdict.detail}"[:400],
-        "words": words_of(verdict.detail).split() if verdict.word == "refused" else [],
+        "words": words_of(verdict.detail).split() if verdict.word in ("refused", "error") else [],
         "limit": limit,
     }
     right = [expected[call] for call in case.calls]
@@ -54,7 +54,11 @@ def write_reproducer(
         file, _, name = KNOWN.get(runtime, runtime).rpartition(":")
         values["types"], values["dtypes"] = [value.element_type.name for value in case.model.outputs], []
         if verdict.word == "type":  # A message, since the values may be equal.
-            values |= {"kind": "refusal", "words": ["TypeError"], "dtypes": [plain(a).dtype.name for a in right[0]]}
+            values |= {
+                "kind": "refusal",
+                "words": ["TypeError", "instead"],
+                "dtypes": [plain(a).dtype.name for a in right[0]],
+            }
         script = class_script(file, name, config, **values)
         # Types of 8 bits are compared as bits, which the runtime returns.
         right, found = (

@@ -118,6 +118,16 @@ def outcome(script: Path) -> str:
     return found
 
 
+def test_another_exception_is_not_the_one_that_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = "Sigmoid-1/f32/x=[1]/seed1"
+    assert main(["conformance", *WRONG, "--config", "how=raise", "--case", case, "--reproducers", str(tmp_path)]) == 1
+    (script,) = tmp_path.glob("*.py")
+    assert "Sigmoid has no kernel for these shapes" in printed(capsys)
+    parts = runpy.run_path(str(script))
+    assert parts["KIND"] == "refusal" and parts["is_same_error"]("RuntimeError: Relu has no kernel for these shapes")
+    assert not parts["is_same_error"](f"FileNotFoundError: No such file or directory: {parts['FILE']!r}")
+
+
 def test_reproducers_of_results_in_bf16(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = []
     for returned in ("bits + 256", "bits.view(np.float16)"):
