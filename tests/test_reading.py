@@ -72,7 +72,7 @@ def test_what_could_not_be_made_is_none(given: bytes | Source, holds: tuple[str,
 
 def test_a_file_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
     reading = read(tmp_path / "none.xml")
-    assert [finding.code for finding in reading.report] == ["X009"]
+    assert [finding.code for finding in reading.report] == ["U001"]
 
 
 def test_bytes_are_named_by_a_file_and_find_the_weights_beside_it() -> None:

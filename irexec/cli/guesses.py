@@ -19,6 +19,7 @@ OPTIONS = {
     "-d": ("--with openvino:DEVICE",), "-f": ("--format",), "-i": ("--input",), "-n": ("--repeat", "--most", "--worst"),
     "-s": ("--shape",), "-t": ("--trace",), "--against": ("--with",), "--batch": ("--shape NAME=DIMS",),
     "--check": ("--diff",), "--data": ("--inputs",), "--device": ("--with openvino:DEVICE",), "--dry-run": ("--diff",),
+    "--fix-unsafe": ("--unsafe", "--fix"),
     "--exclude": ("--ignore",), "--iterations": ("--repeat",), "--json": ("--format json",),
     "--junit": ("--format junit",), "--markdown": ("--format markdown",), "--max": ("--most", "--worst"),
     "--niter": ("--repeat",), "--num-workers": ("--jobs",), "--processes": ("--jobs",), "--profile": ("--trace",),

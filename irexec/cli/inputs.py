@@ -12,8 +12,7 @@ from fnmatch import fnmatch
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.findings import Findings
-from irexec.diagnostics.nearest import did_you_mean
-from irexec.ir.files import check_regular, named_files, open_regular
+from irexec.ir.files import check_regular, named_files, open_regular, unreadable
 from irexec.ir.guard import reads
 
 STDIN = "-"
@@ -46,8 +45,8 @@ def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -
         check_regular(path, role)
         return Report()
     except OSError as error:
-        hint = None if os.path.lexists(path) else _similar(path)
-        return refuse("U001", f"cannot read the file: {error.strerror or error}", place=Place(file=path), hint=hint)
+        message, hint = unreadable(path, error)
+        return refuse("U001", message, place=Place(file=path), hint=hint)
 
 
 def check_weights(path: str | None, files: Sequence[str]) -> Report:
@@ -128,19 +127,6 @@ def refused(report: Report) -> int:
 
     write(Report(report.errors), sys.stderr)
     return 2
-
-
-def _similar(path: str) -> str | None:
-    """Return a file next to `path` with a similar name."""
-    from pathlib import Path
-
-    wanted = Path(path)
-    try:
-        names = [entry.name for entry in wanted.parent.iterdir() if entry.is_file()]
-    except (OSError, ValueError):
-        return None
-    beside = [name for name in names if name != wanted.name]
-    return did_you_mean(wanted.name, beside, 1, form=lambda name: str(wanted.parent / name))
 
 
 def add_format_argument(parser: argparse._ActionsContainer, json: str) -> None:

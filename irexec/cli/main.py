@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from irexec.cli.guesses import COMMANDS as ELSEWHERE
 from irexec.cli.guesses import meant
@@ -189,6 +189,13 @@ class _Parser(argparse.ArgumentParser):
         if "invalid choice: 'junit'" in message:
             message += "; for JUnit, test the examples of pages: pytest --ir-doctest PAGES --junitxml FILE"
         self.exit(2, f"{self.prog}: error: {visible_text(message)}\nfor help: {self.prog} --help\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += _suggestion(str(value), [str(choice) for choice in action.choices or ()])
+            raise
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """Write a help text or an error; argparse would ignore a stream that does not accept it."""

@@ -11,7 +11,7 @@ from irexec.cli.given import load_with_inputs
 from irexec.cli.inputs import check_readable, refuse
 from irexec.cli.options import add_repeatable
 from irexec.diagnostics import IRError, Place, Report
-from irexec.ir.files import read_file
+from irexec.ir.files import read_file, unreadable
 
 if TYPE_CHECKING:
     from irexec.debug.runtimes.runtime import OtherModel
@@ -82,7 +82,8 @@ def _add(found: list[Observed], path: str, read: Callable[[str], Observed], repo
     try:
         found.append(read(path))
     except OSError as error:
-        report.extend(refuse("U001", f"cannot read the file: {error.strerror or error}", place=Place(file=path)))
+        message, hint = unreadable(path, error)
+        report.extend(refuse("U001", message, place=Place(file=path), hint=hint))
     except ValueError as error:
         report.extend(refuse("U004", f"the file cannot be used: {error}", place=Place(file=path)))
 

@@ -78,7 +78,6 @@ _TABLE = [
     Code("X007", E, "the text contains a character that XML does not allow",
          "rejects NUL and accepts other control characters"),
     Code("X008", E, "the file is not an XML document of a model", "rejects the file without giving a reason"),
-    Code("X009", E, "the file cannot be read", "rejects the file"),
     Code("X010", E, "a namespace prefix is not declared", "treats prefix and name together as the name", lenient=True),
     Code("X011", E, "the XML declaration is not at the start of the file", "ignores it", lenient=True),
     Code("N001", E, "the root element is not <net>", "rejects the file without giving a reason"),

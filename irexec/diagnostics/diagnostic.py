@@ -113,6 +113,12 @@ class Diagnostic:
         where = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         return f"{where + ': ' if where else ''}{self.severity}[{self.code}] {self.message}"
 
+    @property
+    def advice(self) -> str:
+        """The hint, or else the allowed names, as the end of a message in one line; empty if there are none."""
+        names = self.allowed if self.code == "U005" else None
+        return f"; {self.hint}" if self.hint else f"; allowed: {names}" if names else ""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-ready values; unknown fields are omitted."""
         result: dict[str, Any] = {
@@ -270,7 +276,7 @@ class IRError(RuntimeError):
     def __init__(self, report: Report | Diagnostic) -> None:
         self.report = Report([report]) if isinstance(report, Diagnostic) else report
         shown = self.report.errors or self.report.diagnostics
-        super().__init__("\n".join(str(d) for d in shown[:20]) or "unusable input")
+        super().__init__("\n".join(f"{d}{d.advice}" for d in shown[:20]) or "unusable input")
 
     def __reduce__(self) -> tuple[type[IRError], tuple[Report]]:
         # Pickling and copying recreate an exception from its `args`; here they must be the report, not the message.

@@ -25,6 +25,7 @@ from irexec.inspect.observed import Changes, Observed
 from irexec.inspect.read import summary_of
 from irexec.inspect.record import run_traced
 from irexec.inspect.summary import summarize
+from irexec.ir.files import unreadable
 from irexec.pages.doctest import CheckedPage, check_page, find_pages
 from irexec.pages.output import page_text, summary_text
 from irexec.reading import read
@@ -146,7 +147,11 @@ def fix(
     `unsafe`: also apply fixes that may change the results. Raises ValueError for a file that is not an IR, IRError and
     OSError.
     """
-    before, result = fix_file(path, weights=weights, unsafe=unsafe, write=write)
+    try:
+        before, result = fix_file(path, weights=weights, unsafe=unsafe, write=write)
+    except FileNotFoundError as error:
+        message, hint = unreadable(path, error)
+        raise FileNotFoundError(error.errno, f"{message}; {hint}" if hint else message, os.fspath(path)) from None
     return Fixed(os.fspath(path), before, result)
 
 

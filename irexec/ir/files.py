@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from irexec.diagnostics.nearest import did_you_mean, suggestion
 from irexec.ir.guard import reads
 
 _KINDS = {
@@ -50,6 +51,32 @@ def read_file(path: str | os.PathLike[str], role: str = "a file") -> bytes:
     """Return the bytes of a regular file; see `open_regular`."""
     with open_regular(path, role) as stream:
         return stream.read()
+
+
+def unreadable(path: str | os.PathLike[str], error: OSError | ValueError) -> tuple[str, str | None]:
+    """Return the message about a file that cannot be read, and a hint with the files that may be meant."""
+    path = os.fspath(path)
+    if isinstance(error, FileNotFoundError) and not os.path.lexists(path):
+        return "the file does not exist", _similar(path)
+    models = sorted(_entries(path, (".xml", ".onnx"))) if os.path.isdir(path) else []
+    hint = suggestion(os.path.join(path, name) for name in models[:3])
+    return f"cannot read the file: {getattr(error, 'strerror', None) or error}", hint
+
+
+def _similar(path: str) -> str | None:
+    """Return a hint with the file beside `path` that has a similar name, or the folder for a name without suffix."""
+    folder, name = os.path.split(path)
+    entries = _entries(folder or ".", (), folders=not os.path.splitext(name)[1])
+    return did_you_mean(name, entries, 1, form=lambda other: os.path.join(folder, other))
+
+
+def _entries(folder: str, suffixes: tuple[str, ...], folders: bool = False) -> list[str]:
+    exists = os.path.exists if folders else os.path.isfile
+    try:
+        found = [name for name in os.listdir(folder) if exists(os.path.join(folder, name))]
+    except (OSError, ValueError):
+        return []
+    return [name for name in found if not suffixes or name.lower().endswith(suffixes)]
 
 
 def named_files(paths: Iterable[str | os.PathLike[str]], suffixes: tuple[str, ...]) -> list[str]:

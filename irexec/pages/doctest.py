@@ -22,7 +22,7 @@ from irexec.diagnostics.deadline import OutOfTime, watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import build
 from irexec.inference import infer_types
-from irexec.ir.files import named_files
+from irexec.ir.files import named_files, unreadable
 from irexec.ir.weights.file import Weights
 from irexec.ops.declare import contents
 from irexec.pages.errata import Erratum, erratum, settled
@@ -170,12 +170,13 @@ def plan_page(
     try:
         page = read_page(path, data)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return CheckedPage(os.fspath(path), problem=f"the page cannot be read: {reason}", readable=False), []
+        message, hint = unreadable(path, error)
+        problem = f"{message}; {hint}" if hint else message
+        return CheckedPage(os.fspath(path), problem=problem, readable=False), []
     about = tuple(str(named) for named in page.names)
     pending = list(_plan(page, math.inf if large else MOST_WORK))
-    problem = page.problem or (None if pending else "the page has no example")
-    return CheckedPage(page.file, about, problem=problem, readable=page.problem is None), pending
+    missing = page.problem or (None if pending else "the page has no example")
+    return CheckedPage(page.file, about, problem=missing, readable=page.problem is None), pending
 
 
 def _plan(page: Page, most_work: float) -> Iterator[Pending]:

@@ -19,7 +19,7 @@ from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings, Mode
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model
-from irexec.ir.files import named_files
+from irexec.ir.files import named_files, unreadable
 from irexec.parallel.task import PathLike, Task, content, state
 from irexec.reading import Reading, read
 from irexec.runs.run import ModelInput, run_model
@@ -206,7 +206,8 @@ def _read(path: str, findings: Findings) -> dict[str, Array] | None:
     except BadArrayFile as error:
         findings.add("U004", f"the file contains no arrays: {error}", place=Place(file=path))
     except OSError as error:
-        findings.add("U001", f"cannot read the file: {error.strerror or error}", place=Place(file=path))
+        message, hint = unreadable(path, error)
+        findings.add("U001", message, place=Place(file=path), hint=hint)
     else:
         return {"0": loaded} if isinstance(loaded, np.ndarray) else loaded
     return None

@@ -13,6 +13,7 @@ from irexec.arrays.loading import BadArrayFile, load
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.nearest import did_you_mean, likely_names
+from irexec.ir.files import unreadable
 from irexec.types import FOREIGN, Array, ElementType, PartialShape
 
 _FORMS = "write NAME=FILE.npy, NAME=@FILE.npz:KEY or NAME=[1, 2, 3]"
@@ -142,6 +143,7 @@ def _load(name: str, path: str, findings: Findings) -> Array | dict[str, Array] 
             "U004", f"--input {name}: the file contains no arrays: {error}", place=Place(file=path), hint=_FORMS
         )
     except OSError as error:
-        message = f"--input {name}: cannot read the file: {error.strerror or error}"
-        findings.add("U001", message, place=Place(file=path), hint=_FORMS if not _is_value(path) else None)
+        message, hint = unreadable(path, error)
+        hint = hint or (_FORMS if not _is_value(path) else None)
+        findings.add("U001", f"--input {name}: {message}", place=Place(file=path), hint=hint)
     return None

@@ -79,7 +79,7 @@ def test_pages_without_example_and_missing_ones_are_reported(docs: Path, capsys:
     main(["doctest", "nothing.rst", "missing.md"])
     out = capsys.readouterr().out
     assert "nothing.rst\n  the page has no example\n" in out
-    assert "missing.md\n  the page cannot be read: No such file or directory\n" in out
+    assert "missing.md\n  the file does not exist\n" in out
     assert "2 pages (1 without examples, 1 unreadable), 0 examples" in out
 
 

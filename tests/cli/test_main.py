@@ -65,6 +65,8 @@ def test_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixture[st
         (["validat", "m.xml"], "unknown command 'validat': did you mean validate?"),
         (["val", "m.xml"], "unknown command 'val': did you mean validate?"),
         (["zzzzzz"], "unknown command 'zzzzzz'"),
+        (["validate", "m.xml", "--format", "sarrif"], "'github'): did you mean sarif?"),
+        (["validate", "m.xml", "--fix-unsafe"], "unrecognized arguments: --fix-unsafe: did you mean --fix?"),
         (["--versoin"], "unrecognized arguments: --versoin: did you mean --version?"),
         (
             ["validate", "m.xml", "--statistic=1", "--selct", "D"],

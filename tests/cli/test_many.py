@@ -138,7 +138,7 @@ def test_a_batch_is_run_sample_by_sample(folder: Path, capsys: pytest.CaptureFix
         (["--inputs", "arrays", "--save", "arrays/out"], "U003", "must not be the folder of the inputs"),
         (["--inputs", "arrays", "--save", "out", "--trace"], "U003", "--trace cannot be combined with --inputs"),
         (["--inputs", "samples/classifier/model.bin", "--save", "out"], "U004", "the file contains no arrays"),
-        (["--inputs", "missing.npz", "--save", "out"], "U001", "cannot read the file"),
+        (["--inputs", "missing.npz", "--save", "out"], "U001", "the file does not exist"),
         (["--inputs", "empty", "--save", "out"], "U001", "the folder contains no .npy or .npz files"),
         (["--inputs", "uneven.npz", "--save", "out"], "U004", "must be the number of samples"),
         (["--inputs", "twice", "--save", "out"], "U003", "would have the same file name"),

@@ -97,12 +97,12 @@ def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         (["float.xml", "f16"], "U003", "f16 is a precision, not a model"),
         (["float.xml", "int8.xml", "--apply", "mixed"], "U003", "ends with .xml"),
         (["float.xml", "int8.xml", "--rescale", "small.xml"], "U003", "--rescale requires --as f16"),
-        (["float.xml", "none.xml"], "U001", "cannot read the file"),
+        (["float.xml", "none.xml"], "U001", "the file does not exist"),
         (["float.xml", "float.xml"], "U004", "no quantizer"),
         (["float.xml", "int8.xml", "--metric", "psnr"], "U004", "neither snr"),
         (["float.xml", "int8.xml", "--target", "all"], "U004", "neither a share"),
         (["float.xml", "int8.xml", "--input", "z=[1]"], "U005", "no input has this name"),
-        (["float.xml", "int8.xml", "--inputs", "nowhere"], "U001", "cannot read the file"),
+        (["float.xml", "int8.xml", "--inputs", "nowhere"], "U001", "the file does not exist"),
     ],
 )
 def test_what_cannot_be_used_is_said(

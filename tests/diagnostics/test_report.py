@@ -121,3 +121,13 @@ def test_no_finding_is_looked_at_twice_for_the_errors() -> None:
         report.add(finding(number))
         assert not report.ok
     assert len(looked) == 1000
+
+
+def test_an_error_has_the_hint_or_the_allowed_names() -> None:
+    findings = Findings()
+    findings.add("U005", "inputs['q']: no input has this name", allowed="image")
+    findings.add("U005", "inputs['img']: no input has this name", hint="did you mean image?", allowed="image")
+    assert str(IRError(findings.report)).splitlines() == [
+        "error[U005] inputs['q']: no input has this name; allowed: image",
+        "error[U005] inputs['img']: no input has this name; did you mean image?",
+    ]

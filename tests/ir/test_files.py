@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -77,4 +78,24 @@ def test_the_public_functions_give_findings(name: str, act, tmp_path: Path, monk
     Path("x").write_text('<net version="11"><layers/></net>')
     report = act(name)
     assert not report.ok
-    assert {"X009", "C010"} & {finding.code for finding in report}
+    assert {"U001", "C010"} & {finding.code for finding in report}
+
+
+@pytest.mark.parametrize("use", [irexec.read_model, irexec.shapes, irexec.fix, irexec.Core().read_model])
+def test_a_missing_file_has_one_message(tmp_path: Path, use: Callable[[Path], object]) -> None:
+    (tmp_path / "net.xml").touch()
+    path = tmp_path / "nett.xml"
+    expected = f"the file does not exist; did you mean {tmp_path / 'net.xml'}?"
+    with pytest.raises(FileNotFoundError if use is irexec.fix else irexec.IRError) as caught:
+        use(path)
+    assert expected in str(caught.value)
+    (found,) = irexec.validate(path)
+    assert (found.code, found.line, found.openvino, found.message + found.advice) == ("U001", None, None, expected)
+
+
+def test_the_models_of_a_folder_are_suggested(tmp_path: Path) -> None:
+    (tmp_path / "culprit.xml").touch()
+    (found,) = irexec.validate(tmp_path)
+    assert found.hint == f"did you mean {tmp_path / 'culprit.xml'}?"
+    (found,) = irexec.validate(f"{tmp_path}s")
+    assert found.hint == f"did you mean {tmp_path}?"

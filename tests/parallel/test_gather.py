@@ -261,7 +261,7 @@ def test_a_worker_that_does_not_see_a_file_reports_nothing_about_it(files: list[
     assert finding.message == f"there is no result: the worker cannot access {files[0]}"
     # One that is not there for anybody is.
     (outcome,) = parallel.gather(parallel.Validate(), files[:1], Elsewhere(lambda: None))
-    assert [finding.code for finding in outcome.report] == ["X009"]
+    assert [finding.code for finding in outcome.report] == ["U001"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")

@@ -180,7 +180,8 @@ def _read(path: str) -> Model:
 
     reading = read(path)
     if reading.model is None or not reading.report.ok:
-        raise CannotRun(f"{path} cannot be read: {reading.report.errors[0]}")
+        error = reading.report.errors[0]
+        raise CannotRun(f"{path} cannot be read: {error.message if error.code == 'U001' else error}{error.advice}")
     return reading.model
 
 

@@ -14,7 +14,7 @@ from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.wire import Unusual, without_large_tensors
-from irexec.ir.files import open_regular
+from irexec.ir.files import open_regular, unreadable
 from irexec.types import Array
 
 
@@ -55,7 +55,8 @@ def read_file(given: str | os.PathLike[str] | bytes, findings: Findings) -> Onnx
             with open_regular(given, "the model") as stream:
                 found = _parsed(stream)
     except (OSError, ValueError) as error:
-        findings.add("U001", f"cannot read the file: {getattr(error, 'strerror', None) or error}", place=place)
+        message, hint = (str(error), None) if isinstance(given, bytes) else unreadable(given, error)
+        findings.add("U001", message, place=place, hint=hint)
         return None
     except DecodeError:
         findings.add("F002", "the file is not a valid ONNX model (protobuf cannot be decoded)", place=place)

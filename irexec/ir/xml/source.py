@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from irexec.diagnostics.diagnostic import Place
 from irexec.diagnostics.findings import At, Findings
-from irexec.ir.files import open_regular
+from irexec.ir.files import open_regular, unreadable
 from irexec.ir.xml.elements import Elements
 from irexec.ir.xml.encoding import EncodingProblem, decode, encoding_of
 from irexec.ir.xml.events import Span
@@ -48,11 +48,11 @@ def bytes_of(path: str | os.PathLike[str], limits: Limits | None = None) -> byte
 
 
 class SourceFault(NamedTuple):
-    """An error in the text itself, found before there is a document."""
+    """An error in the text itself, found before there is a document. `span` is None if there is no text."""
 
     code: str
     message: str
-    span: Span
+    span: Span | None
     hint: str | None = None
     related: tuple[tuple[str, Span], ...] = ()
     # True when the text is unambiguous despite the problem.
@@ -117,9 +117,8 @@ class Source:
         try:
             data = bytes_of(path, limits)
         except OSError as error:
-            return cls._refused(
-                SourceFault("X009", f"the file cannot be read: {error.strerror or error}", Span(0, 1)), name
-            )
+            message, hint = unreadable(path, error)
+            return cls._refused(SourceFault("U001", message, None, hint), name)
         return cls.from_bytes(data, file=name, limits=limits)
 
     @classmethod
@@ -180,8 +179,10 @@ class Source:
                 span = Span(written.whole.start, len(at.attribute)) if at.named else written.value
         return self.place(span or self.positions.tag(at.element) or Span(0, 1))
 
-    def place(self, span: Span) -> Place:
-        """Return the location of a span of the text, on its first line."""
+    def place(self, span: Span | None) -> Place:
+        """Return the location of a span of the text, on its first line; without a span, the location is the file."""
+        if span is None:
+            return Place(file=self.file)
         return self.display_place(span if self._remap is None else self._remap(span))
 
     def display_place(self, span: Span) -> Place:
