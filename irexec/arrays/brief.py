@@ -62,6 +62,13 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def abridged(text: str, most: int = 300) -> str:
+    """Return a text of at most `most` characters; a longer one keeps its end, which gives the reason in messages of
+    other programs, and the first third.
+    """
+    return text if len(text) <= most else f"{text[: most // 3]}...{text[3 + most // 3 - most :]}"
+
+
 def shown_shape(shape: tuple[int, ...]) -> str:
     """Return a shape in OpenVINO's form: `[1,3,224,224]`."""
     return "[" + ",".join(map(str, shape)) + "]"

@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with Status() as status:
             for other in args.others:
-                args.other = other
+                args.other, runtime = other, None
                 runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
                 name = runtime.name
 
@@ -134,6 +134,8 @@ def run(args: argparse.Namespace) -> int:
                 else:
                     found.append(compare(loaded.reference, runtime, bounds=bounds, window=args.window, progress=show))
     except CannotRun as error:
+        if runtime is not None:
+            loaded.reference.results()  # Raises IRError, which is more precise, if irexec refuses the inputs as well.
         return _refuse(f"--with {args.other}: {error}{_arising(loaded.reference, runtime, error)}")
     except OSError as error:
         return _refuse(f"--dump: {error.filename or args.dump}: {error.strerror or error}")

@@ -7,8 +7,6 @@ from html import escape
 
 from irexec.render.printing import Printout
 
-_COLUMNS = 100
-
 
 class Result:
     """A result that is shown in a terminal, in a notebook, and in a debugger."""
@@ -36,7 +34,7 @@ class Result:
 
 def printed(show: Callable[[Printout], None]) -> str:
     """Return the text that the function prints on a page."""
-    page = Printout(columns=_COLUMNS)
+    page = Printout()
     show(page)
     return page.text.rstrip("\n")
 

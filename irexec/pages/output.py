@@ -75,7 +75,7 @@ def _line(word: str, finding: Diagnostic) -> str:
 
 
 def summary_text(pages: Sequence[CheckedPage]) -> str:
-    """Return one line with the counts of a run, and one line with the number of possible corrections."""
+    """Return two lines with the counts of a run, and one line with the number of possible corrections."""
     numbers = summary(pages)
     aside = [f"{numbers[key]} {key}" for key in ("without examples", "unreadable") if numbers[key]]
     head = plural(numbers["pages"], "page") + (f" ({', '.join(aside)})" if aside else "")
@@ -83,8 +83,8 @@ def summary_text(pages: Sequence[CheckedPage]) -> str:
     fixable = _fixable_text(finding for page in pages for finding in page.report)
     return (
         f"{head}, {plural(numbers['examples'], 'example')}: {numbers['parsed']} parsed, "
-        f"{numbers['validated']} validated, {numbers['executed']} executed; documented values: "
-        f"{agree} correct, {numbers['disagree']} wrong; "
+        f"{numbers['validated']} validated, {numbers['executed']} executed\n"
+        f"documented values: {agree} correct, {numbers['disagree']} wrong; "
         f"{plural(numbers['errata'], 'error')}, {plural(numbers['repairs'], 'repair')}\n{fixable and fixable + chr(10)}"
     )
 

@@ -14,6 +14,8 @@ from irexec.debug.errors import shown_error
 from irexec.render.printing import Printout
 
 _COLUMNS = 80
+# The number of characters of modules up to which their types are shown.
+_MODULE = 24
 
 
 def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved: Sequence[str] = ()) -> None:
@@ -39,7 +41,8 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
         )
         modules = any(row.module for row in shown)
         heading = ("", "layer", "module" if modules else "type", "own ulp", "total", "tolerance")
-        page.table([heading, *(_cells(row, modules) for row in shown)], ("error", "name"), names=1)
+        cells = [heading, *(_cells(row, modules) for row in shown)]
+        page.table(cells, ("error", "name"), names=(1, 2) if modules else 1)
     if found.culprit is not None and found.culprit.step:
         page.line()
         page.line(f"in step {found.culprit.step}", "dim")
@@ -71,6 +74,8 @@ def _cells(row: Row, modules: bool) -> tuple[str, ...]:
     total = "-" if row.total is None else "0" if not row.total else f"{row.total.relative:.1e}"
     mark = "" if row.agrees else "~" if row.compensated else "x"
     kind = row.module if modules else row.node.type[:18]
+    if modules and len(kind) > _MODULE:
+        kind = re.sub(r" \(\w+\)", "", kind)
     tolerance = re.split(" of | for ", row.tolerance)[0][:12]
     return mark, row.node.friendly_name, kind, own, total, tolerance
 

@@ -73,8 +73,8 @@ _STYLES = {
     "heading": "bold", "name": "cyan", "dim": "dim", "good": "green", "error": "bold red", "warning": "bold yellow",
     "note": "bold green",
 }  # fmt: skip
-# The number of cells in a line without a terminal, and the smallest widths of a name and of a text.
-_COLUMNS, _LEAST_NAME, _LEAST_TEXT = 100, 24, 40
+# The number of cells in a line without a terminal, and the smallest widths of names in two columns and of a text.
+_COLUMNS, _LEAST_NAME, _LEAST_NEXT, _LEAST_TEXT = 100, 24, 16, 40
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
@@ -107,13 +107,13 @@ class Printout:
         styles: Sequence[str | None] = (),
         *,
         right: int = 0,
-        names: int | None = None,
+        names: int | Sequence[int] = (),
         wrap: bool = False,
     ) -> None:
         """Print rows in columns that are as wide as necessary; the last `right` columns are right-aligned.
 
-        If a row is too long, the column `names` is narrowed, and with `wrap` the last column continues in additional
-        lines.
+        If a row is too long, the columns `names` are narrowed, the first one first, and with `wrap` the last column
+        continues in additional lines.
         """
         shown = [[visible_text(cell) for cell in row] for row in rows]
         if not shown:
@@ -122,14 +122,15 @@ class Printout:
         widths = _widths(shown, count)
         if wrap:
             widths[-1] = min(widths[-1], max(_LEAST_TEXT, self.columns // 2))
-        over = 2 * count + sum(widths) - self.columns
-        if names is not None and over > 0:
-            limit = max(_LEAST_NAME, widths[names] - over)
-            cells = shortened([row[names] if names < len(row) else "" for row in shown], limit)
-            shown = [
-                [*row[:names], cell, *row[names + 1 :]][: len(row)] for row, cell in zip(shown, cells, strict=True)
-            ]
-            widths = _widths(shown, count)
+        for place, least in zip([names] if isinstance(names, int) else names, (_LEAST_NAME, _LEAST_NEXT), strict=False):
+            over = 2 * count + sum(widths) - self.columns
+            if over > 0:
+                limit = max(least, widths[place] - over)
+                cells = shortened([row[place] if place < len(row) else "" for row in shown], limit)
+                shown = [
+                    [*row[:place], cell, *row[place + 1 :]][: len(row)] for row, cell in zip(shown, cells, strict=True)
+                ]
+                widths = _widths(shown, count)
         room = self.columns - 2 * count - sum(widths[:-1]) if wrap else None
         painted = [*styles, *[None] * (count - len(styles))]
         for row in shown:

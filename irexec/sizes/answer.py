@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -326,6 +326,20 @@ class Shapes:
 
     def _sizes(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> Sizes | None:
         """Return the sizes of the dynamic dimensions; None if a shape contradicts the declared one."""
+        given = self._given(shapes)
+        for shape, declared in zip(given, self._prober.shapes, strict=True):
+            if not PartialShape(list(shape)).compatible(declared):
+                return None
+        if any(len({given[number][axis] for number, axis in dim.places}) > 1 for dim in self.dims):
+            return None
+        return tuple(int(given[dim.input][dim.axis]) for dim in self.dims)
+
+    def _given(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+        """Return the shape of each input. Raises TypeError and ValueError."""
+        each = shapes.values() if isinstance(shapes, Mapping) else shapes
+        if not isinstance(each, Iterable) or any(isinstance(s, str) or not isinstance(s, Iterable) for s in each):
+            form = ", ".join(f"{name!r}: [...]" for name in self.input_names)
+            raise TypeError(f"expected the shapes as a dict, {{{form}}}, or as a list with one shape for each input")
         if isinstance(shapes, Mapping):
             names = self.input_names
             unknown = [name for name in shapes if name not in names]
@@ -339,12 +353,7 @@ class Shapes:
             given = [tuple(shape) for shape in shapes]
         if len(given) != len(self._prober.shapes):
             raise ValueError(f"{len(given)} shapes are given, the model has {len(self._prober.shapes)} inputs")
-        for shape, declared in zip(given, self._prober.shapes, strict=True):
-            if not PartialShape(list(shape)).compatible(declared):
-                return None
-        if any(len({given[number][axis] for number, axis in dim.places}) > 1 for dim in self.dims):
-            return None
-        return tuple(int(given[dim.input][dim.axis]) for dim in self.dims)
+        return given
 
     def _fitted(self) -> list[list[Expression | None] | None]:
         """Return an expression for each dimension of each output; None if none fits, or the size is unknown."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 
-from irexec.arrays.brief import shown, shown_item, shown_number, shown_seconds
+from irexec.arrays.brief import abridged, shown, shown_item, shown_number, shown_seconds
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,15 @@ from irexec.arrays.brief import shown, shown_item, shown_number, shown_seconds
 )
 def test_shown(array: np.ndarray[Any, Any], text: str) -> None:
     assert shown(array) == text
+
+
+def test_a_long_message_keeps_its_end() -> None:
+    text = f"Reshape {'(at a place in its source) ' * 20} does not fit"
+    assert abridged(text, 60).startswith("Reshape (at ") and abridged(text, 60).endswith(
+        "... source)  does not fit"[3:]
+    )
+    assert len(abridged(text, 60)) == 60
+    assert abridged("short", 60) == "short"
 
 
 def test_what_is_long_is_cut_along_every_axis() -> None:

@@ -38,8 +38,8 @@ def test_a_line_per_example_the_errata_and_a_summary(docs: Path, capsys: pytest.
     assert "  text example 1  line 4  parsed, valid, executed, documented values differ\n" in out
     assert " --> wrong.md:5:14\n" in out
     assert "= allowed: [1, 2]\n" in out
-    assert out.splitlines()[-2:] == [
-        "2 pages, 2 examples: 2 parsed, 2 validated, 2 executed; "
+    assert out.splitlines()[-3:] == [
+        "2 pages, 2 examples: 2 parsed, 2 validated, 2 executed",
         "documented values: 1 correct, 1 wrong; 1 error, 0 repairs",
         "1 fixable with `irexec doctest --fix`",
     ]

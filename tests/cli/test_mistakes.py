@@ -121,6 +121,7 @@ def test_the_package_for_onnx_is_not_there(
         (("run", "m.xml", "-j", "-1"), "argument -j/--jobs: '-1' is not an integer of 0 or more"),
         (("validate", "m.xml", "--format", "junit"), "pytest --ir-doctest PAGES --junitxml FILE"),
         (("run", "m.xml", "--format", "yaml"), "argument --format: invalid choice: 'yaml'"),
+        (("sensitivity", "m.xml", "--as", "int8"), "'int4-weights'): did you mean int8-weights?"),
         (("validate", "m.xml", "--most", "-1"), "argument --most: '-1' is not an integer of 0 or more"),
         (("compare", "m.xml", "--with", "openvino", "--limit", "soon"), "'soon' is not a number of 0 or more"),
         (("compare", "m.xml", "--with", "openvino", "--atol", "-0.5"), "'-0.5' is not a number of 0 or more"),

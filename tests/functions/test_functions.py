@@ -53,6 +53,14 @@ def test_models_that_are_compared_do_not_change() -> None:
     assert [node.friendly_name for node in model.get_ops()] == before
 
 
+def test_results_are_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ops.parameter([-1, 4, -1, -1], np.float32, name="x")
+    shapes = irexec.shapes(irexec.Model([ops.reshape(x, np.array([-1, 64]), False, name="flat")], [x], "m"))
+    for columns in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert columns - 20 < max(map(len, str(shapes).splitlines())) <= columns
+
+
 def test_inputs_that_do_not_fit_are_errors() -> None:
     image = np.zeros((1, 3, 32, 32), np.float32)
     for function in (irexec.compare, irexec.reduce, irexec.report):

@@ -66,6 +66,12 @@ def test_a_table_fits_the_line(columns: int) -> None:
         assert all(name in line for name, line in zip(EXPORTED, page.lines, strict=True))
 
 
+def test_two_columns_of_names_are_narrowed() -> None:
+    page = Printout(columns=80)
+    page.table([("x", name, f"{name} and more", "3.66e+03", "4.0e-01", "64 ulp") for name in EXPORTED], names=(1, 2))
+    assert max(map(len, page.lines)) <= 80
+
+
 @pytest.mark.parametrize("columns", [80, 100])
 def test_a_long_text_continues_below_itself(columns: int) -> None:
     page = Printout(columns=columns)

@@ -6,6 +6,7 @@ import ast
 import itertools
 import json
 import random
+from typing import Any
 
 import pytest
 from support.dynamic_nets import MODELS
@@ -220,6 +221,10 @@ def test_wrong_arguments_of_the_answer() -> None:
     with pytest.raises(ValueError, match="shape of 'other' is missing"):
         shapes.accepts({"one": (1,)})
     assert not shapes.accepts([(1, 2), (1,)])
+    wrong: list[Any] = [[1, 3], 5, "text", ["text", "text"], {"one": 1, "other": 2}]
+    for given in wrong:
+        with pytest.raises(TypeError, match=r"as a dict, \{'one': \[...\], 'other': \[...\]\}, or as a list"):
+            shapes.accepts(given)
     with pytest.raises(irexec.IRError, match="broadcast"):
         shapes.outputs([(2,), (3,)])
 

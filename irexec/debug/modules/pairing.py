@@ -263,8 +263,23 @@ class _Pairing:
                 score, pairs = self._tried(value, made, region, wrong)
                 if score > best[0]:
                     best = score, pairs
-        self._take(best[1])
-        return best[0][0] > 0
+        pairs = best[1] or self._at_the_end(waiting, wrong)
+        self._take(pairs)
+        return bool(pairs)
+
+    def _at_the_end(self, waiting: Sequence[Made], wrong: Sequence[Node]) -> list[tuple[Value, Made]]:
+        """Return a wrong result of the model with the result of a module that is the network's result: if the last
+        module is wrong, no later value tells which value it corresponds to.
+        """
+        for result, theirs in zip(self.model.results, self._results, strict=True):
+            value, expected = result.inputs[0], sample(theirs)
+            if result not in wrong or value is None or value in self.pairs or expected is None:
+                continue
+            found = (made for made in waiting if value in self._candidates([value], made))
+            for made in found:
+                if self._made[made].is_equal(expected):
+                    return [(value, made)]
+        return []
 
     def _candidates(self, region: Sequence[Value], made: Made) -> list[Value]:
         """Return the values that may equal a result of a module; those named after the module first."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from irexec.arrays.brief import abridged
 from irexec.debug.runtimes.process import LIMIT
 from irexec.debug.runtimes.runtime import CannotRun, Loaded, Steps
 from irexec.debug.runtimes.separate import Apart, Shown
@@ -83,4 +84,4 @@ class Server:
             session = self._runtime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
             return [session.run(outputs, dict(zip(self._inputs, step, strict=True))) for step in steps]
         except Exception as error:  # ONNX Runtime documents no common class of errors.
-            raise CannotRun(f"ONNX Runtime cannot run the model: {str(error).splitlines()[0][:300]}") from None
+            raise CannotRun(f"ONNX Runtime cannot run the model: {abridged(str(error).splitlines()[0])}") from None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.arrays.brief import abridged
 from irexec.debug.runtimes.process import LIMIT
 from irexec.debug.runtimes.runtime import CannotRun, Steps
 from irexec.debug.runtimes.separate import Apart, Remote, Shown
@@ -234,4 +235,4 @@ def _shown(value: Any) -> str:
 def _brief(error: Exception) -> str:
     """Return the last informative line of OpenVINO's message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[-1] if lines else type(error).__name__)[:300]
+    return abridged(lines[-1] if lines else type(error).__name__)

@@ -24,6 +24,7 @@ from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.debug.sensitivity.weights import weights_board
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.nearest import likely_names
 from irexec.engine.arguments import Inputs
 from irexec.graph.model import Model
 from irexec.reading import for_running, read
@@ -127,6 +128,8 @@ def sensitivity(
     and ValueError.
     """
     ours = _model(model)
+    if isinstance(other, str) and not os.path.exists(other) and not os.path.splitext(other)[1]:
+        _check_precision(other)
     theirs = other if isinstance(other, str) and other in PRECISIONS else _model(other)
     inferences = [inputs] if isinstance(inputs, Mapping) else inputs
     steps = [_chosen(ours, shapes, seed)] if inferences is None else [_arrays(ours, given) for given in inferences]
@@ -170,9 +173,15 @@ def _chosen(model: Model, shapes: Mapping[str, Sequence[int]] | None, seed: int)
 def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:
     if other in KINDS:
         return rounding_board(model, KINDS[other]), {}
-    if other not in PRECISIONS:
-        raise ValueError(f"{other!r} is not one of {', '.join(PRECISIONS)}")
+    _check_precision(other)
     return weights_board(model, 8 if other == "int8-weights" else 4)
+
+
+def _check_precision(name: str) -> None:
+    """Raise ValueError for a name that is not one of PRECISIONS."""
+    if name not in PRECISIONS:
+        known, advice = ", ".join(PRECISIONS), likely_names(name, PRECISIONS)
+        raise ValueError(f"{name!r} is neither a file nor one of {known}{f': {advice}' if advice else ''}")
 
 
 def _rescaling(trials: Trials, precision: str) -> Rescaling | None:

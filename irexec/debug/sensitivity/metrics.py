@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from irexec.debug.units import widened
+from irexec.diagnostics.nearest import likely_names
 from irexec.types import Array
 
 Results = Sequence[Mapping[str, Array]]
@@ -74,7 +75,10 @@ def metric_named(name: str) -> Metric:
         return Metric(name, _NAMED[name], is_noise=name == "snr")
     path, _, function = name.rpartition(":")
     if not path.endswith(".py"):
-        raise BadMetric(f"{name!r} is neither snr, top1 or cosine nor FILE.py:function")
+        advice = likely_names(name, _NAMED)
+        raise BadMetric(
+            f"{name!r} is neither snr, top1 or cosine nor FILE.py:function{f': {advice}' if advice else ''}"
+        )
     return Metric(name, _loaded(path, function))
 
 

@@ -49,7 +49,9 @@ def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[U
     pairing = _Pairing(float_model, made)
     units = [*pairing.activations(), *pairing.weights()]
     pairing.adjusted(units)
-    if not units:
+    if not units or (all(unit.kind == "constant" for unit in units) and pairing.float_is_quantised):
+        if pairing.float_is_quantised:
+            raise NoPair("the first model has quantizers and the second has none: the float model comes first")
         raise NoPair("the second model has no quantizer: no FakeQuantize, and no weights of at most 8 bits")
     for unit in units:
         pairing.name_layers(unit)
@@ -105,11 +107,17 @@ class _Pairing:
             self._cut[key] = like(theirs.node, [fine]).outputs[0]
         return self._cut[key]
 
+    @property
+    def float_is_quantised(self) -> bool:
+        """Whether the model that is given as the float model has quantisers, as if the models were swapped."""
+        constants = [value for node in self._float_constant for value in node.outputs]
+        return any(chains(self.float, self._float_constant)) or any(map(_is_coarse, constants))
+
     def weights(self) -> list[Unit]:
         """Return the quantisers of constants whose counterpart is in the float model."""
         found = []
         for value in self._read_constants():
-            if not self._is_coarse(value):
+            if not _is_coarse(value):
                 continue
             fine = self._fine(value)
             reader = value.users[0]
@@ -186,18 +194,6 @@ class _Pairing:
     def _is_read(self, value: Value) -> bool:
         return any(user not in self.constant and user not in self._inside for user in value.users)
 
-    def _is_coarse(self, value: Value) -> bool:
-        """Return whether a constant is computed from whole numbers of few bits, or goes through a quantiser."""
-        if not value.element_type.is_real or value.node.held is not None:
-            return False
-        for node in needed_by([value.node]):
-            if node.type in QUANTISERS:
-                return True
-            kind = node.outputs[0].element_type
-            if node.held is not None and 0 < kind.bitwidth <= _FEW_BITS and kind is not BOOLEAN:
-                return True
-        return False
-
     def _fine(self, value: Value) -> Value | None:
         """Return the constant of the float model that is read at the same place, as a constant of this model."""
         for user, port in value.uses():
@@ -262,6 +258,19 @@ class _Pairing:
         extents = [1] * (codes.ndim - step.ndim) + [*step.shape]
         axis = next((place for place, extent in enumerate(extents) if extent > 1), 0)
         return Range(1 << held.outputs[0].element_type.bitwidth, codes=codes, step=wide, axis=axis)
+
+
+def _is_coarse(value: Value) -> bool:
+    """Return whether a constant is computed from whole numbers of few bits, or goes through a quantiser."""
+    if not value.element_type.is_real or value.node.held is not None:
+        return False
+    for node in needed_by([value.node]):
+        if node.type in QUANTISERS:
+            return True
+        kind = node.outputs[0].element_type
+        if node.held is not None and 0 < kind.bitwidth <= _FEW_BITS and kind is not BOOLEAN:
+            return True
+    return False
 
 
 def _is_code(node: Node) -> bool:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from irexec.arrays.brief import plural
@@ -39,6 +40,17 @@ class Row:
     unused: float | None
     worst_channel: tuple[int, float] | None
     layers: list[str]
+
+    @property
+    def label(self) -> str:
+        """The name; for constants whose names do not contain the name of a layer that reads them, with this layer."""
+        if (
+            self.kind not in ("weights", "constant")
+            or not self.layers
+            or any(name in self.name for name in self.layers)
+        ):
+            return self.name
+        return f"{self.name} of {self.layers[0]}" + (", ..." if len(self.layers) > 1 else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values, infinities as texts."""
@@ -187,7 +199,7 @@ class Sensitivity:
             f"{self.other}, compared with {self.file} on {plural(self.inputs, 'input')}",
             f"{self.metric} {self._shown(self.coarse)} {both}",
         ]
-        return lines + [f"note: {note}" for note in self.notes]
+        return lines + [line for note in self.notes for line in wrap(f"note: {note}", 80, subsequent_indent="  ")]
 
     def _table(self, most: int) -> list[str]:
         shown = self.rows[:most] if most else self.rows
@@ -198,11 +210,11 @@ class Sensitivity:
             worst = "" if row.worst_channel is None else f"{row.worst_channel[0]}: {_db(row.worst_channel[1])}"
             cells = [str(number), self._number(row.without), self._number(row.alone), _db(row.snr)]
             unused = "" if row.unused is None else _share(row.unused)
-            table.append([*cells, _share(row.clipped), unused, worst, row.name])
+            table.append([*cells, _share(row.clipped), unused, worst, row.label])
         lines = _aligned(table)
-        odd = [f"unusually low own SNR: {row.name} ({_db(row.snr)} dB)" for row in self.conspicuous[:_FEW]]
+        odd = [f"unusually low own SNR: {row.label} ({_db(row.snr)} dB)" for row in self.conspicuous[:_FEW]]
         key = [f"{left}: {self.metric} if this row is {left}; alone: if all other rows are {left};"]
-        key += ["own: signal-to-noise ratio (SNR) of its values in dB; channel: the one with the lowest SNR"]
+        key += ["own: signal-to-noise ratio (SNR) of its values in dB;", "channel: the channel with the lowest SNR"]
         return lines + ([f"and {len(self.rows) - len(shown)} more"] if len(shown) < len(self.rows) else []) + odd + key
 
     def _curve(self) -> list[str]:

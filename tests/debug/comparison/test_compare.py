@@ -290,6 +290,18 @@ def test_another_model_that_takes_one_shape_only(tmp_path: Path, capsys: pytest.
     assert main([*command, "--shape", "x=3,4"]) == 0
 
 
+def test_inputs_that_irexec_refuses_too_are_its_own_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, shape in (("open", [-1, 4]), ("closed", [2, 4])):
+        x = ops.parameter(shape, np.float32, name="x")
+        end = ops.reshape(x, np.array([8]), False, name="flat")
+        irexec.save_model(irexec.Model([end], [x], name), tmp_path / f"{name}.xml")
+    assert (
+        main(["compare", str(tmp_path / "open.xml"), "--with", str(tmp_path / "closed.xml"), "--shape", "x=3,4"]) == 2
+    )
+    error = capsys.readouterr().err
+    assert error.startswith("error[O001]: ") and "layer: Reshape 'flat'" in error
+
+
 def test_json_is_what_the_report_reads(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command("--with", str(CLASSIFIER / "model.xml"), "--json")) == 0
     text = capsys.readouterr().out

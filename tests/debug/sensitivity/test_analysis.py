@@ -193,6 +193,28 @@ def test_models_that_are_no_pair_are_refused() -> None:
         irexec.sensitivity(model, two, inputs(6))
 
 
+def test_weights_are_listed_with_the_layer_that_reads_them() -> None:
+    """Exporters give the layers that decompress weights a number for a name."""
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(16, 16)).astype(np.float32)
+    codes, x = np.rint(weights * 40).clip(-127, 127).astype(np.int8), ops.parameter([2, 16], np.float32, name="x")
+    stored = ops.multiply(ops.convert(ops.constant(codes), "f32"), np.float32(1 / 40), name="Multiply_57")
+    model, other = (irexec.Model([ops.matmul(x, w, False, False, name="fc")], [x]) for w in (weights, stored))
+    found = irexec.sensitivity(model, other, inputs(0)[:1])
+    assert [(row.name, row.label, row.layers) for row in found.rows] == [("Multiply_57", "Multiply_57 of fc", ["fc"])]
+    assert "  Multiply_57 of fc\n" in str(found)
+    assert max(map(len, str(found).splitlines())) <= 80
+    with pytest.raises(NoPair, match="the first model has quantizers and the second has none: the float model comes"):
+        irexec.sensitivity(other, model, inputs(0)[:1])
+
+
+@pytest.mark.parametrize(("name", "meant"), [("bf15", "bf16"), ("int8", "int8-weights")])
+def test_a_precision_that_does_not_exist_is_refused(name: str, meant: str) -> None:
+    known = "f16, bf16, int8-weights, int4-weights"
+    with pytest.raises(ValueError, match=f"'{name}' is neither a file nor one of {known}: did you mean {meant}\\?"):
+        irexec.sensitivity(overflowing(), name)
+
+
 def overflowing() -> irexec.Model:
     x = ops.parameter([2, 16], np.float32, name="x")
     rng = np.random.default_rng(0)
