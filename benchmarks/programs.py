@@ -15,6 +15,7 @@ import pickle
 import subprocess
 import sys
 from collections import Counter
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -84,7 +85,8 @@ def main() -> int:
         compare(options.first, options.count)
         return 0
     if options.show is not None:
-        return show(options.show)
+        with TemporaryDirectory() as folder, chdir(folder):  # Programs write files into the current folder.
+            return show(options.show)
     return campaign(options.first, options.count, options.verbose)
 
 
