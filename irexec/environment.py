@@ -1,4 +1,4 @@
-"""Environment variables that are set only while a library that reads them is being loaded."""
+"""The environment of irexec: variables for a library that is being loaded, and how to install optional packages."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ def set_while_loading(name: str, value: str) -> Iterator[None]:
         yield
     finally:
         del os.environ[name]
+
+
+def installing(extra: str) -> str:
+    """Return the advice to install an extra of irexec. irexec is installed from its folder, not from an index."""
+    return f"install irexec with the extra {extra}, e.g. pip install '.[{extra}]' in its folder"

@@ -31,7 +31,7 @@ function start(document) {
   client.start().then(
     () => vscode.commands.executeCommand("setContext", "irexec.running", true),
     () => vscode.window.showErrorMessage(
-      `'${command}' does not start. Install irexec with its extra, pip install 'irexec[lsp]', ` +
+      `'${command}' does not start. Install irexec with its extra, pip install '.[lsp]' in its folder, ` +
       "and name the command in the setting irexec.command."));
 }
 

@@ -12,6 +12,7 @@ from irexec.cli.settings import read_settings
 from irexec.cli.start import stay
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.findings import Mode
+from irexec.environment import installing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name not in ("pygls", "lsprotocol"):
             raise
-        print("irexec lsp: the language server needs pygls: pip install 'irexec[lsp]'", file=sys.stderr)
+        print(f"irexec lsp: the language server needs pygls: {installing('lsp')}", file=sys.stderr)
         return 2
     stay()
     # The server uses copies, because it closes its streams, and because printed output must not mix with its messages.

@@ -15,6 +15,7 @@ from irexec.cli.streams import complain
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.deadline import time_limit
 from irexec.diagnostics.findings import Findings
+from irexec.environment import installing
 from irexec.ir.guard import check_output, reads
 from irexec.parallel.gathering import Outcome, gather
 from irexec.parallel.task import PathLike, Task
@@ -149,7 +150,7 @@ def _cluster(address: str) -> Iterator[Executor]:
     try:
         cluster = Cluster(address, alone=alone)
     except ImportError:
-        raise _refused("U006", "--cluster requires Dask", hint="pip install 'irexec[cluster]'") from None
+        raise _refused("U006", "--cluster requires Dask", hint=installing("cluster")) from None
     except (OSError, ValueError) as error:
         raise _refused("U005", f"--cluster {address}: no scheduler responded: {error}") from None
     with cluster:

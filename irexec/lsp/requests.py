@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -20,9 +22,15 @@ from irexec.lsp.server import Project, Server
 def make_server(limit: float = 0, project: Project | None = None) -> Server:
     """Return a server with all supported requests. `limit`: the time limit for a check in seconds; 0: no limit."""
     server = Server(limit, project)
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_unexpected)
     for register in (_texts, _findings, _places, _navigation, answer_structure, answer_commands):
         register(server)
     return server
+
+
+def _is_unexpected(record: logging.LogRecord) -> bool:
+    """Return False for the log of a refused request: the editor shows the reason, and a traceback would not help."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcInvalidParams)
 
 
 # Texts that come and change

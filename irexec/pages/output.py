@@ -23,7 +23,7 @@ def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) 
     lines = max((len(str(example.place.line)) for example in page.examples), default=0)
     operators = {example.operator for example in page.examples}
     for example in page.examples:
-        which = f"  {example.operator}" if len(operators) > 1 else ""
+        which = f"  {example.operator}" if len(operators) > 1 or not page.about else ""
         head = f"  {example.label:<{width}}  line {example.place.line:>{lines}}{which}"
         yield visible_text(f"{head}  {status(example)}") + "\n"
         if verbose:

@@ -71,7 +71,7 @@ def _show_extra(page: Printout) -> None:
 
     if not is_installed():
         gain = "a compiled model that runs often is about 1.5 to 4 times as fast"
-        page.line(f"  with the extra fast (pip install 'irexec[fast]') {gain}", "dim")
+        page.line(f"  with the extra fast (pip install '.[fast]' in irexec's folder) {gain}", "dim")
 
 
 def _input_row(entry: ModelInput, run: ModelRun) -> tuple[str, ...]:

@@ -26,6 +26,11 @@ def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_an_operator_that_the_page_does_not_name(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctest", "printed.md"])
+    assert "printed.md\n  example 1  line 2  Abs-1  parsed, valid, executed\n" in capsys.readouterr().out
+
+
 def test_a_line_per_example_the_errata_and_a_summary(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctest", "good.md", "wrong.md"]) == 1
     out = capsys.readouterr().out

@@ -110,7 +110,7 @@ def test_the_package_for_onnx_is_not_there(
     Path("model.onnx").write_bytes(b"\x08\x08")
     code, text = told(capsys, *of_file(command, "model.onnx"))
     assert code == 2 and "model.onnx" in text
-    assert "ONNX" in text and (command == "fix" or "pip install 'irexec[onnx]'" in text)
+    assert "ONNX" in text and (command == "fix" or "pip install '.[onnx]'" in text)
 
 
 @pytest.mark.parametrize(

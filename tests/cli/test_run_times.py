@@ -38,7 +38,7 @@ def test_what_the_extra_would_gain(
     monkeypatch.setattr(backend, "is_installed", lambda: is_installed)
     for options, is_printed in (([], False), (["--repeat", "2"], not is_installed)):
         assert main([*COMMAND, *options]) == 0
-        assert ("pip install 'irexec[fast]'" in capsys.readouterr().out) is is_printed
+        assert ("pip install '.[fast]'" in capsys.readouterr().out) is is_printed
 
 
 def test_states_are_the_same_in_every_run(capsys: pytest.CaptureFixture[str]) -> None:

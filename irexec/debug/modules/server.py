@@ -17,6 +17,7 @@ import numpy as np
 from irexec.debug.modules.samples import Sample, sample
 from irexec.debug.runtimes.runtime import CannotRun, Steps
 from irexec.debug.runtimes.separate import Shown
+from irexec.environment import installing
 from irexec.types import BF16, Array
 
 _TRIED = 16
@@ -53,7 +54,7 @@ class Server:
         try:
             import torch
         except ImportError:
-            raise CannotRun("PyTorch is not installed: pip install 'irexec[torch]'") from None
+            raise CannotRun(f"PyTorch is not installed: {installing('torch')}") from None
         self._torch: Any = torch
         self._factory = factory
         # The fused encoder would not call the modules that it consists of.

@@ -11,6 +11,7 @@ from irexec.arrays.brief import abridged
 from irexec.debug.runtimes.process import LIMIT
 from irexec.debug.runtimes.runtime import CannotRun, Loaded, Steps
 from irexec.debug.runtimes.separate import Apart, Shown
+from irexec.environment import installing
 from irexec.graph.model import Model
 from irexec.types import Array
 
@@ -35,7 +36,7 @@ class Server:
             import onnx
             import onnxruntime
         except ImportError:
-            raise CannotRun("ONNX Runtime is not installed: pip install 'irexec[compare]'") from None
+            raise CannotRun(f"ONNX Runtime is not installed: {installing('compare')}") from None
         self._onnx: Any = onnx
         self._runtime: Any = onnxruntime
         self._proto: Any = None

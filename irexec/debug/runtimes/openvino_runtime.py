@@ -13,6 +13,7 @@ from irexec.arrays.brief import abridged
 from irexec.debug.runtimes.process import LIMIT
 from irexec.debug.runtimes.runtime import CannotRun, Steps
 from irexec.debug.runtimes.separate import Apart, Remote, Shown
+from irexec.environment import installing
 from irexec.graph.model import Model, Value
 from irexec.types import STRING, Array, ElementType, is_numpys
 
@@ -61,7 +62,7 @@ class Server:
         try:
             import openvino
         except ImportError:
-            raise CannotRun("OpenVINO is not installed: pip install 'irexec[compare]'") from None
+            raise CannotRun(f"OpenVINO is not installed: {installing('compare')}") from None
         self._ov: Any = openvino
         self._core: Any = openvino.Core()
         self._device, self._config = device, config

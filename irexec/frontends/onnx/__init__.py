@@ -7,6 +7,7 @@ import os
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.deadline import OutOfTime
 from irexec.diagnostics.findings import Findings, Mode
+from irexec.environment import installing
 from irexec.graph.model import Model
 from irexec.ir.memory import no_collection
 
@@ -34,7 +35,7 @@ def read_onnx(
     except ImportError:
         findings = Findings(file=name, mode=mode)
         message = "reading ONNX files requires the package onnx, which is not installed"
-        findings.add("F001", message, place=Place(file=findings.file), hint="pip install 'irexec[onnx]'")
+        findings.add("F001", message, place=Place(file=findings.file), hint=installing("onnx"))
         return None, findings.report
     from irexec.frontends.onnx.convert import convert_file
     from irexec.frontends.onnx.findings import OnnxFindings

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from irexec.environment import installing
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import U8, Array, PartialShape, TensorType
@@ -29,7 +30,7 @@ def image_decoder_20(
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
-        require("C2", False, "decoding images requires Pillow, which is not installed: pip install 'irexec[images]'")
+        require("C2", False, f"decoding images requires Pillow, which is not installed: {installing('images')}")
         raise
     try:
         with Image.open(BytesIO(encoded.tobytes())) as picture:

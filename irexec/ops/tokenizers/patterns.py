@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from irexec.environment import installing
 from irexec.ops.declare.operator import ConstraintError, require
 
 # The contents of PCRE2's classes with Unicode properties; the classes of `regex` differ in a few characters.
@@ -52,7 +53,7 @@ class Pattern:
         try:
             import regex
         except ImportError:
-            message = "matching needs the package regex, which is not installed: pip install 'irexec[tokenizers]'"
+            message = f"matching needs the package regex, which is not installed: {installing('tokenizers')}"
             require(constraint, False, message)
             raise
         text = _decoded(expression)

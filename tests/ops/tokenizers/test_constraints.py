@@ -70,7 +70,7 @@ def test_c4_a_pattern_that_cannot_be_compiled() -> None:
 def test_without_the_package_regex_the_operator_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "regex", None)
     said = refused("C4", splitting.regex_split, *rows("a"), chars("a"))
-    assert "pip install 'irexec[tokenizers]'" in said
+    assert "pip install '.[tokenizers]'" in said
     assert models.trie_tokenizer(*rows("ab"), *strings("a", "b"), np.int32([5, 6]))[2].tolist() == [5, 6]
 
 
