@@ -55,7 +55,7 @@ KILLED_AFTER, ADDRESS_SPACE = 60, 2 << 30
 PER_PROCESS = 100
 MOST_TOLD = 8
 # These are about the file as a whole, its weights, or the values and options given to it.
-NO_LINE = ("C009", "C010", "O008", "X009", "U")
+NO_LINE = ("C009", "C010", "O008", "U")
 VALIDATE = (("--format", "json"), ("--format", "json", "--mode", "openvino"))
 
 
