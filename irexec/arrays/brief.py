@@ -63,8 +63,8 @@ def _cut(text: str, limit: int) -> str:
 
 
 def abridged(text: str, most: int = 300) -> str:
-    """Return a text of at most `most` characters; a longer one keeps its end, which gives the reason in messages of
-    other programs, and the first third.
+    """Return a text of at most `most` characters. A longer text loses its middle: the end often gives the reason in
+    messages of other programs.
     """
     return text if len(text) <= most else f"{text[: most // 3]}...{text[3 + most // 3 - most :]}"
 

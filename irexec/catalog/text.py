@@ -42,7 +42,7 @@ def opsets_text(facts: OperatorFacts) -> str:
 
 
 def _runs(names: Sequence[str]) -> str:
-    """Return numbered names, with consecutive numbers joined to a range: `1, 3-17`."""
+    """Return numbered names, with consecutive numbers joined to ranges: `1, 3-17`."""
     numbers = [int("".join(filter(str.isdigit, name)) or -1) for name in names]
     runs: list[list[str]] = []
     for index, name in enumerate(names):

@@ -78,7 +78,7 @@ class Graph:
         return self._given(np.array(first, np.int64), np.array(second, np.int64))
 
     def order_input(self, count: int) -> Value:
-        """Return an input of i32 with an order of `count` things, which differs between the calls A and B."""
+        """Return an i32 input: a permutation of `count` positions, drawn for each of the calls A and B."""
         orders = [self.rng.permutation(count).astype(np.int32) for _ in self._arrays]
         return self._given(*orders)
 

@@ -93,7 +93,7 @@ def _other_value(rng: np.random.Generator, attribute: Attribute, now: str | None
 
 
 def _words(attribute: Attribute) -> tuple[str, ...]:
-    """Return the words of which an attribute is a list, such as the activations of a recurrent cell."""
+    """Return the words allowed in an attribute that is a list, such as the activations of a recurrent cell."""
     base = base_type(attribute.annotation)
     items = get_args(base) if get_origin(base) is tuple else ()
     word = base_type(items[0]) if items else None
@@ -254,7 +254,7 @@ def leave_out_input(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def add_input(rng: np.random.Generator, draft: Draft) -> None:
-    """Add inputs to a variadic list, or the next optional input as another call of the operator has it."""
+    """Add inputs to a variadic list, or the next optional input, copied from a longer call of the operator."""
     signature = draft.operator.signature
     if not signature.is_variadic:
         longer = [line for line in calls_of()[str(draft.operator)] if len(line[1]) > len(draft.ports)]

@@ -116,7 +116,7 @@ def _is_small(case: Case) -> bool:
 
 
 def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
-    """Return a name whose static form is legal."""
+    """Return the name of a drawn case that is legal with static shapes; None if the draw gives no such case."""
     lines = calls_of()[str(operator)]
     draft = changed(rng, draft_of(operator, pick(rng, lines)), int(rng.integers(1, 10)))
     if rng.random() < _HUGE:

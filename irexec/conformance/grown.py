@@ -2,8 +2,8 @@
 
     graph.grown/f32/r3/layers=ReduceSum-1.3,Add-1.17,ReLU-1.2/inner=read/sequence/seed7
 
-Each layer is an operator and a number, from which its attributes and its other inputs are drawn; it reads an existing
-value. A layer can be removed from a name; the other layers stay the same if they still fit.
+A name lists an operator and a number for each layer. One input of a layer is an existing value; its attributes
+and other inputs are drawn from the number. If a layer is removed from a name, the others stay the same if they fit.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def write_reproducer(
                 "dtypes": [plain(a).dtype.name for a in right[0]],
             }
         script = class_script(file, name, config, **values)
-        # Types of 8 bits are compared as bits, which the runtime returns.
+        # The runtime returns 8-bit floats as bits.
         right, found = (
             [[plain(a) if a.itemsize == 1 else a for a in step] for step in steps] for steps in (right, found)
         )

@@ -62,7 +62,7 @@ def _array(item: Dict[str, Any], stream: IO[bytes]) -> Any:  # noqa: UP006
 
 
 class MissingClass(Exception):
-    """The file does not have the class."""
+    """Raised for a class that the file does not define."""
 
 
 def made(name: str, config: Dict[str, Any]) -> Any:  # noqa: UP006

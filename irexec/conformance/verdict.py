@@ -282,7 +282,7 @@ def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[
 
 
 def _is_cancelled(right: Array, other: Array, top: float, part: float) -> bool:
-    """Return whether errors of small results are at most the rounding error of 1 + x, and this part of the results."""
+    """Return whether small results are off by at most the rounding error of 1 + x, and at most by this part of each."""
     if not is_float(right) or right.dtype == np.float64 or right.shape != other.shape:
         return False
     a, b = right.astype(np.float64), other.astype(np.float64)

@@ -22,8 +22,8 @@ _NUDGE = 4.0
 _RANDOM_NUDGES = 2
 # The relative error below which an error is given in units in the last place.
 _HARDLY = 1e-5
-# The relative error from which the expected value is practically zero, so that the error is given as a number; errors
-# smaller than normal numbers of f32 are given in units in the last place.
+# From this relative error on, the expected value is practically zero, and the error is given as a number; errors
+# smaller than the normal numbers of f32 are given in units in the last place.
 _MOST, _LEAST = 100.0, 2.0**-126
 # Percentages outside of this range are written with an exponent.
 _PLAIN = 1e-6, 1e6

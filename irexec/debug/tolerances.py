@@ -68,7 +68,7 @@ def _closed(type: TensorType) -> TensorType:
 
 
 def _positioned(node: Node, units: float, values: Mapping[Value, Array]) -> Tolerance:
-    """Return `units` times the sum of the extents of the axes that change; unchanged elements are exact."""
+    """Return a tolerance of `units` times the sum of the extents of resized axes; exact for mode `nearest`."""
     if node.attributes.get("mode") == "nearest" or node.inputs[0] is None:
         return exact
     before, after = (_extents(value, values) for value in (node.inputs[0], node.outputs[0]))

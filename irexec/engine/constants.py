@@ -37,7 +37,7 @@ _MAX_SMALL = 64
 LEAST_PACKED, LEAST_PACKED_TOTAL = 1 << 14, 1 << 21
 # The types of layers that may compute the final values of such a matrix.
 _LAST = frozenset({"Convert", "Multiply", "Reshape", "Subtract", "Transpose"})
-# The ranks of matrices, and of the kernels of convolutions, which are matrices with a row for each output channel.
+# The ranks of matrices, and of kernels of convolutions, which are stored as matrices with a row per output channel.
 _RANKS = range(2, 7)
 
 

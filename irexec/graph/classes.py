@@ -17,8 +17,8 @@ COMMUTATIVE |= {"LogicalAnd", "LogicalOr", "LogicalXor", "BitwiseAnd", "BitwiseO
 """Operators of two inputs whose order does not change the result."""
 # These layers are identified by other facts: a constant by its values, an input by its position.
 _PLACES = ("offset", "size", "element_type", "shape")
-# Larger constants are compared if this many of their bytes are equal; the others, and further ones with an equal
-# sample, are known by a hash of all bytes. The number of bytes that are compared at a time.
+# The number of bytes in the sample of a constant; how many constants with equal samples are compared, before further
+# ones are identified by a hash of all bytes; and the number of bytes that are compared at a time.
 _SAMPLED, _MOST_ALIKE, _BLOCK = 1 << 14, 4, 1 << 20
 
 
@@ -30,7 +30,7 @@ class Classes:
         # Bodies contain bodies, so the class of each is computed only once.
         self._bodies: dict[Model, tuple[int, ...]] = {}
         self._constants: dict[Node, Hashable] = {}
-        # The different arrays with the same sample of their elements.
+        # The different arrays with the same sample of their bytes.
         self._alike: dict[Hashable, list[Array]] = {}
 
     def of(

@@ -60,7 +60,7 @@ def _sequence(weights: int) -> Rule:
 
 
 def _einsum(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) -> int:
-    """Return the multiply-adds of an Einsum: for every combination of labels, one fewer than operands."""
+    """Return the multiply-adds of an Einsum: the number of combinations of labels, times the operands minus one."""
     terms = str(attributes["equation"]).replace(" ", "").split("->")[0].split(",")
     extents: dict[str, int] = {}
     ellipsis: tuple[int, ...] = ()

@@ -29,7 +29,7 @@ _EACH, _MOST_SAMPLES = 4, 300
 # The number of sizes of the alternatives with which the fitted costs are compared.
 _OTHERS = 16
 _MULTIPLES = (1, 32)
-# The part of a column beside earlier ones, relative to the column, up to which it is taken for a combination of them.
+# A column is a combination of earlier ones if what is independent of them is at most this part of the column.
 _DEPENDENT = 1e-9
 
 

@@ -125,7 +125,7 @@ class Layer(Item):
 
     @property
     def may_have_bodies(self) -> bool:
-        """Whether its type has bodies, or the element contains one anyway."""
+        """Whether the layer's type has bodies, or its element contains a body in spite of its type."""
         return self.type in BODIES or not (self.is_plain or self.body is self.then_body is self.else_body is None)
 
 

@@ -42,7 +42,7 @@ def _(site: Site, *, windows: Windowing) -> Lowered | None:
 
 
 def _convolution(site: Site, axes: int, windows: Windowing) -> Lowered | None:
-    """Return the lowered form; the kernel lacks `axes` axes of `[G, O, I, *K]`, which are before its own."""
+    """Return the lowered form; the kernel lacks the first `axes` axes of `[G, O, I, *K]`."""
     kernel = site.types.constants[1]
     if kernel is None:
         return None

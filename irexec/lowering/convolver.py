@@ -246,7 +246,7 @@ class CompiledConvolver:
 
 
 class _Part(NamedTuple):
-    """The tasks for some tiles of channels, and those that unpack their panels; `absent` tiles are before these."""
+    """The tasks for some tiles of channels, those that unpack their panels, and the number of tiles before these."""
 
     tasks: Records
     panels: Records

@@ -79,7 +79,7 @@ def _known(compiled: bool) -> Mapping[str, Known]:
 
 
 def _check(name: str, known: Mapping[str, Known]) -> Mapping[str, Known]:
-    """Return the properties among which a name is: the listed ones, or those of Core. Raises RuntimeError."""
+    """Return the properties that contain a name: the device's own (`known`) or Core's. Raises RuntimeError."""
     from irexec.openvino.properties.known import OF_CORE
 
     if name in known or name in OF_CORE:

@@ -14,7 +14,7 @@ from irexec.debug.errors import shown_error
 from irexec.render.printing import Printout
 
 _COLUMNS = 80
-# The number of characters of modules up to which their types are shown.
+# Types of modules are shown if the column of modules is at most this wide.
 _MODULE = 24
 
 

@@ -73,7 +73,7 @@ _STYLES = {
     "heading": "bold", "name": "cyan", "dim": "dim", "good": "green", "error": "bold red", "warning": "bold yellow",
     "note": "bold green",
 }  # fmt: skip
-# The number of cells in a line without a terminal, and the smallest widths of names in two columns and of a text.
+# The width of a line without a terminal, and the smallest widths of two columns of names and of a column of text.
 _COLUMNS, _LEAST_NAME, _LEAST_NEXT, _LEAST_TEXT = 100, 24, 16, 40
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 

@@ -48,7 +48,7 @@ class Compare:
 
 @record(frozen=True)
 class Residue:
-    """`expression % modulus` is one of some residues."""
+    """The condition that `expression % modulus` is one of `residues`."""
 
     expression: Expression
     modulus: int

@@ -66,7 +66,7 @@ class Description:
             self._explain_following(dim)
 
     def _alone(self) -> None:
-        """Describe the dimensions that move in no direction."""
+        """Describe each other dimension by the sizes that are accepted while all others are as in the base."""
         case = self._case
         for dim, own in enumerate(case.base):
             if dim in case.choices or dim in case.following:
@@ -149,9 +149,9 @@ class Description:
         lead: int,
         exclusive: list[list[int]],
     ) -> bool:
-        """Describe each unit of equal dimensions in `ones` as 1 or the expression, but not all units in `exclusive` as
-        1. The first of all these dimensions can be chosen. Returns True if random combinations confirm the description;
-        otherwise it remains unchanged.
+        """Describe each unit of equal dimensions in `ones` as 1 or `expression`, but not all units in `exclusive` as 1.
+        The first dimension in `units` takes over the choices of `lead`. Returns True if random combinations confirm the
+        description; otherwise it remains unchanged.
         """
         case = self._case
         before = case.choices.copy(), case.following.copy()

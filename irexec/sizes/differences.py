@@ -44,7 +44,7 @@ def refusals(prober: Prober, reasons: Iterable[Reason]) -> list[str]:
         refusing = reason.refusal.node
         if refusing is None or refusing in found or refusing.operator is None or refusing.operator.deviation is None:
             continue
-        # OpenVINO may accept a size of 1, which it repeats.
+        # OpenVINO may accept a size of 1, because it broadcasts it.
         for sizes in (reason.sizes, *_with_ones(reason.sizes)):
             _, types, node = prober.followed(sizes)
             if node is refusing and (deviation := _deviation(node, types)) and deviation.accepts:

@@ -145,7 +145,7 @@ def fit(samples: Samples, base: Sizes, symbols: Sequence[int]) -> Expression | N
     if not moving:
         moving = [dim for dim in symbols if len({sizes[dim] for sizes, _ in samples}) > 1]
     if not moving:
-        return None  # The values depend on other dimensions.
+        return None  # The values depend on dimensions that are not in `symbols`.
     for found in (
         _linear(samples, moving),
         _clamped(samples, moving),

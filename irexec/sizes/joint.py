@@ -92,7 +92,7 @@ def _separating(expression: Expression, yes: list[int], no: list[int]) -> Iterat
 
 
 def _features(leads: Sequence[int]) -> Iterator[Expression]:
-    """Yield expressions of two sizes whose values may decide: differences, sums, products of strided sizes."""
+    """Yield the expressions of two sizes that conditions may compare: differences, sums, products of strided sizes."""
     for position, first in enumerate(leads):
         for second in leads[position + 1 :]:
             for one in range(1, _MOST_FACTOR + 1):

@@ -286,7 +286,7 @@ class Prober:
         return run, Outcome(tuple(run.inference[value].shape for value in self.model.outputs), beyond=tuple(beyond))
 
     def _refused(self, position: int, node: Node | None, findings: Findings, inference: Inference) -> Refusal | None:
-        """Return the first refusal; None if the layer is only given wrong element types, which `unsized` collects."""
+        """Return the first refusal; None if there are only errors of element types, which `unsized` collects."""
         errors = [finding for finding in findings.report.errors if finding.code != UNSIZED]
         self.unsized |= {str(each): each for each in findings.report.errors if each.code == UNSIZED}
         return _refusal(position, node, errors[0], inference) if errors else None

@@ -33,7 +33,7 @@ _BETWEEN_LOOKS = 64
 
 @record(frozen=True)
 class Trace:
-    """One traced inference: the tape, the outcome at its sizes, and the entries of the outputs' dimensions.
+    """One traced inference: the tape, the outcome at its sizes, and the numbers of the outputs' dimensions.
 
     Where all guards hold, the outcome is the same. `outputs`: for each output a traced or plain number for each
     dimension; None if the shape depends on values. `program` decides whether the trace holds, and computes the
@@ -312,7 +312,7 @@ def _agree(own: TensorType, plain: TensorType) -> bool:
                 return False
     if own.partial is not None:
         known, found = plain.known, untraced(own.partial.ravel().tolist())
-        # An unknown number equals -1 (see Dimension), which is not the number.
+        # An unknown number equals -1 (see Dimension), but must not match a known -1.
         return known == found and list(map(_is_number, known)) == list(map(_is_number, found))
     if own.has_value:
         return plain.has_value and np.array_equal(np.asarray(own.value), np.asarray(plain.value), equal_nan=False)

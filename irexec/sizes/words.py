@@ -12,7 +12,7 @@ from irexec.sizes.ask import accepted_shapes
 from irexec.sizes.conditions import Compare, Condition, OneOf, Residue
 from irexec.sizes.expressions import Linear
 
-# The number of sizes up to which they are listed in words; `irexec shapes --format json` lists all.
+# The largest number of sizes that are listed in words; `irexec shapes --format json` lists all.
 _MOST_LISTED = 8
 
 

@@ -72,7 +72,7 @@ def cache(g: Graph, *, attention: str, reorder: str, start: str, heads: str) -> 
     near=("none", "keys read", "keys as values", "one cache", "scaled queries", "values in another order"),
 )
 def cached_attention(g: Graph, *, layout: str, groups: str, reorder: str, mask: str, start: str, near: str) -> None:
-    """Attention over keys and values that variables keep, as language models write it."""
+    """Attention over keys and values kept in variables, in the forms that language models contain."""
     width, repeats = g.channels(4, 8, 16), 2 if groups == "repeated" else 1
     order = g.order_input(_BATCH) if reorder == "input" else None
 

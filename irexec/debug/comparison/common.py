@@ -1,4 +1,4 @@
-"""Two models of which only one has some of the inputs or results: both are compared without these."""
+"""Comparison of models whose inputs or results differ in number: those of only one model are left out."""
 
 from __future__ import annotations
 

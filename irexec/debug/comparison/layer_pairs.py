@@ -28,7 +28,7 @@ _NARROW = (F16, BF16)
 _NARROWED = "rounded to"
 # Units in the last place of f32 by which constants differ if they were only computed in another order.
 _ROUNDING = 8.0
-# The number of elements of constants that are rounded first; all elements only if these are equal.
+# The number of elements of a constant that are rounded and compared first, before all elements.
 _SAMPLED = 1 << 14
 
 
@@ -94,8 +94,8 @@ class LayerPairs:
         return [node for node in self.alignment.b.nodes if node in found]
 
     def only_follows(self, node: Node, before: Collection[Node]) -> bool:
-        """Return whether a layer is equal to its counterpart and differs only in values computed by the layers
-        `before`, in whose place its counterpart reads values without counterparts.
+        """Return whether a layer computes the same function as its counterpart and reads the same values, except that
+        its counterpart reads values without counterparts in place of those computed by the layers `before`.
         """
         other = self.alignment.forward.get(node)
         if other is None or not self.is_same_function(node):

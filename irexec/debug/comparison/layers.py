@@ -146,8 +146,8 @@ class Comparing:
         return [row for node in in_time(nodes, "comparing") if (row := self._row(node, mine, held)) is not None]
 
     def _given(self, node: Node, soon: Collection[Value] = ()) -> list[Value]:
-        """Return the non-constant inputs of a layer and the layers `behind` it; for a layer that reads a variable, also
-        the value written to it. `soon`: values that will be exposed later.
+        """Return the non-constant inputs of a layer and of the layers compared together with it; for a layer that reads
+        a variable, also the value written to it. `soon`: values that will be exposed later.
         """
         given = self.together.of(node, soon)[1]
         return [*given, self.written[node]] if node in self.written else given

@@ -268,8 +268,8 @@ class _Pairing:
         return bool(pairs)
 
     def _at_the_end(self, waiting: Sequence[Made], wrong: Sequence[Node]) -> list[tuple[Value, Made]]:
-        """Return a wrong result of the model with the result of a module that is the network's result: if the last
-        module is wrong, no later value tells which value it corresponds to.
+        """Return a wrong result of the model, paired with the module's result that the network returns. It is needed
+        for a wrong last module, which no later value helps to pair. The list is empty if there is no such pair.
         """
         for result, theirs in zip(self.model.results, self._results, strict=True):
             value, expected = result.inputs[0], sample(theirs)

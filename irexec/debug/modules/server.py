@@ -47,7 +47,7 @@ class Call:
 
 
 class Server:
-    """A network that a function of the user returns."""
+    """Runs a PyTorch network that a function of the user returns."""
 
     def __init__(self, factory: str) -> None:
         """`factory`: `package.module:function` or `file.py:function`. Raises CannotRun."""

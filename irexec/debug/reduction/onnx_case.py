@@ -51,7 +51,7 @@ def _save(proto: Any, path: Path, files: Together | None = None) -> bytes:
 
 
 def onnx_case(proto: Any, steps: Steps) -> OnnxCase:
-    """Return an ONNX model as a case. Raises IRError when it is not valid, or cannot be run with these inputs."""
+    """Return the case of an ONNX model. Raises IRError if it is not valid, or cannot be run with these inputs."""
     folder = tempfile.TemporaryDirectory(prefix="irexec-")
     path = Path(folder.name) / "model.onnx"  # Other runtimes read this file.
     model = accepted(read(_save(proto, path), file=path))
@@ -59,12 +59,12 @@ def onnx_case(proto: Any, steps: Steps) -> OnnxCase:
 
 
 def onnx_case_of(path: Path, steps: Steps) -> OnnxCase:
-    """Return the model of a file as a case. Raises IRError and OSError."""
+    """Return the case of an ONNX file. Raises IRError and OSError."""
     return onnx_case(parts.load(path), steps)
 
 
 def onnx_whole(reference: Reference) -> OnnxCase:
-    """Return a model that was read from an ONNX file as a case. Raises IRError and OSError."""
+    """Return a case of the whole ONNX model that `reference` runs. Raises IRError and OSError."""
     assert reference.model.file is not None
     proto = parts.load(reference.model.file)
     return OnnxCase(reference.model, reference.steps, reference.results(), proto, None)

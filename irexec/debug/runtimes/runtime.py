@@ -133,8 +133,8 @@ class HasLayerPairs(Protocol):
         """Return the inputs of the counterparts of these layers, per step; None for constants and unknown values."""
 
     def extract(self, steps: Steps, nodes: Sequence[Node], ends: Sequence[Value], step: int) -> Extract | None:
-        """Return the other model's layers in place of these layers, with their inputs in a step; None if some of these
-        values have no counterpart, or if the layers cannot be run alone.
+        """Return the layers that the other model has in place of these, with their inputs in a step. None if one of
+        the values `ends` has no counterpart, or if the layers cannot be run alone.
         """
 
 

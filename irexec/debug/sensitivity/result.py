@@ -43,7 +43,7 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The name; for constants whose names do not contain the name of a layer that reads them, with this layer."""
+        """The name; for a constant that is not named after a layer that reads it, followed by such a layer."""
         if (
             self.kind not in ("weights", "constant")
             or not self.layers

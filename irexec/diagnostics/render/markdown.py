@@ -24,7 +24,7 @@ def code(text: str) -> str:
 
 
 def fenced(text: str) -> list[str]:
-    """Return the lines of a code block."""
+    """Return the lines of a fenced code block that shows a text."""
     fence = "`" * max(3, 1 + _longest_ticks(text))
     return [f"{fence}text", *map(visible_text, text.splitlines()), fence]
 

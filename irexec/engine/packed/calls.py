@@ -23,7 +23,7 @@ from irexec.threads.parallel import scratch, split
 from irexec.types import Array
 
 F32 = np.dtype(np.float32)
-# The elements of a kernel that are unpacked at a time, and the number that divides their output channels.
+# The number of elements of a kernel that are unpacked at a time, in multiples of this number of output channels.
 _UNPACKED, _CHANNELS = 1 << 19, 16
 
 

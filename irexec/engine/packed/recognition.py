@@ -37,7 +37,7 @@ def packed_matrix(value: Value, inference: Inference, folding: Folding) -> Packe
 
 
 def _is_depthwise(shape: tuple[int, ...], axes: int) -> bool:
-    """Return whether each output channel of a kernel is computed from the input channel of its own."""
+    """Return whether each group of a kernel `[G, O, I, *K]` has one input channel and one output channel."""
     return axes == 2 and shape[1:3] == (1, 1)
 
 
@@ -155,7 +155,7 @@ class _Search:
     def _parameters(self, operand: Value, grouped: tuple[int, ...], axes: int) -> Array | None:
         """Return zero points or scales as f32 `[rows or 1, groups or 1]`; None if they differ inside a group.
 
-        The first `axes` axes of the constant are its rows; 0 if the last axis is.
+        The first `axes` axes of the constant number its rows; with `axes` = 0, the last axis does.
         """
         array = self._folding.array(operand)
         if array.ndim > len(grouped):
@@ -167,7 +167,7 @@ class _Search:
                 return None
             return np.ascontiguousarray(array.astype(np.float32).reshape(-1, shape[-1]).T)
         count = prod(shape[axes:])
-        # The elements with the same parameter are adjacent.
+        # The elements of a group must be adjacent: axes up to `depth` number the groups.
         depth = next(n for n in range(axes, len(shape) + 1) if prod(shape[axes:n]) == count)
         if shape[axes:depth] != grouped[axes:depth] or 1 < count == prod(grouped[axes:]):
             return None

@@ -22,10 +22,10 @@ from irexec.lowering.llvm.functions import (
 
 
 def epilogue(code: Code, steps: Sequence[After], operands: Number, index: Number, place: Number) -> Change:
-    """Return the function that changes a run of the result at `place`, in channel or row `index` or from column `index`
-    on.
+    """Return the function that applies steps to a run of the result.
 
-    `operands` is the address of the records of the steps' operands.
+    `index`: the channel or row of the run, or its first column. `place`: the position of the run in the result.
+    `operands`: the address of the records of the steps' operands.
     """
     changes = [
         _change(code, step, Fields(operands + number * 8 * len(OPERAND), OPERAND), index, place)

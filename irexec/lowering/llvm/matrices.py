@@ -1,4 +1,4 @@
-"""Products of matrices computed at run time: right matrices are laid out in panels, as in `llvm.products`."""
+"""Products of matrices that are not constant: each run lays out the right matrix in panels, as in `llvm.products`."""
 
 from __future__ import annotations
 

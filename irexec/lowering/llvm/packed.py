@@ -188,7 +188,7 @@ def write_many(
 def write_panels(
     module: Any, name: str, lanes: int, height: int, packing: Packing, is_whole: bool, dwords: int
 ) -> Code:
-    """Write `panels(layer, task, scratch, round)`: unpack one panel `[depth, height]` of as many columns."""
+    """Write `panels(layer, task, scratch, round)`: unpack one panel `[depth, height]` of `height` columns."""
     unpack = _write_unpack(module, f"{name}_unpack", lanes, height, packing, is_whole, dwords)
     code = Code(module, name, 4, lanes)
     layer, task, _ = fields(code, PANEL_TASK)

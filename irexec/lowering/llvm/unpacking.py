@@ -182,7 +182,7 @@ class Decoder:
         return value
 
     def _raised(self, value: Any, type: str) -> Any:
-        """Return the product with the scale, rounded to a type."""
+        """Return values times their scale, rounded to a type."""
         b, scale, factor = self._code.builder, self._parameters[value.type.count].scale, float(_DROPPED[type].factor)
         above, raised = (b.fmul(scale, ir.Constant(scale.type, [f] * scale.type.count)) for f in (factor + 1, -factor))
         # Both factors and the second product are exact.

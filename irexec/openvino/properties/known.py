@@ -78,7 +78,8 @@ class WorkloadType(Members):
 class Known(NamedTuple):
     """A property: its initial value, and whether it can be set.
 
-    PERF_COUNT and EXECUTION_MODE_HINT have an effect; values of others are stored and returned, as hints may be.
+    Only PERF_COUNT and EXECUTION_MODE_HINT have an effect; other values are stored and returned, as OpenVINO allows
+    for hints.
     """
 
     value: Any
@@ -122,7 +123,7 @@ DEVICE: dict[str, Known] = {
     "ENABLE_WEIGHTLESS": Known(False),
     "WEIGHTS_PATH": Known(""),
 }
-# Properties of OpenVINO's Core that its CPU device accepts, too, and does not list among its own.
+# Properties of OpenVINO's Core that its CPU device accepts, but does not list among its own.
 OF_CORE: dict[str, Known] = {
     "ENABLE_MMAP": Known(True),
     "CACHE_DIR": Known(""),

@@ -1,4 +1,4 @@
-"""Deviations: sizes that OpenVINO treats otherwise than an operator's page, which irexec follows."""
+"""Deviations: sizes that OpenVINO does not treat as an operator's page specifies. irexec follows the page."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Regular expressions of PCRE2, with the classes of Unicode, by the package `regex`.
+"""PCRE2 regular expressions with Unicode character classes, matched by the package `regex`.
 
-Positions count bytes. `Pattern.matches` finds nothing in text that is not valid UTF-8, as PCRE2.
+Positions count bytes. As in PCRE2, `Pattern.matches` finds nothing in text that is not valid UTF-8.
 """
 
 from __future__ import annotations

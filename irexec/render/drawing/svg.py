@@ -54,7 +54,7 @@ def colours() -> str:
 class Drawing:
     """The body of a drawing, with models side by side, and its size.
 
-    `insides`: the graphs in blocks are in it, hidden. `folded`: layers that are not drawn → a layer that reads them.
+    `insides`: include the graphs inside blocks, hidden. `folded` maps layers that are not drawn to their readers.
     """
 
     def __init__(self, shown: Together, *, insides: bool = False) -> None:

@@ -219,7 +219,7 @@ def _births(shown: Together, rows: Sequence[tuple[int, Traced]]) -> Overlay:
     return overlay
 
 
-# The loss by quantizers.
+# Sensitivities: the loss that quantizers cause.
 
 
 def _sensitivity(found: Sensitivities, places: Places) -> Overlay:
