@@ -14,7 +14,7 @@ from irexec.debug.errors import shown_error
 from irexec.render.printing import Printout
 
 _COLUMNS = 80
-# Types of modules are shown if the column of modules is at most this wide.
+# Modules are shown without their class if they are longer than this with it.
 _MODULE = 24
 
 

@@ -156,7 +156,7 @@ def _judge_results(
         if found.exact:
             # The other side computes layers without a counterpart with other layers, which round differently.
             units = {node: FUSED for node in comparing.nodes if node not in exact} | units
-        # If a layer exceeds its tolerance, errors of results count as rounding only if tolerances cause them: no margin.
+        # If a layer exceeds its tolerance, results may differ only as far as tolerances explain, without a margin.
         margin = MARGIN if found.exact or all(row.agrees for row in found.rows) else 1.0
         explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()}, margin)
         if not found.exact:

@@ -165,7 +165,7 @@ class Operator:
         return function
 
     def deviates(self, *ports: str) -> Callable[[Callable[..., Deviation | None]], Callable[..., Deviation | None]]:
-        """Declare OpenVINO's deviations by the types of `ports`: `f(*input types, *, attributes)` → Deviation or None."""
+        """Declare deviations, given the types of `ports`: `f(*input types, *, attributes)` → Deviation or None."""
 
         def declare(function: Callable[..., Deviation | None]) -> Callable[..., Deviation | None]:
             binding = self.binding(function, "deviation")
