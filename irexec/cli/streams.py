@@ -15,7 +15,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EAGAIN, errno.EPIPE, get
 
 
 class NoOutput(OSError):
-    """Standard output was closed before the command began."""
+    """Raised if standard output was closed before the command began."""
 
     def __init__(self) -> None:
         super().__init__(errno.EBADF, "standard output is closed")

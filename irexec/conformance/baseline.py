@@ -13,7 +13,7 @@ from irexec.conformance.results import Finding
 
 
 class UnreadableBaseline(ValueError):
-    """The file is not a baseline."""
+    """Raised for a file that is not a baseline."""
 
 
 @dataclass

@@ -153,7 +153,7 @@ def smaller(case: Case, verdict: Verdict, defendant: Defendant) -> tuple[Case, V
 
 
 def judged(case: Case, defendant: Defendant) -> Verdict:
-    """Run and judge a case; a crash or a hang is repeated alone."""
+    """Run and judge a case; after a crash or a hang, the case runs again, alone."""
     try:
         answer = defendant.run(case)
     except IRError as error:

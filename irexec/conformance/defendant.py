@@ -44,7 +44,7 @@ _LIFE = 400
 
 
 class Unusable(Exception):
-    """The runtime cannot be started."""
+    """Raised if the runtime cannot be started."""
 
 
 @record

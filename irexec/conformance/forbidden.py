@@ -60,7 +60,7 @@ def reason_of(operator: Operator, name: CaseName) -> str:
 
 
 def forbidden_node(operator: Operator, values: Sequence[Value | None], attributes: Sequence[tuple[str, str]]) -> Node:
-    """Return the unchanged layer, with the output types that are known."""
+    """Return a layer with exactly these inputs and attributes; outputs of unknown type are declared f32."""
     names = {attribute.file_name: attribute.name for attribute in operator.attributes}
     node = Node(operator, list(values), {names[key]: value for key, value in attributes if key in names}, name="op")
     parsed, _ = operator.parse_attributes(dict(attributes))
@@ -117,7 +117,7 @@ def _other_type(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def _one_shape(rng: np.random.Generator, draft: Draft) -> None:
-    """Change the extent of one axis of one input only, or its rank."""
+    """Change one extent of one input, or its rank, and leave the other inputs as they are."""
     ports = [port for port in draft.given if port.values is None and port.shape]
     if not ports:
         return

@@ -32,7 +32,7 @@ name with another version is refused."""
 
 
 class UnreadableName(ValueError):
-    """The text is not the name of a case."""
+    """Raised for a text that is not the name of a case."""
 
 
 def without_recipe(text: str) -> str:

@@ -30,7 +30,7 @@ Names = Sequence[str]
 
 
 class NoCounterpart(Exception):
-    """An operator has no counterpart in ONNX, at least for the given attributes and inputs."""
+    """Raised for an operator without a counterpart in ONNX, at least for the given attributes and inputs."""
 
 
 class OnnxGraph:

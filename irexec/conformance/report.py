@@ -15,7 +15,7 @@ _SHOWN_REFUSALS = 20_000
 
 
 class UnreadableResults(ValueError):
-    """The value is not the result of a campaign."""
+    """Raised for a value that is not the result of a campaign."""
 
 
 def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Finding], seed: int) -> Json:

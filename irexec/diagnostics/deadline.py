@@ -21,7 +21,7 @@ _ends: ContextVar[tuple[float, float] | None] = ContextVar("deadline", default=N
 
 
 class OutOfTime(BaseException):
-    """The deadline was exceeded. Not an Exception, so that handlers for failing layers do not catch it.
+    """Raised after the deadline. Not an Exception, so that handlers for failing layers do not catch it.
 
     `doing`: the stage that was reached, as in "while inferring types"; `item`: the layer being processed.
     """

@@ -24,7 +24,7 @@ OTHER_LEVEL = 0.01
 
 
 class WrongResult(AssertionError):
-    """Compiled code and the kernels computed different results."""
+    """Raised if compiled code and the kernels compute different results."""
 
 
 class CheckedBackend(Backend):

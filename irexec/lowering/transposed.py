@@ -64,8 +64,8 @@ def _transposed(site: Site, kernel: Array, windows: Spreading) -> Lowered | None
 
 
 class _Phases(NamedTuple):
-    """The phases with equal numbers of taps along each axis: their first taps, and their weights as those of a
-    convolution, `[G, O * phases, I, *K]`.
+    """Phases with equal numbers of taps along each axis. `phases`: the first taps of each; `weights`: the weights of
+    all as those of one convolution, `[G, O * phases, I, *K]`.
     """
 
     phases: list[Axes]
@@ -100,8 +100,8 @@ class Transposed(Lowered):
 
 
 class _Sized:
-    """A transposed convolution of data of a shape: the shape of the result, None if the kernel is faster, and the
-    compiled code, which is generated on first use.
+    """A transposed convolution of data of one shape. `result`: the shape of the result; None if the kernel is
+    faster. `compiled`: the compiled code, which is generated on first use.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class _Sized:
 
 
 class _Compiled:
-    """The convolution of each group of phases, and the interleaving of their results."""
+    """Convolves the data for each group of phases, and interleaves the results."""
 
     def __init__(self, sized: _Sized, weights: Sequence[_Phases], site: Site) -> None:
         self._parts: list[tuple[Convolver, int]] = []

@@ -102,11 +102,11 @@ class Node(Described, graph.Node):
         return Input(self, position(self.inputs, not_negative(input_index)))
 
     def input_value(self, index: int) -> graph.Value | None:
-        """Return the output that an input takes, by its position."""
+        """Return the output that is connected to the input at this position."""
         return self.inputs[position(self.inputs, not_negative(index))]
 
     def input_values(self) -> list[graph.Value | None]:
-        """Return the outputs that the inputs take."""
+        """Return the outputs that are connected to the inputs."""
         return list(self.inputs)
 
     def get_input_size(self) -> int:
@@ -154,7 +154,7 @@ class Node(Described, graph.Node):
         return self.name
 
     def get_friendly_name(self) -> str:
-        """Return the name of the node that files contain."""
+        """Return the node's name as files contain it."""
         return self.friendly_name
 
     def set_friendly_name(self, name: str) -> None:

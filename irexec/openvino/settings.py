@@ -60,7 +60,7 @@ class Settings:
         self._values.update(fitting)
 
     def with_values(self, properties: Any) -> Settings:
-        """Return these settings with other values added: those of DEVICE_PROPERTIES for the CPU take precedence."""
+        """Return a copy with `properties` set; the values for the CPU in DEVICE_PROPERTIES take precedence."""
         made = Settings(self._values)
         if properties:
             given = dict(expected(properties, Mapping, "compile_model()"))

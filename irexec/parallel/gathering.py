@@ -33,7 +33,7 @@ class Outcome(Generic[R]):
 
 
 class UnfitWorker(Exception):
-    """A worker differs from the program that sends it work, so its results could differ."""
+    """Raised if a worker differs from the program that sends it work, so that its results could differ."""
 
 
 class _Sender(NamedTuple):

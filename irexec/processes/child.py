@@ -21,7 +21,7 @@ _LAST_WORDS = 200
 
 
 class Ended(Exception):
-    """A process exited before it answered (`how` is "crash") or exceeded its time limit ("hang")."""
+    """Raised if a process exits before it answers (`how` is "crash") or exceeds its time limit ("hang")."""
 
     def __init__(self, how: str, message: str) -> None:
         super().__init__(message)

@@ -26,7 +26,7 @@ class Condition(Protocol):
 
 @record(frozen=True)
 class Compare:
-    """`left operator right`, where the operator is ==, <= or >=."""
+    """The condition `left operator right`, where the operator is ==, <= or >=."""
 
     left: Expression
     operator: str
@@ -72,7 +72,7 @@ class Residue:
 
 @record(frozen=True)
 class OneOf:
-    """A size is one of some values."""
+    """The condition that a size is one of `values`."""
 
     dim: int
     values: tuple[Expression, ...]

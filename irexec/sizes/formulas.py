@@ -20,7 +20,7 @@ _MOST_TERMS = 24
 
 
 class TooLarge(Exception):
-    """A formula has more terms than a person reads."""
+    """Raised for a formula with too many terms to be readable."""
 
 
 @record(frozen=True)

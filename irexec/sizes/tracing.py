@@ -64,12 +64,12 @@ class Trace:
 
     @property
     def is_pinned(self) -> bool:
-        """True if a number left the tape, so that the outcome is derived for this number only."""
+        """True if a rule used a number as a plain int, so that the outcome is derived for this number only."""
         return bool(self.tape.pinned)
 
 
 class _Refused(Exception):
-    """The rule of a layer reported a breach of its constraints."""
+    """Raised if the rule of a layer reports a breach of its constraints."""
 
 
 def trace(prober: Prober, sizes: Sizes) -> Trace:

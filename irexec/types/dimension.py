@@ -21,11 +21,11 @@ _SAME = -2
 
 
 class UnknownRank(RuntimeError):
-    """A rule requested the extents of a shape with dynamic rank; the inferred shape is then dynamic."""
+    """Raised if a rule requests the extents of a shape with dynamic rank; the inferred shape is then dynamic."""
 
 
 class NotStatic(ValueError, RuntimeError):
-    """The value of a dynamic extent was requested."""
+    """Raised if the value of a dynamic extent is requested."""
 
 
 class Dimension:

@@ -27,8 +27,8 @@ class Common:
 
 
 def common(reference: Reference, runtime: OtherModel) -> Common:
-    """Return both models without the results that only one of them has. Inputs are left out if only one model has them
-    and no layer reads them. Raises CannotRun if no result is left, or if further inputs belong to one model only.
+    """Return both models without the results that only one of them has, and without the inputs that only one has and
+    no layer reads. Raises CannotRun if no result is left, or if other inputs belong to one model only.
     """
     a, b = reference.model, runtime.model
     if len(a.inputs) == len(b.inputs) and len(a.outputs) == len(b.outputs):

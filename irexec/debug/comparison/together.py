@@ -12,7 +12,7 @@ _MOST, _MOST_OF_A_MODULE = 256, 4096
 
 
 class Together:
-    """The values of a model that the other side has exposed so far."""
+    """Finds the layers that are judged together, by the values that the other side has exposed so far."""
 
     def __init__(self, model: Model, nodes: Sequence[Node], modules: bool = False) -> None:
         """`nodes`: the layers that are compared, in order.

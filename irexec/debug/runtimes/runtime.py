@@ -20,7 +20,7 @@ Steps = Sequence[Sequence[Array]]
 
 
 class CannotRun(RuntimeError):
-    """The runtime is not available or cannot run this model; the message gives the reason."""
+    """Raised if a runtime is not available or cannot run a model; the message gives the reason."""
 
 
 class CannotWrite(CannotRun):

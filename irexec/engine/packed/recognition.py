@@ -140,7 +140,7 @@ class _Search:
         return self._before(value).node.type in ("Reshape", "Convert", *_ARITHMETIC)
 
     def _apart(self, node: Node) -> tuple[Value, Value] | None:
-        """Return the input that leads to the weights, and the other input; None if that is not a smaller constant."""
+        """Return the input that leads to the weights, and the other; None if the other is not a smaller constant."""
         left, right = node.inputs
         if left is None or right is None or node.all_attributes["auto_broadcast"] != "numpy":
             return None

@@ -77,7 +77,7 @@ def write_attention(module: Any, name: str, lanes: int, height: int, width: int,
 
 
 def _lay_out_keys(code: Code, layer: Fields, keys: Run, panels: Run, across: int) -> None:
-    """Generate code for panels of `across` keys: `[depth, across]` of the scaled keys."""
+    """Generate code that copies the scaled keys to panels `[depth, across]`, padded with 0."""
     scale = layer.scale.floats().scalar(0)
     with code.loop(0, layer.keys, across) as key:
         count = (layer.keys - key).at_most(across)
@@ -91,7 +91,7 @@ def _lay_out_keys(code: Code, layer: Fields, keys: Run, panels: Run, across: int
 
 
 def _lay_out_values(code: Code, layer: Fields, values: Run, panels: Run, across: int) -> None:
-    """Generate code for panels of `across` columns: `[keys, across]` of the values, padded with 0."""
+    """Generate code that copies the values to panels `[keys, across]`, padded with 0."""
     with code.loop(0, layer.columns, across) as column:
         count = (layer.columns - column).at_most(across)
         panel = panels + column * layer.keys

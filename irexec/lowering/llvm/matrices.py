@@ -54,7 +54,7 @@ def write_matrices(module: Any, name: str, lanes: int, height: int, width: int, 
 
 
 def _lay_out(code: Code, layer: Fields, right: Run, panels: Run, across: int) -> None:
-    """Generate code for panels of `across` columns: `[depth, across]`, padded after the last column."""
+    """Generate code that copies the right matrix to panels `[depth, across]`, padded after the last column."""
     with code.loop(0, layer.columns, across) as column:
         count = (layer.columns - column).at_most(across)
         panel, source = panels + column * layer.depth, right + column * layer.right_column

@@ -59,7 +59,7 @@ class OutputDescription(_Description):
 
 @dataclass
 class SliceInputDescription(InputDescription):
-    """A slice of the input per iteration."""
+    """The input of a body is a slice of an outer input, one for each iteration."""
 
     input_index: int = 0
     body_parameter_index: int = 0
@@ -72,7 +72,7 @@ class SliceInputDescription(InputDescription):
 
 @dataclass
 class MergedInputDescription(InputDescription):
-    """The input at first, then a value of the body from the previous iteration."""
+    """The input of a body is an outer input at first, and later a value from the previous iteration."""
 
     input_index: int = 0
     body_parameter_index: int = 0
@@ -81,7 +81,7 @@ class MergedInputDescription(InputDescription):
 
 @dataclass
 class InvariantInputDescription(InputDescription):
-    """The same input in all iterations."""
+    """The input of a body is the same outer input in all iterations."""
 
     input_index: int = 0
     body_parameter_index: int = 0
@@ -89,7 +89,7 @@ class InvariantInputDescription(InputDescription):
 
 @dataclass
 class BodyOutputDescription(OutputDescription):
-    """The value that the body computes in one iteration; -1 is the last."""
+    """The output is the value that the body computes in one iteration; -1 is the last."""
 
     body_value_index: int = 0
     output_index: int = 0
@@ -98,7 +98,7 @@ class BodyOutputDescription(OutputDescription):
 
 @dataclass
 class ConcatOutputDescription(OutputDescription):
-    """The values that the body computes in all iterations, concatenated."""
+    """The output is the concatenation of the values that the body computes in all iterations."""
 
     body_value_index: int = 0
     output_index: int = 0

@@ -43,7 +43,7 @@ _REFERENCE = re.compile(r"\$(?:(\$)|(\d+)|(\w+)|\{(\w+)\})")
 
 
 class UnsetGroup(Exception):
-    """A replacement refers to a group that is not part of the match: PCRE2 then replaces nothing."""
+    """Raised if a replacement refers to a group that is not part of the match: PCRE2 then replaces nothing."""
 
 
 class Pattern:

@@ -55,7 +55,7 @@ class Graph:
 
 @dataclass(slots=True)
 class Scene:
-    """The graph of a whole model. `folded`: the layers that are not drawn → a layer that reads them."""
+    """The graph of a whole model. `folded` maps each layer that is not drawn to a reader."""
 
     graph: Graph
     folded: dict[int, int]
