@@ -155,7 +155,7 @@ class CompiledModel(engine.CompiledModel):
         return _text(value) if str(property) in _TEXTS else value
 
     def set_property(self, property: Mapping[str, object] | tuple[str, object]) -> None:
-        """Raise RuntimeError: only `Core.compile_model` sets properties. Raises TypeError for any other argument."""
+        """Raise RuntimeError: only `Core.compile_model` sets properties. TypeError unless given a mapping or tuple."""
         expected(property, (Mapping, tuple), "set_property()")
         raise RuntimeError(
             "It's not possible to set property of an already compiled model. "

@@ -15,7 +15,7 @@ from irexec.ir.xml.positions import Positions
 
 
 class PageText:
-    """The text of a page's file; `data` are its bytes. In `markup`, `<` and `&` are not text."""
+    """The text of a page's file; `data` are its bytes. `markup`: the page is HTML, whose text escapes `<` and `&`."""
 
     def __init__(self, text: str, file: str | None = None, data: bytes | None = None, *, markup: bool = False) -> None:
         self.text = text

@@ -82,7 +82,7 @@ class Network(Remote):
         return Shown(NETWORK, ends.index(value), ("0",)) if value in ends else None
 
     def module_of(self, node: Node) -> str:
-        """Return the modules whose result a layer computes, for people; empty if no module has this result."""
+        """Return a text that names the modules whose result a layer computes; empty if no module has this result."""
         made = next((self.pairs[value] for value in node.outputs if value in self.pairs), None)
         if made is None:
             return ""

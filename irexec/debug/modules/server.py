@@ -42,7 +42,7 @@ class Call:
 
     @property
     def name(self) -> str:
-        """The call for people: the path of the module and its class."""
+        """The call as shown in messages: the path of the module, its class, and the number of a later call."""
         return f"{self.path} ({self.kind})" + (f", call {self.number + 1}" if self.number else "")
 
 

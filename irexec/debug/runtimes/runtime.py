@@ -143,11 +143,11 @@ class HasModules(Protocol):
     """A loaded model that consists of modules, as networks of PyTorch do."""
 
     def module_of(self, node: Node) -> str:
-        """Return the modules whose result a layer computes, for people; empty if no module has this result."""
+        """Return a text that names the modules whose result a layer computes; empty if no module has this result."""
 
     @property
     def unpaired(self) -> list[str]:
-        """The modules whose results the model does not contain, for people."""
+        """Texts that name the modules whose results the model does not contain."""
 
 
 class OtherModel:

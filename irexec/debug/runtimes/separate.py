@@ -45,7 +45,7 @@ class Server(Protocol):
         """Return how the loaded model runs: devices, instruction sets, precisions."""
 
     def describe(self) -> str:
-        """Return the runtime's name for people."""
+        """Return the runtime's name as shown in messages."""
 
 
 class Apart:

@@ -62,9 +62,9 @@ class SourceFault(NamedTuple):
 class Source:
     """The text of a file.
 
-    If it is not `readable`, `problems` contains the reasons. `positions` is the text's markup. `encoding` relates the
-    bytes of the file to the text (see `encoding_of`), None if they are unrelated. `remap` and `display_text` are for a
-    text that was repaired before: positions are then reported in the original text.
+    If it is not `readable`, `problems` contains the reasons. `positions` locates elements and attributes in the text.
+    `encoding` relates the bytes of the file to the text (see `encoding_of`); None if they are unrelated. `remap` and
+    `display_text` are for a text that was repaired before: positions are then reported in the original text.
     """
 
     def __init__(

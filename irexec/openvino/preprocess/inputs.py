@@ -101,7 +101,7 @@ class InputTensorInfo:
 
 
 class InputModelInfo(ModelInfo):
-    """The model's requirements that the model itself does not state."""
+    """The caller's description of the model's input: its layout."""
 
 
 class InputInfo:
