@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from irexec.openvino.arguments import PathLike
     from irexec.openvino.custom import Op
 
-    Extensions: TypeAlias = Sequence["Extension | type[Op]"]
+    # Names for annotations: the site links `type` to attributes of that name.
+    OpClass: TypeAlias = type[Op]
+    Extensions: TypeAlias = Sequence["Extension | OpClass"]
 
 __all__ = [
     "Core", "Extension", "OpExtension", "Version", "compile_model", "get_batch", "get_version", "read_model",
@@ -163,10 +165,10 @@ class Core:
 
     def add_extension(
         self,
-        extension: Extension | type[Op] | PathLike | Sequence[Extension | type[Op]] | None = None,
+        extension: Extension | OpClass | PathLike | Extensions | None = None,
         *,
         library_path: PathLike | None = None,
-        extensions: Sequence[Extension | type[Op]] | None = None,
+        extensions: Extensions | None = None,
     ) -> None:
         """Let files use the operators of an extension: a class derived from Op, or several; other extensions have no
         effect.

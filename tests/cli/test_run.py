@@ -161,7 +161,7 @@ def test_an_archive_and_a_file_without_names(folder: Path, capsys: pytest.Captur
         ("x=[1, [2]]", "U004", "differ in length"),
         ("x=['a', 'b', 'c']", "U004", "not f32 values"),
         ("y=[1]", "U005", "no input has this name"),
-        ("x=missing.npy", "U001", "cannot read"),
+        ("x=missing.npy", "U001", "the file does not exist"),
         ("x=.", "U001", "cannot read"),
         ("x=abs.xml", "U004", "neither .npy nor .npz"),
         ("x=@b.npz:q", "U005", "no array 'q'"),
