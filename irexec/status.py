@@ -61,7 +61,7 @@ class Status:
 
 
 class NotebookStatus(Status):
-    """Shows the most recent text below the cell of a notebook; nothing elsewhere."""
+    """Shows the most recent text below the cell of a notebook; outside notebooks, it shows nothing."""
 
     _handle: Any = None
 

@@ -67,8 +67,8 @@ class PlainReader:
         return found
 
     def layers(self) -> Iterator[tuple[Layer, dict[str, int] | None]]:
-        """Yield the following layers. If a layer has unusual sections, the caller reads the rest of it before the next
-        layer: its element has been entered, and the numbers of the sections read so far are returned."""
+        """Yield the layers from the current element on, each with None. A layer with unusual sections has been entered
+        and comes with the numbers of the sections read so far: the caller reads the others before the next layer."""
         elements, interned = self._elements, self._interned.setdefault
         while match := elements.take(_LAYER):
             id, name, type, version, data, inputs, outputs, end = match.groups()
@@ -97,7 +97,7 @@ class PlainReader:
                 yield layer, None
 
     def edges(self) -> Iterator[Edge]:
-        """Yield the following edges."""
+        """Yield the edges from the current element on."""
         elements, interned = self._elements, self._interned.setdefault
         while match := elements.take(_EDGES):
             at = elements.number
@@ -107,7 +107,7 @@ class PlainReader:
             elements.number = at
 
     def ports(self) -> Iterator[Port]:
-        """Yield the following ports."""
+        """Yield the ports from the current element on."""
         elements = self._elements
         while (match := elements.take(_ports_pattern())) and match[0]:
             ports, elements.number = self._of_section(match[0], elements.number)

@@ -40,7 +40,7 @@ def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise
 
 
 def _left_out(whole: Cutter, culprit: Culprit, noise: Noise | None) -> Iterator[tuple[Node, str]]:
-    """Yield a reader, with a text, of each layer without which the others compute the other side's values."""
+    """Yield the reader of each layer without which the others compute the other side's values, and a text."""
     for node in culprit.nodes[:_MOST_LAYERS]:
         for index, value in enumerate(node.inputs):
             made = node.outputs[0]
@@ -72,8 +72,8 @@ def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int, noise: No
 def _misread(
     reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culprit, noise: Noise | None
 ) -> Iterator[tuple[Node, str]]:
-    """Yield the last layer, with a text, for each value which, read instead of one of its inputs, leads to the other
-    side's values.
+    """Yield the last layer and a text for each of its inputs that the other side replaces: reading another value
+    instead leads to the other side's results.
     """
     node = culprit.nodes[-1]
     behind = {*culprit.nodes[:-1]}

@@ -214,7 +214,7 @@ def _read_by(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def _captured(graph: onnx.GraphProto) -> Iterator[str]:
-    """Return the names of the enclosing graph that a body uses."""
+    """Yield the names of values of enclosing graphs that a body reads."""
     inside = {entry.name for entry in graph.input} | {tensor.name for tensor in graph.initializer}
     for node in graph.node:
         yield from (name for name in _read_by(node) if name not in inside)

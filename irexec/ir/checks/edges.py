@@ -103,7 +103,7 @@ def _is_lost(port: Port, layer: Layer, scope: NetScope) -> bool:
 
 
 def ends_of(edge: Edge) -> dict[str, str | None]:
-    """Return the texts of an edge by the names of its attributes."""
+    """Return the attributes `from-layer`, `from-port`, `to-layer` and `to-port` of an edge; None if absent."""
     texts = (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port)
     return dict(zip(END_NAMES, texts, strict=True))
 
