@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.packed import RANGES, convolution, packed
+from support.packed import RANGES, convolution, folded, packed
 
 import irexec
 from irexec.engine import CompiledModel, constants
@@ -27,12 +27,9 @@ def compare(graph: irexec.Model, monkeypatch: pytest.MonkeyPatch, shape: tuple[i
     """Compare with the kernel unpacked as a whole, in one part and in parts of few channels."""
     compiled = CompiledModel(graph)
     (matrix,) = packed(compiled)
-    with monkeypatch.context() as patched:
-        patched.setattr(constants, "LEAST_PACKED", 1 << 40)
-        folded = CompiledModel(graph)
-    assert not packed(folded)
-    given = [np.random.default_rng(1).integers(-8, 8, shape).astype(folded.model.inputs[0].element_type.dtype)]
-    expected = folded(given)[0]
+    whole = folded(graph, monkeypatch)
+    given = [np.random.default_rng(1).integers(-8, 8, shape).astype(whole.model.inputs[0].element_type.dtype)]
+    expected = whole(given)[0]
     for unpacked in (1 << 30, matrix.codes.columns * 20):
         monkeypatch.setattr(calls, "_UNPACKED", unpacked)
         found = compiled(given)[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.packed import RANGES, model, packed, weights
+from support.packed import RANGES, folded, model, packed, weights
 
 import irexec
 from irexec.engine import CompiledModel, constants
@@ -29,14 +29,11 @@ def compare(graph: irexec.Model, monkeypatch: pytest.MonkeyPatch, columns: int, 
     """Compare with the matrix folded, for numbers of rows that are divided in each of the ways."""
     compiled = CompiledModel(graph)
     (matrix,) = packed(compiled)
-    with monkeypatch.context() as patched:
-        patched.setattr(constants, "LEAST_PACKED", 1 << 40)
-        folded = CompiledModel(graph)
-    assert not packed(folded)
+    whole = folded(graph, monkeypatch)
     rng = np.random.default_rng(1)
     for rows in (1, 3, 40, matrix.shape[0] + 5):
         given = [rng.standard_normal((1, rows, columns)).astype(dtype), rng.integers(-100, 100, rows)]
-        for found, expected in zip(compiled(given).values(), folded(given).values(), strict=True):
+        for found, expected in zip(compiled(given).values(), whole(given).values(), strict=True):
             assert found.dtype == expected.dtype and found.tobytes() == expected.tobytes()
 
 

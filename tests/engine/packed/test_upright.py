@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.packed import RANGES, constant, packed
+from support.packed import RANGES, constant, folded, packed
 
 import irexec
 from irexec.engine import CompiledModel, constants
@@ -54,16 +54,13 @@ def compare(graph: irexec.Model, columns: int, monkeypatch: pytest.MonkeyPatch) 
     """Compare kernels and compiled code with the matrix folded; a product with a unit matrix has the same bits."""
     compiled = [CompiledModel(graph), CompiledModel(graph, Backend(Mode.AT_ONCE))]
     (matrix,) = packed(compiled[0])
-    with monkeypatch.context() as patched:
-        patched.setattr(constants, "LEAST_PACKED", 1 << 40)
-        folded = CompiledModel(graph)
-    assert not packed(folded)
-    whole = folded([np.eye(K, dtype=np.float32)]).to_tuple()[0]
+    unpacked = folded(graph, monkeypatch)
+    whole = unpacked([np.eye(K, dtype=np.float32)]).to_tuple()[0]
     assert matrix.unpacked().shape == matrix.shape
     np.testing.assert_array_equal(matrix.unpacked(), whole if matrix.is_upright else whole.T)
     for rows in (1, 40):
         given = np.random.default_rng(rows).standard_normal((rows, K)).astype(np.float32)
-        expected = folded([given]).to_tuple()[0]
+        expected = unpacked([given]).to_tuple()[0]
         for each in compiled:
             (found,) = each([given]).to_tuple()
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
@@ -140,13 +137,11 @@ def test_whole_numbers_in_f64(type: str, form: str, zero: Any, monkeypatch: pyte
     graph = in_f64(type, form, zero)
     compiled = [CompiledModel(graph), CompiledModel(graph, Backend(Mode.AT_ONCE))]
     assert all(len(packed(each)) == 1 for each in compiled)
-    with monkeypatch.context() as patched:
-        patched.setattr(constants, "LEAST_PACKED", 1 << 40)
-        folded = CompiledModel(graph)
+    whole = folded(graph, monkeypatch)
     for rows in (1, 7, 200):
         given = np.random.default_rng(rows).integers(0, 256, (rows, K)).astype(np.float64)
         for each in compiled:
-            np.testing.assert_array_equal(each([given]).to_tuple()[0], folded([given]).to_tuple()[0])
+            np.testing.assert_array_equal(each([given]).to_tuple()[0], whole([given]).to_tuple()[0])
 
 
 @pytest.mark.parametrize(("zero", "scale"), [(0.5, None), (400.0, None), (None, 0.25)])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import irexec
-from irexec.engine import CompiledModel
+from irexec.engine import CompiledModel, constants
 from irexec.engine.packed.matrix import PackedMatrix
 
 ops: Any = irexec.opset15
@@ -54,6 +55,15 @@ def model(matrix: Any, *, type: str = "f32") -> irexec.Model:
     indices = ops.parameter([-1], np.int64, name="indices")
     read = [ops.matmul(x, matrix, False, True), ops.gather(matrix, indices, np.array(0, np.int64))]
     return irexec.Model(read, [x, indices], "packed")
+
+
+def folded(graph: irexec.Model, monkeypatch: pytest.MonkeyPatch) -> CompiledModel:
+    """The compiled model whose matrices are computed as a whole, layer by layer."""
+    with monkeypatch.context() as patched:
+        patched.setattr(constants, "LEAST_PACKED", 1 << 40)
+        made = CompiledModel(graph)
+    assert not packed(made)
+    return made
 
 
 def packed(compiled: CompiledModel) -> list[PackedMatrix]:
