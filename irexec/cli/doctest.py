@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from irexec.cli.fix import fixed_by
-from irexec.cli.inputs import check_readable, exit_code, is_excluded, refuse
+from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
 from irexec.cli.options import SECONDS, add_extensions, add_limit
 from irexec.cli.shown import add_choice_arguments, begin
@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 on errors only, or on repairs of incomplete examples as well (default: error)",
     )
     parser.add_argument("--fix", action="store_true", help="apply safe corrections to the pages first")
-    parser.add_argument("--unsafe", action="store_true", help="with --fix, also apply corrections that are only likely")
+    parser.add_argument(
+        "--unsafe", action="store_true", help="with --fix or --diff, also make corrections that are only likely"
+    )
     parser.add_argument("--diff", action="store_true", help="print the changes of --fix without modifying the pages")
     parser.add_argument(
         "--errata", metavar="FILE.md", help="write a report of the errors that have a suggested correction"
@@ -59,16 +61,18 @@ def run(args: argparse.Namespace) -> int:
     from irexec.pages.doctest import chosen_of, find_pages
 
     settings, choice, report = begin(args)
-    files = find_pages(args.pages, lambda path: is_excluded(path, settings.exclude, settings.base))
+    files = find_pages(args.pages, settings.excludes)
     if not files:
         empty = ", ".join(args.pages)
         report.extend(refuse("U001", f"{empty} contains no pages", place=Place(args.pages[0])))
+    if args.unsafe and not (args.fix or args.diff):
+        report.extend(refuse("U003", "--unsafe requires --fix, which corrects the pages, or --diff"))
     if not report.ok:
         write(report, sys.stdout, args.format)
         return 2
     if args.diff:
         return _show_differences(args, files, choice)
-    if args.fix or args.unsafe:
+    if args.fix:
         out = sys.stdout if args.format == "text" else sys.stderr
         if not (
             failed := Report([f for file in files for f in _fixed(args, file, out, choice) if f.code == "U007"])

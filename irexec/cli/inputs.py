@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from fnmatch import fnmatch
 
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.findings import Findings
 from irexec.ir.files import check_regular, named_files, open_regular, unreadable
 from irexec.ir.guard import reads
+from irexec.ir.settings import is_excluded
 
 STDIN = "-"
 """The name of standard input as a file argument."""
@@ -99,12 +99,6 @@ def _holds(path: str, marks: tuple[bytes, ...]) -> bool:
         return True  # The reason why the file cannot be read is reported later.
     text = head.replace(b"\0", b"").lower()  # In UTF-16 every other byte of ASCII text is 0.
     return any(mark in text for mark in marks)
-
-
-def is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
-    """Return whether a pattern names the file, by its name or by its path relative to `base`."""
-    relative = os.path.relpath(path, base).replace(os.sep, "/")
-    return any(fnmatch(relative, pattern) or fnmatch(os.path.basename(path), pattern) for pattern in patterns)
 
 
 def exit_code(report: Report) -> int:

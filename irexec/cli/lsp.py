@@ -8,11 +8,11 @@ import sys
 from contextlib import redirect_stdout
 
 from irexec.cli.options import add_limit
-from irexec.cli.settings import read_settings
 from irexec.cli.start import stay
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.findings import Mode
 from irexec.environment import installing
+from irexec.ir.settings import read_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

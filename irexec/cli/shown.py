@@ -11,13 +11,13 @@ from typing import IO
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, not_written, refuse, refused
 from irexec.cli.options import add_output, whole
-from irexec.cli.settings import Settings, read_settings
 from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice, names_no_code
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.diagnostics.people import MOST, for_people, grouped, without_notes
 from irexec.diagnostics.render import FORMATS, write
+from irexec.ir.settings import Settings, read_settings
 
 FOR_MACHINES = ("json", "sarif")
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from irexec.cli.inputs import STDIN, check_readable, check_weights, exit_code, find_files, no_models, read_stdin
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
 from irexec.cli.options import SECONDS, add_extensions, add_limit, add_no_repairs, add_weights, release
-from irexec.cli.settings import Settings
 from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings, write_output
 from irexec.cli.streams import complain
 from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.deadline import time_limit
 from irexec.diagnostics.people import without_notes
+from irexec.ir.settings import Settings
 from irexec.parallel.models import SUFFIXES, Validate
 from irexec.reading import is_onnx
 

@@ -84,10 +84,14 @@ def _files(others: list[Diagnostic]) -> str:
 
 
 def _where(others: list[Diagnostic]) -> str:
-    lines = list(dict.fromkeys(str(finding.line) for finding in others if finding.line is not None))
+    return f"{len(others):,} more of this kind{in_lines(others)}; --verbose shows all"
+
+
+def in_lines(findings: Iterable[Diagnostic]) -> str:
+    """Return ` in lines 3, 5`, with the first lines of the findings; empty if they have none."""
+    lines = list(dict.fromkeys(str(finding.line) for finding in findings if finding.line is not None))
     more = ", ..." if len(lines) > _PLACES else ""
-    places = f" in line{'s' * (len(lines) > 1)} {', '.join(lines[:_PLACES])}{more}" if lines else ""
-    return f"{len(others):,} more of this kind{places}; --verbose shows all"
+    return f" in line{'s' * (len(lines) > 1)} {', '.join(lines[:_PLACES])}{more}" if lines else ""
 
 
 MOST = 20

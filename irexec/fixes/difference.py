@@ -26,10 +26,14 @@ _Pair = tuple[int, int]
 
 
 def unified(old: Sequence[str], new: Sequence[str], name: str) -> Iterator[str]:
-    """Return the lines of a unified diff, none for equal texts; only the last line may lack a line feed."""
+    """Return the lines of a unified diff, none for equal texts; only the last line may lack a line feed.
+
+    A path below the current folder is relative to it, with the prefixes that `git apply` and `patch -p1` remove.
+    """
+    name, old_side, new_side = _named(name)
     for number, group in enumerate(_Lines(old, new).get_grouped_opcodes()):
         if not number:
-            yield from (f"--- {name}\n", f"+++ {name}\n")
+            yield from (f"--- {_quoted(f'{old_side}{name}')}\n", f"+++ {_quoted(f'{new_side}{name}')}\n")
         (_, old_start, _, new_start, _), (_, _, old_stop, _, new_stop) = group[0], group[-1]
         yield f"@@ -{_extent(old_start, old_stop)} +{_extent(new_start, new_stop)} @@\n"
         for kind, start, stop, other_start, other_stop in group:
@@ -128,11 +132,15 @@ def made_text(path: str | os.PathLike[str], repaired: FixResult) -> str:
 
 
 def difference(path: str | os.PathLike[str], before: bytes, after: bytes) -> str:
-    """Return the change as a unified diff, as `patch` reads it; an empty text if there is none."""
-    from irexec.fixes.difference import unified
-
-    lines = unified(list(_lines(before)), list(_lines(after)), _quoted(os.fspath(path)))
+    """Return the change as a unified diff, as `git apply` and `patch -p1` read it; an empty text if there is none."""
+    lines = unified(list(_lines(before)), list(_lines(after)), os.fspath(path))
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _named(path: str) -> tuple[str, str, str]:
+    """Return the path of a file in the headers of a diff, and the prefixes of both sides."""
+    relative = os.path.relpath(path).replace(os.sep, "/")
+    return (path, "", "") if relative.startswith("../") else (relative, "a/", "b/")
 
 
 def _quoted(name: str) -> str:

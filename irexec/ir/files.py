@@ -94,7 +94,8 @@ def named_files(paths: Iterable[str | os.PathLike[str]], suffixes: tuple[str, ..
 def _files_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
     for path, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(path, name) for name in sorted(files) if name.lower().endswith(suffixes))
+        below = path.removeprefix(os.path.join(os.curdir, "")) if path != os.curdir else ""
+        yield from (os.path.join(below, name) for name in sorted(files) if name.lower().endswith(suffixes))
 
 
 def refuse_special(mode: int, path: str | os.PathLike[str]) -> None:

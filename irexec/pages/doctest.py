@@ -122,12 +122,13 @@ def find_pages(
 
 
 def chosen_of(page: CheckedPage, choice: Choice) -> CheckedPage:
-    """Return the page with the findings that count. An example without an error about the layer is valid."""
-    page.examples = [_chosen(example, choice) for example in page.examples]
+    """Return the page with the findings that count."""
+    page.examples = [chosen(example, choice) for example in page.examples]
     return page
 
 
-def _chosen(example: Checked, choice: Choice) -> Checked:
+def chosen(example: Checked, choice: Choice) -> Checked:
+    """Return an example with the findings that count. Without an error about the layer it is valid."""
     errata = [entry for entry in example.errata if choice.keeps(entry.diagnostic)]
     valid = None if example.valid is None else all(entry.diagnostic.code in _ABOUT_VALUES for entry in errata)
     repairs, notes = ([f for f in found if choice.keeps(f)] for found in (example.repairs, example.notes))

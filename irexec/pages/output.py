@@ -7,6 +7,7 @@ from typing import Any
 
 from irexec.arrays.brief import plural
 from irexec.diagnostics import Diagnostic, Report, Safety
+from irexec.diagnostics.people import in_lines
 from irexec.diagnostics.render import text
 from irexec.diagnostics.render.characters import visible_text
 from irexec.pages.doctest import Checked, CheckedPage, summary
@@ -28,10 +29,9 @@ def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) 
         yield visible_text(f"{head}  {status(example)}") + "\n"
         if verbose:
             yield from (f"    checked: {visible_text(words)}\n" for words in example.verified)
-    for example in page.examples:
-        yield from (_line("repaired", finding) for finding in example.repairs)
-        if verbose:
-            yield from (_line("note", finding) for finding in example.notes)
+    yield from _lines("repaired", (finding for example in page.examples for finding in example.repairs), verbose)
+    if verbose:
+        yield from _lines("note", (finding for example in page.examples for finding in example.notes), verbose)
     stopped = [] if page.stopped is None else [page.stopped]
     errata = Report([*(found.diagnostic for found in page.errata), *stopped]).sorted()
     if len(errata):
@@ -42,10 +42,11 @@ def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) 
         yield "\n"
 
 
-def errata_text(errata: Sequence[Diagnostic]) -> str:
-    """Return the errors of one example with their source lines and corrections."""
-    *findings, _ = text.chunks(Report(list(errata)))
-    fixable = _fixable_text(errata)
+def errata_text(example: Checked) -> str:
+    """Return the errors of an example with their source lines, and the number of its corrections."""
+    errata = [found.diagnostic for found in example.errata]
+    *findings, _ = text.chunks(Report(errata))
+    fixable = _fixable_text(example.findings)
     codes = " ".join(sorted({finding.code for finding in errata}))
     return "".join([*findings, fixable and f"{fixable}\n", f"for details: irexec explain {codes}\n"])
 
@@ -69,9 +70,15 @@ def status(example: Checked) -> str:
     return ", ".join(words)
 
 
-def _line(word: str, finding: Diagnostic) -> str:
-    where = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
-    return visible_text(f"  {where}: {word}: {finding.message} [{finding.code}]") + "\n"
+def _lines(word: str, findings: Iterable[Diagnostic], verbose: bool) -> Iterator[str]:
+    """Yield a line for each finding or, unless `verbose`, for all findings with the same message."""
+    alike: dict[object, list[Diagnostic]] = {}
+    for finding in findings:
+        alike.setdefault(id(finding) if verbose else (finding.code, finding.message), []).append(finding)
+    for first, *others in alike.values():
+        where = ":".join(str(part) for part in (first.file, first.line, first.column) if part is not None)
+        also = f" (also{in_lines(others)})" if others else ""
+        yield visible_text(f"  {where}: {word}: {first.message} [{first.code}]{also}") + "\n"
 
 
 def summary_text(pages: Sequence[CheckedPage]) -> str:

@@ -14,6 +14,11 @@ import pytest
 if TYPE_CHECKING:
     from irexec.pages.doctest import Pending
 
+_SETTINGS = pytest.StashKey["Settings"]()
+_EMPTY = pytest.StashKey[list[Path]]()
+_MOST_SHOWN = 5
+"""The number of pages without tests that are named."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("irexec")
@@ -22,12 +27,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the settings of the project."""
+    if config.getoption("--ir-doctest"):
+        from irexec.ir.settings import read_settings
+
+        config.stash[_SETTINGS], report = read_settings(str(config.invocation_params.dir))
+        if not report.ok:
+            raise pytest.UsageError(str(report.errors[0]))
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PageFile | None:
     if not parent.config.getoption("--ir-doctest"):
         return None
     from irexec.pages.page import SUFFIXES
 
-    return PageFile.from_parent(parent, path=file_path) if file_path.suffix.lower() in SUFFIXES else None
+    if file_path.suffix.lower() not in SUFFIXES:
+        return None
+    left_out = parent.config.stash[_SETTINGS].excludes(str(file_path)) and not parent.session.isinitpath(file_path)
+    return None if left_out else PageFile.from_parent(parent, path=file_path)
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Name the pages that have no tests."""
+    empty = config.stash.get(_EMPTY, [])
+    shown = [
+        *map(str, empty[:_MOST_SHOWN]),
+        *([f"{len(empty) - _MOST_SHOWN} more"] if len(empty) > _MOST_SHOWN else []),
+    ]
+    return [f"irexec: no example in {', '.join(shown)}"] if empty else []
 
 
 class WrongExample(Exception):
@@ -43,6 +71,10 @@ class PageFile(pytest.File):
         page, pending = plan_page(self.path)
         if not page.readable:
             raise self.CollectError(f"{self.path}: {page.problem}")
+        if not pending:
+            root = self.config.invocation_params.dir
+            named = self.path.relative_to(root) if self.path.is_relative_to(root) else self.path
+            self.config.stash.setdefault(_EMPTY, []).append(named)
         several = len(set(page.about)) > 1
         for example in pending:
             parts = [example.about] if several and example.about else []
@@ -59,11 +91,12 @@ class PageItem(pytest.Item):
         self.pending = pending
 
     def runtest(self) -> None:
+        from irexec.pages.doctest import chosen
         from irexec.pages.output import errata_text
 
-        checked = self.pending.check()
+        checked = chosen(self.pending.check(), self.config.stash[_SETTINGS].choice)
         if checked.errata:
-            raise WrongExample(errata_text([found.diagnostic for found in checked.errata]))
+            raise WrongExample(errata_text(checked))
         if not checked.parsed:
             raise WrongExample(f"{self.path}:{checked.place.line}: {checked.not_executed}")
 

@@ -42,7 +42,8 @@ def test_a_line_per_example_the_errata_and_a_summary(docs: Path, capsys: pytest.
     ]
     assert "  text example 1  line 4  parsed, valid, executed, documented values differ\n" in out
     assert " --> wrong.md:5:14\n" in out
-    assert "= allowed: [1, 2]\n" in out
+    assert "= documented: [1, 3]\n" in out
+    assert "= computed: [1, 2]\n" in out
     assert out.splitlines()[-3:] == [
         "2 pages, 2 examples: 2 parsed, 2 validated, 2 executed",
         "documented values: 1 correct, 1 wrong; 1 error, 0 repairs",
@@ -140,7 +141,7 @@ def test_every_page_of_a_tree_is_checked(docs: Path, capsys: pytest.CaptureFixtu
 def test_errata_become_a_patch(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctest", "--diff", "good.md", "wrong.md"]) == 0
     assert capsys.readouterr().out == (
-        "--- wrong.md\n+++ wrong.md\n@@ -2,5 +2,5 @@\n \n ```\n data = [-1, 2]\n"
+        "--- a/wrong.md\n+++ b/wrong.md\n@@ -2,5 +2,5 @@\n \n ```\n data = [-1, 2]\n"
         "-output = [1, 3]\n+output = [1, 2]\n ```\n"
     )
     assert (docs / "wrong.md").read_text() == WRONG
@@ -169,3 +170,18 @@ def test_a_line_for_each_finding(docs: Path, capsys: pytest.CaptureFixture[str])
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("wrong.md:5:14: error[T001] ")
     assert line.endswith("[fix]")
+
+
+def test_unsafe_alone_writes_nothing(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctest", "--unsafe", "wrong.md"]) == 2
+    assert "error[U003]: --unsafe requires --fix" in capsys.readouterr().out
+    assert (docs / "wrong.md").read_text() == WRONG
+
+
+def test_equal_repairs_are_one_line(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (docs / "printed.md").write_text(PRINTED * 3)
+    main(["doctest", "printed.md"])
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "repaired" in line)
+    assert line.startswith("  printed.md:2:30: ") and line.endswith(" [Q021] (also in lines 5, 8)")
+    main(["doctest", "printed.md", "--verbose"])
+    assert capsys.readouterr().out.count(": repaired: ") == 3

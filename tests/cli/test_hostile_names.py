@@ -69,15 +69,19 @@ def test_names_are_shown(command: list[str], folder: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     "name", ["plain/model.xml", 'with "quotes" and \\', "\x1b[31m", "a\nb\t", "\u202eä", "not \udcff"]
 )
-def test_git_reads_the_names_of_a_difference(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", ["", "./"])
+def test_git_reads_the_names_of_a_difference(
+    given: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("before\n")
-    text = difference(name, b"before\n", b"after\n")
+    monkeypatch.chdir(tmp_path)
+    text = difference(given + name, b"before\n", b"after\n")
     assert text.count("\n") == 5
     if shutil.which("git") is None:
         return
     done = subprocess.run(
-        ["git", "apply", "-p0", "--unsafe-paths"], input=text.encode(), cwd=tmp_path, capture_output=True, timeout=60,
+        ["git", "apply"], input=text.encode(), cwd=tmp_path, capture_output=True, timeout=60,
         env=os.environ | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -12,6 +12,7 @@ import pytest
 import irexec
 from irexec.diagnostics import Diagnostic, LayerRef, Place, Related, Report, Severity
 from irexec.diagnostics.codes import CODES
+from irexec.diagnostics.fix import Fix, Safety
 from irexec.diagnostics.render import FORMATS, render, write
 
 ROOT = Path(__file__).parents[2]
@@ -202,3 +203,21 @@ def test_sarif_fingerprints_stay_when_lines_move() -> None:
 
     assert fingerprints(3, 9) == fingerprints(4, 20)
     assert len(set(fingerprints(3, 9))) == 2
+
+
+def test_a_path_has_one_form_in_annotations_and_fingerprints() -> None:
+    plain, dotted = (
+        Report([Diagnostic("O001", Severity.ERROR, "m", Place(file))]) for file in ("a/b.xml", "./a/b.xml")
+    )
+    assert render(plain, "github") == render(dotted, "github")
+    assert render(plain, "sarif") == render(dotted, "sarif")
+
+
+def test_a_line_distinguishes_safe_and_unsafe_fixes() -> None:
+    def line(*safeties: Safety) -> str:
+        fixes = tuple(Fix("t", safety, ()) for safety in safeties)
+        return render(Report([Diagnostic("O001", Severity.ERROR, "m", fixes=fixes)]), "concise")
+
+    assert line(Safety.SAFE, Safety.UNSAFE).endswith("m [fix]\n")
+    assert line(Safety.SUGGESTION, Safety.UNSAFE).endswith("m [unsafe fix]\n")
+    assert line(Safety.SUGGESTION).endswith(" m\n")

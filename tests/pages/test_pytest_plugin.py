@@ -10,6 +10,8 @@ import pytest
 from support.seed_pages import PAGES
 from support.waiting import PATIENCE
 
+from irexec.cli.main import main
+
 pytest_plugins = ["pytester"]
 
 PLUGIN = ("-p", "irexec.pages.pytest_plugin")
@@ -119,3 +121,30 @@ def test_a_failure_names_the_command_that_corrects_pages(pytester: pytest.Pytest
     result = run(pytester, "--ir-doctest", "page.md")
     result.stdout.fnmatch_lines(["1 fixable with `irexec doctest --fix`", "for details: irexec explain P005"])
     assert "`irexec fix`" not in result.stdout.str()
+
+
+def test_the_settings_of_the_project_are_respected(pytester: pytest.Pytester) -> None:
+    pytester.mkdir("old")
+    for path in ("page.md", "old/page.md"):
+        (pytester.path / path).write_text(f"```xml\n{LAYER.format(3)}```\n")
+    run(pytester, "--ir-doctest").assert_outcomes(failed=2)
+    (pytester.path / "irexec.toml").write_text('ignore = ["P"]\nexclude = ["old/*"]\n')
+    run(pytester, "--ir-doctest").assert_outcomes(passed=1)
+    run(pytester, "--ir-doctest", "old/page.md").assert_outcomes(passed=1)
+    (pytester.path / "irexec.toml").write_text("ignore = 1\n")
+    result = run(pytester, "--ir-doctest")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*U004*ignore is 1, expected a list of strings"])
+
+
+def test_a_page_without_example_is_named(docs: pytest.Pytester) -> None:
+    run(docs, "--ir-doctest", "docs").stdout.fnmatch_lines(["irexec: no example in docs?nothing.md"])
+
+
+def test_repairs_count_as_fixable(pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]) -> None:
+    layer = LAYER.format(3).replace('version="opset1"', 'version="opset1" axis="1"').replace('"Abs"', '"abs"')
+    (pytester.path / "page.md").write_text(f"```xml\n{layer}```\n")
+    assert main(["doctest", str(pytester.path / "page.md")]) == 1
+    count = capsys.readouterr().out.splitlines()[-1]
+    assert count.startswith("2 fixable with")
+    run(pytester, "--ir-doctest", "page.md").stdout.fnmatch_lines([count])

@@ -10,9 +10,11 @@ from irexec.diagnostics.render.characters import visible_text
 
 
 def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
-    """Yield `file:line:column: error[CODE] message`, with [fix] if `irexec fix` can correct it."""
+    """Yield `file:line:column: error[CODE] message`, followed by [fix] if `irexec fix` can correct it, or by
+    [unsafe fix] if `irexec fix --unsafe` can."""
     for finding in report:
-        fixable = any(fix.safety is not Safety.SUGGESTION for fix in finding.fixes)
-        yield visible_text(f"{finding}{' [fix]' if fixable else ''}") + "\n"
+        safeties = {fix.safety for fix in finding.fixes}
+        mark = " [fix]" if Safety.SAFE in safeties else " [unsafe fix]" if Safety.UNSAFE in safeties else ""
+        yield visible_text(f"{finding}{mark}") + "\n"
     for (severity, code), count in sorted(report.left_out.items()):
         yield f"{severity}[{code}] and {count:,} more\n"

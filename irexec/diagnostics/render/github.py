@@ -6,6 +6,7 @@ Form: https://docs.github.com/en/actions/reference/workflows-and-actions/workflo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from irexec.diagnostics.diagnostic import Diagnostic, Report, Severity
 from irexec.diagnostics.render.characters import visible_text
@@ -24,7 +25,8 @@ def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
 
 def _properties(diagnostic: Diagnostic) -> str:
     place = diagnostic.place
-    values: dict[str, object] = {"file": place.file, "line": place.line, "col": place.column}
+    file = None if place.file is None else PurePath(place.file).as_posix()
+    values: dict[str, object] = {"file": file, "line": place.line, "col": place.column}
     if place.column is not None:
         values["endColumn"] = place.column + max(place.length, 1)
     values["title"] = f"irexec {diagnostic.code}"

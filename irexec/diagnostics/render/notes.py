@@ -6,13 +6,17 @@ from collections.abc import Iterator
 
 from irexec.diagnostics.diagnostic import Diagnostic
 
+_SIDES = {"T001": ("documented", "computed")}
+"""Labels of the two sides of findings that compare other things than a file with what is allowed."""
+
 
 def notes(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
     """Yield pairs of label and text: layer (or `in`), found, allowed, openvino, notes, help, as far as known."""
+    found, allowed = _SIDES.get(diagnostic.code, ("found", "allowed"))
     labelled = (
         ("in" if diagnostic.layer is None else "layer", _subject(diagnostic)),
-        ("found", diagnostic.found),
-        ("allowed", diagnostic.allowed),
+        (found, diagnostic.found),
+        (allowed, diagnostic.allowed),
         ("openvino", diagnostic.openvino),
         *diagnostic.notes,
         ("help", diagnostic.hint),

@@ -62,7 +62,8 @@ def _fingerprints(report: Report) -> Iterator[str]:
     seen: Counter[str] = Counter()
     for found in report:
         layer = found.layer.name if found.layer is not None else ""
-        parts = (found.code, found.file, layer, found.port, found.attribute, found.found)
+        file = None if found.file is None else Path(found.file).as_posix()
+        parts = (found.code, file, layer, found.port, found.attribute, found.found)
         digest = sha256("\0".join(part or "" for part in parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
         seen[digest] += 1
         yield f"{digest}:{seen[digest]}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from typing import Any
 
-from irexec.cli.inputs import refuse
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import Choice, names_no_code
-from irexec.diagnostics.findings import Mode
+from irexec.diagnostics.findings import Findings, Mode
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.ir.files import open_regular
 from irexec.records import field, record
@@ -33,6 +33,10 @@ class Settings:
     def choice(self) -> Choice:
         """The choice of findings that count."""
         return Choice(("",) if self.select is None else self.select, self.ignore or (), self.per_file, self.base)
+
+    def excludes(self, path: str) -> bool:
+        """Return whether a file in a folder is left out."""
+        return is_excluded(path, self.exclude, self.base)
 
 
 def read_settings(folder: str) -> tuple[Settings, Report]:
@@ -64,15 +68,17 @@ def _table(path: str) -> tuple[dict[str, Any] | None, Report]:
     except (OSError, ValueError) as error:
         if os.path.basename(path) == "pyproject.toml":  # Another tool reports invalid TOML.
             return None, Report()
-        return None, refuse("U004", f"the settings cannot be read: {error}", place=Place(path))
+        findings = Findings()
+        findings.add("U004", f"the settings cannot be read: {error}", place=Place(path))
+        return None, findings.report
     return (whole if os.path.basename(path) == "irexec.toml" else whole.get("tool", {}).get("irexec")), Report()
 
 
 def _settings(table: dict[str, Any], path: str) -> tuple[Settings, Report]:
-    report = Report()
+    findings = Findings()
 
     def wrong(message: str, hint: str | None = None) -> None:
-        report.extend(refuse("U004", message, place=Place(path), hint=hint))
+        findings.add("U004", message, place=Place(path), hint=hint)
 
     def texts(key: str, value: Any) -> tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -103,4 +109,10 @@ def _settings(table: dict[str, Any], path: str) -> tuple[Settings, Report]:
         exclude=texts("exclude", table.get("exclude", [])),
         base=os.path.dirname(path),
     )
-    return (settings, report) if report.ok else (Settings(), report)
+    return (settings if findings.report.ok else Settings()), findings.report
+
+
+def is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
+    """Return whether a pattern names the file, by its name or by its path relative to `base`."""
+    relative = os.path.relpath(path, base).replace(os.sep, "/")
+    return any(fnmatch(relative, pattern) or fnmatch(os.path.basename(path), pattern) for pattern in patterns)
