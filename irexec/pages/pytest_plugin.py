@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from irexec.ir.settings import Settings
     from irexec.pages.doctest import Pending
 
-_SETTINGS = pytest.StashKey["Settings"]()
+_SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 _EMPTY = pytest.StashKey[list[Path]]()
 _MOST_SHOWN = 5
 """The number of pages without tests that are named."""
