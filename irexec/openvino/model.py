@@ -272,7 +272,8 @@ class Model(DroppedModel):
             known = next((r for r in self.results if port in (r.inputs[0], r.outputs[0])), None)
             if known is None:
                 known = opset("opset1").result(port)
-                known.outputs[0].names = set(port.names)
+                if port.node.type != "Parameter":
+                    known.outputs[0].names = set(port.names)
                 self.results.append(known)
             added.append(known.outputs[0])
         name_ports([*self.parameters, *self.results])

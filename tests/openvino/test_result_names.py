@@ -99,3 +99,18 @@ def test_an_input_that_is_an_output_keeps_its_name() -> None:
     model.output(0).set_names({"out"})
     for each in (model, model.clone(), irexec.Core().compile_model(model, "CPU")):
         assert names(each) == [["out", "x"], ["out"]]
+
+
+def test_an_added_output_that_takes_an_input_has_its_names() -> None:
+    """An added output that takes a layer has the names that the layer's output had when it was added."""
+
+    def names_after_edits(ov: Any) -> list[list[str]]:
+        x, relu, model = network(ov, {"relu"}, set())
+        tanh = ov.opset13.tanh(relu)
+        tanh.output(0).set_names({"tanh"})
+        model.add_outputs([x.output(0), tanh.output(0)])
+        x.output(0).set_names({"new"})
+        tanh.output(0).set_names({"new, too"})
+        return names(model)
+
+    assert names_after_edits(irexec) == names_after_edits(openvino) == [["new"], ["relu"], ["new"], ["tanh"]]

@@ -48,13 +48,18 @@ _QUOTIENT = "an extent that is divided into parts has at least one for each; Ope
 _BUILD = "`build` adds layers; OpenVINO also folds constants"
 _BEYOND = "an extent that becomes known while running must fit; OpenVINO computes with whatever memory follows"
 _STEP_LAYOUT = "the layout of a step is that of the model"
-_STEP_ORDER = "an input has the extents from which its steps lead to those of the model; OpenVINO leaves some unknown"
+_STEP_ORDER = (
+    "an input has the extents from which its steps lead to those of the model; OpenVINO leaves some unknown, or takes "
+    "those before a step's order although it also restores the layout"
+)
 _PARTLY = "a refused change of a model changes no types; OpenVINO has inferred those before the refused layer"
 _FOLDABLE = "folding computes every operator; OpenVINO folds those that it can evaluate alone"
 _FOLDED = "folding replaces the layers that others take; OpenVINO replaces those that only folded layers take, too"
 _MERGED = "`reshape` keeps equal layers; OpenVINO merges them"
-_BOTH = "an input that is an output keeps its names; OpenVINO's copies lose them"
+_BOTH = "a tensor that is an output keeps all its names in copies; OpenVINO's copies keep those of its Result"
+_OWN = "an output that takes an input has its own names; OpenVINO's compiled model adds those of the input"
 _NONE = "None stands for an argument that is left out"
+_KEPT_INFO = "a file keeps all texts in the rt_info of layers; OpenVINO keeps those whose keys begin with user_data"
 
 _ANOTHER_CLASS = r"AttributeError: 'openvino\.(Node|_pyopenvino\.\w+)' object has no attr"
 _NAMED_BY_POSITION = r"ops\.parameter\([^\n]*, ['\"]\w+['\"]\)"
@@ -81,6 +86,13 @@ _REFUSED = r"validate_nodes|\.reshape\(|run_passes|serialize"
 _RESHAPED = r"(?s)m\d*\.reshape\("
 _OUTPUT_IS_INPUT = r"ops\.result\(p\d\)|ov\.Model\((results=)?\[?(\w+, )*p\d|\.replace\(p\d\.output\(0\)\)"
 _TWO_LAYOUT_STEPS = r"(?s)preprocess\(\)\.convert_layout\(\[.*convert_layout"
+# The tensor has the layout of the model, and a step changes it, so that another one follows that restores it.
+_RESTORED_LAYOUT = (
+    r"(?s)tensor\(\)\.set_layout\(ov\.Layout\('NCHW'\)\).*\bi\.model\(\)\.set_layout\(ov\.Layout\('NCHW'\)\)"
+    r".*preprocess\(\)\.convert_layout\(\["
+)
+# A request of a model with two inputs was given one array.
+_ONE_OF_TWO = rf"{_TWO_INPUTS}.*\br\d+\.(infer|start_async)\(\[?(ov\.Tensor\()?data\([^)]*\)\)?\]?[,)]"
 # Operators that OpenVINO's constant folding leaves.
 _NOT_EVALUATED = "Elu|LogSoftmax|NormalizeL2|Selu|FakeQuantize|HardSigmoid|IsNaN|IsFinite|GatherElements|GatherND"
 _NOT_EVALUATED_FUNCTIONS = (
@@ -99,7 +111,14 @@ KNOWN = [
     Known(
         "results", _TIE, line=_RUN, theirs="True|False", program=r"(?s)fake_quantize.*ops\.(greater|less|equal|not_e)"
     ),
-    Known("shapes", _QUOTIENT, line="outputs|shape", theirs=r"\.\.\d", mine=r"[,\[]1\.\.\d", program=r"ops\.split\("),
+    Known(
+        "shapes",
+        _QUOTIENT,
+        line=r"output|shape",
+        theirs=r"[,\[]\.\.\d",
+        mine=r"[,\[]1(\.\.\d|[,\]])",
+        program=r"ops\.split\(",
+    ),
     Known("stricter", _TYPES, line=_OF_NUMBERS, mine=r"error\[O002\] \w+ is boolean"),
     Known("stricter", _TYPES, line=r"ops\.negative\(", mine=r"error\[O002\] x is u\d+"),
     Known("stricter", _MISSING, line=r"r\d+\.\w+\(", mine=r"input '\w+' has shape \[.*\b0\b.*\], expected .*\.\."),
@@ -114,7 +133,7 @@ KNOWN = [
     ),
     Known(
         "names",
-        "an output that takes an input has its own names; OpenVINO's compiled model adds those of the input",
+        _OWN,
         line=r"c\d+\.outputs",
         theirs=r"Parameter_#', 'Result_#",
         mine=r"\['Result_#'\]",
@@ -123,20 +142,24 @@ KNOWN = [
     Known("looser", _BOTH, line=r"p\d", theirs=r"p\d (was|is) not found|KeyError: .*p\d", program=_OUTPUT_IS_INPUT),
     Known(
         "stricter",
-        _BOTH,
+        _OWN,
         line=r"c\d+\.output\(\"p\d\"\)",
-        mine="was not found",
+        mine="is not found",
         program=r"\.replace\(p\d\.output\(0\)\)",
+    ),
+    Known(
+        "names",
+        _BOTH,
+        line=r"output\(0\)\.get_names",
+        theirs=r"^\['\w+#?'\]$",
+        mine=",",
+        program=r"(?s)output\(0\)\.(set|add)_names.*\.clone\(\)",
     ),
     Known("stricter", _HIDDEN, line="add_outputs", mine="was not found", program="replace_parameter"),
     Known("shapes", "a boolean is 0 or 1; OpenVINO keeps the byte", line=r"ov\.Type\.boolean\)"),
-    Known(
-        "shapes",
-        _STEP_ORDER,
-        line="inputs",
-        theirs=r"\?",
-        program=r"(?s)preprocess\(\)\.convert_layout\(\[.*convert_layout",
-    ),
+    Known("shapes", _STEP_ORDER, line="inputs", theirs=r"\?", program=_TWO_LAYOUT_STEPS),
+    Known("shapes", _STEP_ORDER, line=r"n\.(in|out)puts", program=_RESTORED_LAYOUT),
+    Known("looser", _STEP_ORDER, line=r"compile_model", theirs="Can't set the input tensor", program=_RESTORED_LAYOUT),
     Known("names", _FOLDABLE, line=r"_ops\(\)", theirs=_NOT_EVALUATED, program="ConstantFolding"),
     Known("shapes", _FOLDABLE, line=r"_ops\(\)", program=rf"(?s)ops\.({_NOT_EVALUATED_FUNCTIONS})\(.*ConstantFolding"),
     Known("shapes", _ARRAYS, line="get_target_inputs", mine=r"^\[\]$", program=r"ops\.range\(\d"),
@@ -155,6 +178,9 @@ KNOWN = [
     Known("shapes", _PARTLY, line=r"partial_shape|add_outputs", raised=_REFUSED),
     Known("names", _PARTLY, line=r"_ops\(\)|input_value", raised="run_passes"),
     Known("looser", _PARTLY, line="compile_model", raised=_REFUSED),
+    Known(
+        "shapes", _KEPT_INFO, line=r"get_rt_info", theirs=r"^\{\}$", mine=r"^\{'key': 'value'\}$", program="read_model"
+    ),
     Known("looser", "OpenVINO leaves marks in rt_info that Python cannot read", line="rt_info", theirs=_NO_RETURN),
     Known("shapes", _CHANGES, line="partial_shape|add_outputs", program="replace_parameter"),
     Known("shapes", "folding leaves no marks in rt_info", line="rt_info", theirs="can_be_folded"),
@@ -188,6 +214,7 @@ KNOWN = [
     Known("stricter", _LOSSY, mine=r"the array for input '\w+' is \w+, expected"),
     Known("names", _NAMES, line=r"get_name\(\) == \w+\.name", mine="False"),
     Known("names", _POSITION, mine=r"\b(p\d|more)\b", program=_NAMED_BY_POSITION),
+    Known("names", _POSITION, line="inputs", theirs="Parameter_#", program=_NAMED_BY_POSITION),
     Known("names", _POSITION, line="friendly_name", mine="^f32$", program=r"ops\.range\([^\n]*, 'f32'\)"),
     Known("looser", _POSITION, theirs=r"was not found|is not found|without names", program=_NAMED_BY_POSITION),
     Known("looser", _CONTAINERS, line=r"(set|add)_names\(\[", theirs="TypeError"),
@@ -200,7 +227,6 @@ KNOWN = [
     Known("stricter", _AT_ONCE, line=r"ops\.topk", mine=r"k is \d, expected"),
     Known("stricter", _AT_ONCE, line=r"ops\.broadcast", mine=r"target_shape\[\d\] is -1"),
     Known("stricter", _TYPES, mine=r"error\[O002\] data is \w+, expected boolean", program=r"ops\.logical_not\("),
-    Known("names", _NAMES, line=r"read_model\(.*outputs", theirs="Result_#", mine="/result"),
     Known("stricter", _TYPES, line=_OF_FLOATS, mine=r"error\[O002\] \w+ is \w+, expected one of bf16, f16, f32, f64"),
     Known("stricter", _DIMENSIONS, mine="contains no dimension"),
     Known("exception type", _DIMENSIONS, mine="contains no dimension"),
@@ -312,7 +338,7 @@ KNOWN = [
     Known("looser", _CHANGES, line="compile_model", theirs="While validating node", program=_CHANGED),
     Known("shapes", _CHANGES, line="outputs|shape", program="replace_source_output"),
     Known("shapes", _ARRAYS, line=r"n\d+ == n\d+", mine=r"^\[( ?True)+\]$"),
-    Known("names", _NAMES, line="get_friendly_name", theirs="Result_#", mine="/result", program=r"read_model\("),
+    Known("names", _NAMES, line="name", theirs="Result_#", mine="/result", program=r"read_model\("),
     Known("stricter", _AT_ONCE, line=r"ops\.cum_sum", mine="x is a scalar, expected rank 1 or more"),
     Known(
         "shapes",
@@ -324,6 +350,13 @@ KNOWN = [
     Known("shapes", "a copy of Pad has the inputs of Pad", line=r"_ops\(\)", program=r"ops\.pad\("),
     Known("names", "Python's collector frees replaced nodes", line="get_target_inputs", program=r"node = \{.*\}"),
     Known("stricter", _TYPES, line="compile_model", mine=r"error\[O003\] slope"),
+    Known(
+        "stricter",
+        _TYPES,
+        line=_RUN_MODEL,
+        mine=r"error\[O002\] \w+ is (i|u)\d+, expected one of bf16, f16, f32, f64",
+        program=rf"(?s){_OF_FLOATS}.*replace_node\(",
+    ),
     Known("looser", _STEP_LAYOUT, line=r"build\(\)", theirs="is not aligned with original parameter's shape"),
     Known(
         "shapes",
@@ -334,7 +367,8 @@ KNOWN = [
         program=r"ops\.variadic_split\(",
     ),
     Known("stricter", _BEYOND, line="reshape", mine=r"error\[O001\] b has \d+ rows"),
-    Known("results", _MISSING, line=r"\.results|get_output_tensor", theirs=r"\de[+-]\d\d", program=_TWO_INPUTS),
+    Known("results", _MISSING, line=r"^r\d+\.(infer\(\)$|results)|get_(output_)?tensor|results\.", program=_ONE_OF_TWO),
+    Known("shapes", _MISSING, line=r"^r\d+\.(infer\(\)$|results)", program=_ONE_OF_TWO),
     Known("names", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
     Known("shapes", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
 ]
