@@ -57,6 +57,18 @@ def test_the_fix_hook_changes_the_file(tmp_path: Path, capsys: pytest.CaptureFix
     assert 'id="1" precision="FP32"' in path.read_text()
 
 
+def test_the_hooks_check_a_commit_of_weights_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text()
+    entry, files = re.findall(r"  entry: irexec (validate.*)\n.*\n  files: (.*)$", text, re.M)[0]
+    for name, count in (("model.xml", 1), ("model.bin", 1), ("model.bin.txt", 0)):
+        assert len(re.findall(files, f"models/{name}")) == count
+    shutil.copy(SAMPLES / "classifier" / "model.xml", tmp_path)
+    (tmp_path / "model.bin").write_bytes(b"torn")
+    (tmp_path / "other.bin").write_bytes(b"")
+    assert main([*shlex.split(entry), str(tmp_path / "model.bin"), str(tmp_path / "other.bin")]) == 1
+    assert "error[C002]" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", ["action.yml", ".pre-commit-hooks.yaml"])
 def test_files_in_yaml_can_be_read(name: str) -> None:
     yaml = pytest.importorskip("yaml")
@@ -96,6 +108,8 @@ def test_changed_models_get_a_report(tmp_path: Path) -> None:
     for suffix in (".xml", ".bin"):
         shutil.copy(SAMPLES / "classifier" / f"model{suffix}", repository / "models" / f"model{suffix}")
     (repository / "other.xml").write_text("<project/>")
+    for suffix in (".xml", ".bin"):
+        shutil.copy(SAMPLES / "classifier" / f"model{suffix}", repository / f"weights only{suffix}")
     git("init", "-q")
     git("add", ".")
     git("commit", "-q", "-m", "first")
@@ -103,12 +117,14 @@ def test_changed_models_get_a_report(tmp_path: Path) -> None:
     for suffix in (".xml", ".bin"):
         shutil.copy(SAMPLES / "converted" / f"model{suffix}", repository / "models" / f"model{suffix}")
     (repository / "other.xml").write_text("<project>changed</project>")
+    weights = (SAMPLES / "classifier" / "model.bin").read_bytes()
+    (repository / "weights only.bin").write_bytes(weights[:-4] + bytes(4))
     reports = tmp_path / "reports"
     environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     command = ["bash", str(ROOT / ".ci" / "changed-models"), base, str(reports)]
     done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    assert [path.name for path in reports.iterdir()] == ["models_model.xml.html"]
+    assert sorted(path.name for path in reports.iterdir()) == ["models_model.xml.html", "weights only.xml.html"]
     assert "other.xml: no report" in done.stdout
 
 

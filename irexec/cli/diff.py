@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments, load_with_inputs
@@ -12,6 +13,9 @@ from irexec.cli.inputs import add_format_argument, check_readable, refuse, refus
 from irexec.cli.options import add_limit
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color
+
+if TYPE_CHECKING:
+    from irexec.reading import Reading
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.debug.comparison.compare import compare
     from irexec.debug.diff import diff
     from irexec.debug.runtimes.runtime import CannotRun, OtherModel
+    from irexec.ir.weights.file import Weights
     from irexec.reading import read
     from irexec.render.compare import show_changes
     from irexec.render.printing import Printout
@@ -37,8 +42,14 @@ def run(args: argparse.Namespace) -> int:
     report = Report([*check_readable(args.file), *check_readable(args.other), *load_extensions(args.extension)])
     if not report.ok:
         return refused(report)
-    readings = [read(args.file, args.weights), read(args.other)]
-    models = [reading.model for reading in readings if reading.model is not None and reading.report.ok]
+    readings, unread = [read(args.file, args.weights), read(args.other)], ""
+    lacking = [reading.report.errors[0] for reading in readings if _lacks_weights(reading)]
+    if lacking and not args.both and all(reading.document is not None for reading in readings):
+        # Without the weights of one model, those of the other one cannot be compared either.
+        readings = [read(file, Weights()) for file in (args.file, args.other)]
+        reason = lacking[0].message.partition(";")[0].removeprefix("there are no weights: ")
+        unread = f"weights were not compared: {reason}"
+    models = [reading.model for reading in readings if reading.model is not None and (unread or reading.report.ok)]
     if len(models) < len(readings):
         return refused(Report([error for reading in readings for error in reading.report.errors]))
     try:
@@ -53,9 +64,17 @@ def run(args: argparse.Namespace) -> int:
         return refused(refuse("U006", f"--run: {error}"))
     if args.format == "json":
         text = changes_dict(args.file, args.other, changes)
-        print(json.dumps(text | ({"run": comparison.to_dict()} if comparison is not None else {}), indent=2))
+        text |= {"run": comparison.to_dict()} if comparison is not None else {}
+        print(json.dumps(text | ({"weights_compared": False} if unread else {}), indent=2))
     else:
         page = Printout(color=wants_color(sys.stdout))
         show_changes(changes, args.file, args.other, page, comparison)
+        if unread:
+            page.line(unread)
         sys.stdout.write(page.text)
     return 1 if changes else 0
+
+
+def _lacks_weights(reading: Reading) -> bool:
+    """Return whether the file of weights is missing, and nothing else is wrong with the model."""
+    return reading.model is not None and {finding.code for finding in reading.report.errors} == {"C010"}

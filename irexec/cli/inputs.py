@@ -75,11 +75,12 @@ def find_files(
     """Return the files to process: for a folder, every .onnx file below it and every .xml file that contains one of
     `marks`.
 
-    Files in folders are skipped if they match a pattern of `exclude`: patterns are for paths relative to `base`, or for
-    names. Without `all_named`, an .xml file given by name is also skipped if it contains no model or layers.
+    A .bin file stands for the .xml file next to it. Files in folders are skipped if they match a pattern of `exclude`:
+    patterns are for paths relative to `base`, or for names. Without `all_named`, a file given by name is also skipped
+    if it is an .xml file without model or layers, or a .bin file without .xml file.
     """
     found: list[str] = []
-    for path in paths:
+    for path in dict.fromkeys(map(_model_of, paths)):
         if path != STDIN and os.path.isdir(path):
             below = (each for each in named_files([path], suffixes) if not is_excluded(each, exclude, base))
             found += [each for each in below if _holds(each, marks)]
@@ -88,10 +89,16 @@ def find_files(
     return found
 
 
+def _model_of(path: str) -> str:
+    """Return the model of a file of weights, if there is one; else the path."""
+    stem, suffix = os.path.splitext(path)
+    return f"{stem}.xml" if suffix.lower() == ".bin" and os.path.isfile(f"{stem}.xml") else path
+
+
 def _holds(path: str, marks: tuple[bytes, ...]) -> bool:
-    """Return True if the beginning of the file contains one of the texts, or if the file is not XML."""
+    """Return True if the beginning of the file contains one of the texts, or if it is neither XML nor weights."""
     if not path.lower().endswith(".xml"):
-        return True
+        return not path.lower().endswith(".bin")
     try:
         with open_regular(path, "the model") as stream:
             head = stream.read(_BEGINNING)

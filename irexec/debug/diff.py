@@ -29,6 +29,8 @@ _SHORT = 36
 _ROUNDED = 120.0
 """Decibels above which two constants differ by the rounding of f32 alone."""
 _UNKNOWN = TensorType()
+_UNNAMED = ("Result", "Const")
+"""Types of layers whose names are not compared; a Const is a layer of its own only if the weights are missing."""
 
 
 class _Changed:
@@ -173,7 +175,7 @@ class _Diff:
 
     def _names(self) -> Iterator[tuple[Node, Node, str, str]]:
         for one, two in self.pairs:
-            if one.friendly_name != two.friendly_name and one.type != "Result":
+            if one.friendly_name != two.friendly_name and one.type not in _UNNAMED:
                 yield one, two, "different names", f"{one.friendly_name} became {two.friendly_name}"
 
     def _opsets(self) -> Iterator[tuple[Node, Node, str, str]]:
@@ -272,7 +274,7 @@ class _Diff:
 
     def _infos(self) -> Iterator[tuple[Node, Node, str, str]]:
         for one, two in self.pairs:
-            if one.rt_info != two.rt_info:
+            if one.rt_info != two.rt_info and one.type != "Const":
                 keys = sorted(k for k in {*one.rt_info, *two.rt_info} if one.rt_info.get(k) != two.rt_info.get(k))
                 text = f"rt_info {', '.join(keys)}"
                 yield one, two, text, text

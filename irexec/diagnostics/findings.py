@@ -15,6 +15,8 @@ Mode = Literal["strict", "openvino"]
 well-defined result (see Code.lenient)."""
 
 
+_UNREAD = "does not read the layer, because no result depends on it"
+"""OpenVINO's behaviour for a layer without effect, whatever the error in it."""
 _CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})
 
 
@@ -81,10 +83,12 @@ class Findings:
         if self.mode != "openvino" or not idle:
             return
 
-        def is_excused(finding: Diagnostic) -> bool:
-            return finding.severity is Severity.ERROR and finding.layer in idle and finding.code not in _CONNECTING
+        def excused(finding: Diagnostic) -> Diagnostic:
+            if finding.severity is not Severity.ERROR or finding.layer not in idle or finding.code in _CONNECTING:
+                return finding
+            return replace(finding, severity=Severity.WARNING, openvino=_UNREAD)
 
-        self.report.replace([replace(f, severity=Severity.WARNING) if is_excused(f) else f for f in self.report])
+        self.report.replace([excused(finding) for finding in self.report])
         self.error_count = len(self.report.errors)
 
     def keep(self, finding: Diagnostic) -> None:

@@ -248,6 +248,22 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["diff", files[0], str(tmp_path / "none.xml")]) == 2
 
 
+def test_models_without_their_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    irexec.save_model(small(), tmp_path / "a.xml")
+    irexec.save_model(small(extra=True), tmp_path / "b.xml")
+    files = [str(tmp_path / "a.xml"), str(tmp_path / "b.xml")]
+    (tmp_path / "b.bin").unlink()
+    assert main(["diff", files[0], files[0]]) == 0
+    assert "weights" not in capsys.readouterr().out
+    assert main(["diff", *files]) == 1
+    first, added, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("1 difference between ") and "+  added  inserted  Sigmoid" in added
+    assert last == f"weights were not compared: {tmp_path / 'b.bin'} does not exist"
+    assert main(["diff", *files[::-1], "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["weights_compared"] is False
+    assert main(["diff", *files, "--run"]) == 2
+
+
 def permuted(order: list[int], scale: float, swapped: bool) -> Model:
     x, y = (ops.parameter([2, 3, 4, 5], np.float32, name=name) for name in "xy")
     values = [ops.reshape(ops.transpose(x, np.int64(order), name="order"), np.int64([2, -1]), False, name="flat")]

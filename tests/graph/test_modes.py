@@ -10,6 +10,7 @@ import pytest
 from support.nets import two_inputs
 
 import irexec
+from irexec.diagnostics.codes import CODES
 
 LAYER = """<layer id="{0}" name="{1}" type="{2}" version="{3}"><data {4}/>{5}</layer>"""
 STALE = Path(__file__).parent / "files" / "stale_dims.xml"
@@ -233,6 +234,13 @@ def test_sampling_ratio_of_roi_align_may_be_torchvisions() -> None:
     )
     assert values["sampling_ratio"] == 0
     assert (problem.code, problem.defined) == ("D007", True)
+
+
+def test_a_warning_about_a_layer_without_effect_gives_the_reason() -> None:
+    idle = LAYER.format(3, "c", "Const", "opset1", 'element_type="f33" shape="3" offset="0" size="12"', "")
+    *_, warning = irexec.validate(unary("ReLU", extra=idle).encode(), mode="openvino")
+    assert warning.severity == "warning" and CODES[warning.code].severity == "error"
+    assert warning.openvino == "does not read the layer, because no result depends on it"
 
 
 def test_a_layer_that_is_idle_because_its_edge_is_wrong_stays_an_error() -> None:
