@@ -154,7 +154,7 @@ def recorded(folder: Path) -> Reference:
 
 
 def with_openvino(run: Reference, precision: str) -> Comparison:
-    # Weights of 8 or 4 bits would be multiplied with quantised inputs, and caches of attention be kept in u8 or f16:
+    # Weights of 8 or 4 bits would be multiplied with quantized inputs, and caches of attention be kept in u8 or f16:
     # both are other computations.
     settings = {"INFERENCE_PRECISION_HINT": precision, "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
     settings |= {"KV_CACHE_PRECISION": precision}

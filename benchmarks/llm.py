@@ -5,7 +5,7 @@ row; u4 in groups of 128 with zero points, first and last layer in int8; scales 
 in a new process for each side: time to the first result (the minimum over rounds), one call for 1, 16 and 128 tokens
 (processor time of one thread, the minimum of many calls; `--threads` above 1: median by the clock), and the largest
 resident memory. Ratios are those to the first of `--sides`; below 1 is in favour of the other. OpenVINO computes in f32
-and does not quantise activations; with `--sides quantised fast` it quantises them.
+and does not quantize activations; with `--sides quantized fast` it quantizes them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ SIZES = {60: (512, 10, 1536, 24576), 278: (1024, 16, 2816, 33792)}
 HEAD = 64
 FORMATS = ("f16", "int8", "int4", "int4sym", "bf16")
 TOKENS = (1, 16, 128)
-# The environment of each side. "quantised": OpenVINO that quantises activations dynamically, as it does by default.
-SIDES = {"openvino": {}, "quantised": {}, "fast": {}, "numpy": {"IREXEC_FAST": "0"}}
+# The environment of each side. "quantized": OpenVINO that quantizes activations dynamically, as it does by default.
+SIDES = {"openvino": {}, "quantized": {}, "fast": {}, "numpy": {"IREXEC_FAST": "0"}}
 
 
 class Decoder:
@@ -59,9 +59,9 @@ class Decoder:
         table = self.weights(self.words, self.hidden, is_outer=True)
         x = ops.gather(table, ids, np.array(0, np.int64))
         for _ in range(self.layers):
-            x = ops.add(x, self.attention(self.normalised(x)))
-            x = ops.add(x, self.feed_forward(self.normalised(x)))
-        logits = self.product(self.normalised(x), self.words, self.hidden, is_outer=True)
+            x = ops.add(x, self.attention(self.normalized(x)))
+            x = ops.add(x, self.feed_forward(self.normalized(x)))
+        logits = self.product(self.normalized(x), self.words, self.hidden, is_outer=True)
         return self.irexec.Model([logits], [ids], f"decoder_{self.format}")
 
     def product(self, x: Any, rows: int, columns: int, *, is_outer: bool = False) -> Any:
@@ -92,7 +92,7 @@ class Decoder:
             x = ops.reshape(x, np.array([rows, columns], np.int64), special_zero=False)
         return ops.convert(x, "f32")
 
-    def normalised(self, x: Any) -> Any:
+    def normalized(self, x: Any) -> Any:
         ops, np = self.ops, self.np
         last, two, small = np.array([-1], np.int64), np.float32(2), np.float32(1e-5)
         square = ops.reduce_mean(ops.power(x, ops.constant(two)), ops.constant(last), keep_dims=True)
@@ -121,7 +121,7 @@ def measured(side: str, path: str, threads: int, calls: int) -> None:
     import numpy as np
 
     infer: Callable[[Any], Any]
-    if side in ("openvino", "quantised"):
+    if side in ("openvino", "quantized"):
         import openvino
 
         settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}

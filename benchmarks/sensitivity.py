@@ -1,9 +1,9 @@
-"""Spoilt quantisers, found by `irexec.sensitivity`: `python benchmarks/sensitivity.py [FOLDER ...] [options]`.
+"""Spoilt quantizers, found by `irexec.sensitivity`: `python benchmarks/sensitivity.py [FOLDER ...] [options]`.
 
-Without a folder the ten small networks of tests/lib/support/spoilt.py are quantised; a folder holds model.xml and
-io.npz (reexports.py writes such folders), and NNCF quantises the model to int8. One quantiser is spoilt, `--count`
+Without a folder the ten small networks of tests/lib/support/spoilt.py are quantized; a folder holds model.xml and
+io.npz (reexports.py writes such folders), and NNCF quantizes the model to int8. One quantizer is spoilt, `--count`
 times in different ways: its range is too small or too large, what it gives is shifted or scaled, it has few levels, its
-weights are clipped, shifted, or have one scale for all channels. irexec is asked which quantisers cost the accuracy.
+weights are clipped, shifted, or have one scale for all channels. irexec is asked which quantizers cost the accuracy.
 Printed are the rank of the spoilt one, the suggested layers with the share of the loss that excluding them recovers,
 and seconds; those without an effect (less than 3 dB) are counted apart.
 
@@ -35,7 +35,7 @@ import irexec  # noqa: E402
 from irexec import opset15 as ops  # noqa: E402
 
 SAMPLES = 8
-# A spoilt quantiser has an effect if the results lose so many dB.
+# A spoilt quantizer has an effect if the results lose so many dB.
 EFFECT = 3.0
 
 
@@ -60,7 +60,7 @@ def samples_of(folder: Path) -> list[list[np.ndarray]]:
     return [given, *(varied(given, seed) for seed in range(1, SAMPLES))]
 
 
-def quantised(folder: Path, samples: list[list[np.ndarray]]) -> Path:
+def quantized(folder: Path, samples: list[list[np.ndarray]]) -> Path:
     """The model in int8, as NNCF writes it."""
     import nncf
     import openvino as ov
@@ -81,12 +81,12 @@ def dataset(samples: list[list[np.ndarray]]) -> Any:
 
 
 def spoil(model: Any, rng: np.random.Generator) -> tuple[str, str]:
-    """Spoil one quantiser; how, and its name."""
-    weights = [n for n in spoilt.weight_quantisers(model) if n.type == "Multiply"]
+    """Spoil one quantizer; how, and its name."""
+    weights = [n for n in spoilt.weight_quantizers(model) if n.type == "Multiply"]
     if rng.random() < 0.35 and weights:
         kinds, nodes = spoilt.WEIGHTS, weights
     else:
-        kinds, nodes = spoilt.ACTIVATIONS, spoilt.activation_quantisers(model)
+        kinds, nodes = spoilt.ACTIVATIONS, spoilt.activation_quantizers(model)
     kind, node = kinds[rng.integers(len(kinds))], nodes[rng.integers(len(nodes))]
     kind(node)
     return kind.__name__, node.friendly_name
@@ -98,11 +98,11 @@ def pairs(folders: list[Path], count: int) -> Iterator[tuple[str, Any, Any, list
         model = spoilt.NETWORKS[name]()
         given = spoilt.samples(model)
         for seed in range(count):
-            other = spoilt.quantised(model, given)
+            other = spoilt.quantized(model, given)
             yield name, model, other, given, spoil(other, np.random.default_rng([number, seed]))
     for number, folder in enumerate(folders):
         samples = samples_of(folder)
-        path = quantised(folder, samples)
+        path = quantized(folder, samples)
         for seed in range(count):
             other = irexec.read_model(path)
             done = spoil(other, np.random.default_rng([number, seed]))
@@ -112,14 +112,14 @@ def pairs(folders: list[Path], count: int) -> Iterator[tuple[str, Any, Any, list
 def examined(folders: list[Path], count: int) -> Iterator[str]:
     healthy: dict[str, float] = {}
     first = scopes = effective = total = 0
-    for name, model, other, given, (how, quantiser) in pairs(folders, count):
+    for name, model, other, given, (how, quantizer) in pairs(folders, count):
         if name not in healthy:
-            own = spoilt.quantised(model, given) if not folders else irexec.read_model(quantised_of(folders, name))
+            own = spoilt.quantized(model, given) if not folders else irexec.read_model(quantized_of(folders, name))
             healthy[name] = irexec.sensitivity(model, own, given).coarse.snr
         begin = time.perf_counter()
         found = irexec.sensitivity(model, other, given)
         seconds = time.perf_counter() - begin
-        rank = [row.name for row in found.rows].index(quantiser) + 1
+        rank = [row.name for row in found.rows].index(quantizer) + 1
         layers = [n for n in model.get_ops() if n.type not in ("Const", "Constant", "Parameter", "Result")]
         lost = healthy[name] - found.coarse.snr
         total += 1
@@ -127,16 +127,16 @@ def examined(folders: list[Path], count: int) -> Iterator[str]:
             few = len(found.layers) <= max(len(found.rows[0].layers), 0.05 * len(layers))
             effective, first, scopes = effective + 1, first + (rank == 1), scopes + few
         yield (
-            f"{name}: {how} at {quantiser}: {lost:.1f} dB lost; rank {rank} of {len(found.rows)}; "
+            f"{name}: {how} at {quantizer}: {lost:.1f} dB lost; rank {rank} of {len(found.rows)}; "
             f"{len(found.layers)} of {len(layers)} layers recover {100 * found.recovered:.1f} %; {seconds:.1f} s"
         )
     yield (
         f"{effective} of {total} with an effect: {first} named first; {scopes} scopes are at most 5 % of the layers, "
-        "or the layers that read the spoilt quantiser"
+        "or the layers that read the spoilt quantizer"
     )
 
 
-def quantised_of(folders: list[Path], name: str) -> Path:
+def quantized_of(folders: list[Path], name: str) -> Path:
     return next(folder for folder in folders if folder.name == name) / "int8" / "model.xml"
 
 
@@ -158,7 +158,7 @@ def controlled(folder: Path) -> Iterator[str]:
     import openvino as ov
 
     samples = samples_of(folder)
-    path, some = quantised(folder, samples), samples[:2]
+    path, some = quantized(folder, samples), samples[:2]
     begin = time.perf_counter()
     found = irexec.sensitivity(folder / "model.xml", path, some)
     seconds = time.perf_counter() - begin
@@ -200,15 +200,15 @@ def controlled(folder: Path) -> Iterator[str]:
     yield f"SNR {-10 * np.log10(max(noise, 1e-30)):.1f} dB"
 
 
-def chain(count: int, width: int, quantise: bool) -> Any:
+def chain(count: int, width: int, quantize: bool) -> Any:
     x = ops.parameter([4, width], "f32", name="x")
     rng, value = np.random.default_rng(0), x
     low, high = (np.array(v, np.float32) for v in (-4, 4))
     shared = rng.normal(0, width**-0.5, (width, width)).astype(np.float32) if count > 100 else None
     for number in range(count // 5 if count > 100 else count):
         weights = shared if shared is not None else rng.normal(0, width**-0.5, (width, width)).astype(np.float32)
-        if quantise:
-            value = ops.fake_quantize(value, low, high, low, high, 256, name=f"quantiser{number}")
+        if quantize:
+            value = ops.fake_quantize(value, low, high, low, high, 256, name=f"quantizer{number}")
         value = ops.matmul(value, weights, False, False, name=f"product{number}")
         for k in range(3):
             value = ops.tanh(ops.multiply(value, np.float32(1.5))) if k == 0 else value
@@ -227,7 +227,7 @@ def large(count: int, width: int) -> None:
     found = irexec.sensitivity(right, other, [given])
     seconds, after = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     computing = [n for n in other.get_ops() if n.type not in ("Const", "Constant", "Parameter", "Result")]
-    print(f"{len(computing)} layers of width {width}, {len(found.rows)} quantisers: ", end="")
+    print(f"{len(computing)} layers of width {width}, {len(found.rows)} quantizers: ", end="")
     print(
         f"{seconds:.1f} s of processor time, {found.inferences:.0f} inferences; running both once {both:.1f} s; ",
         end="",
@@ -238,7 +238,7 @@ def large(count: int, width: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--count", type=int, default=3, help="spoilt quantisers of each model")
+    parser.add_argument("--count", type=int, default=3, help="spoilt quantizers of each model")
     parser.add_argument("--nncf", action="store_true")
     parser.add_argument("--large", action="store_true")
     args = parser.parse_args()

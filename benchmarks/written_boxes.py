@@ -1,4 +1,4 @@
-"""A quantised head of a detector, written for written_pairs.py with switches: see written_nets.py."""
+"""A quantized head of a detector, written for written_pairs.py with switches: see written_nets.py."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ FAULTS["detector"] = {
     "depth to space mode": "spread",
     "shuffle": "shuffled grouped",
     "pow": "power",
-    "quantise levels": "fq",
-    "quantise range": "fq",
+    "quantize levels": "fq",
+    "quantize range": "fq",
     "zero point": "zero conv",
     "dequant scale": "dequantized conv",
     "scale of another channel": "dequantized conv",
@@ -59,9 +59,9 @@ def detector(f: str) -> tuple[Model, list[list[np.ndarray]]]:
     boxes = ops.parameter([1, 12, 4], F, name="boxes")
     u = np.random.default_rng(9).integers(-100, 100, (8, 16, 1, 1)).astype(np.int8)
     scales = (np.abs(w(8, 1, 1, 1)) * F(0.02) + F(0.001)).astype(np.float16).astype(F)
-    fq_low, fq_high = (F(-3), F(3)) if f != "quantise range" else (F(-2.9), F(3))
+    fq_low, fq_high = (F(-3), F(3)) if f != "quantize range" else (F(-2.9), F(3))
     y = ops.fake_quantize(
-        x, c(fq_low), c(fq_high), c(fq_low), c(fq_high), 255 if f == "quantise levels" else 256, name="fq"
+        x, c(fq_low), c(fq_high), c(fq_low), c(fq_high), 255 if f == "quantize levels" else 256, name="fq"
     )
     if f == "dequantized constant":
         weights = c((u.astype(F) - F(3)) * scales)

@@ -38,7 +38,7 @@ FAULTS["signals"] = {
     "replaced instead of added": "scattered",
     "sorted by position": "top",
     "exclusive sum": "running",
-    "one level fewer": "quantised",
+    "one level fewer": "quantized",
 }
 HARMLESS["signals"] = [
     "sequence as cells",
@@ -51,8 +51,8 @@ HARMLESS["signals"] = [
     "contraction as product",
     "codes as rows of a table",
     "running sum as product",
-    "quantised after reshaping",
-    "quantiser written out",
+    "quantized after reshaping",
+    "quantizer written out",
     "product with transposed weights",
     "sums in another order",
     "halves by slices",
@@ -245,13 +245,13 @@ def signals(f: str) -> tuple[Model, list[list[np.ndarray]]]:
     summed = y
     low, high, levels = F(-2), F(1.984375), 255 if f == "one level fewer" else 256
     limits = [c(low), c(high), c(low), c(high)]
-    if f == "quantised after reshaping":
+    if f == "quantized after reshaping":
         y = ops.fake_quantize(ops.reshape(y, c(np.array([1, -1], L)), False), *limits, levels)
-    elif f == "quantiser written out":
+    elif f == "quantizer written out":
         steps = ops.round(ops.multiply(ops.subtract(ops.clamp(y, -2.0, 1.984375), c(low)), c(F(64))), "half_to_even")
         y = ops.reshape(ops.add(ops.multiply(steps, c(F(1 / 64))), c(low)), c(np.array([1, -1], L)), False)
     else:
-        y = ops.fake_quantize(y, *limits, levels, name="quantised")
+        y = ops.fake_quantize(y, *limits, levels, name="quantized")
         y = ops.reshape(y, c(np.array([1, -1], L)), False, name="row of all")
     order = "index" if f == "sorted by position" else "value"
     top = ops.topk(y, c(L(6)), 1, "max", order, name="top").outputs()[0]

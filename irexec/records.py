@@ -194,7 +194,7 @@ class _Signature:
 
 
 class _AsDataclass:
-    """The attributes by which `dataclasses` recognises a class, created on demand."""
+    """The attributes by which `dataclasses` recognizes a class, created on demand."""
 
     def __init__(self, frozen: bool) -> None:
         self._frozen = frozen

@@ -47,7 +47,7 @@ def ints(*values: int) -> Array:
 
 
 def classifier() -> Model:
-    """A small CNN: f32 images [N,3,32,32] → probabilities [N,10]; batch normalisation, depthwise layers, pooling."""
+    """A small CNN: f32 images [N,3,32,32] → probabilities [N,10]; batch normalization, depthwise layers, pooling."""
     weights = Weights(1)
     image = opset15.parameter([-1, 3, 32, 32], np.float32, name="image")
     x = _convolution(weights, image, 3, 16, "stem")
@@ -64,7 +64,7 @@ def classifier() -> Model:
 
 
 def converted() -> Model:
-    """The classifier as a careless converter writes it: one normalisation has another epsilon."""
+    """The classifier as a careless converter writes it: one normalization has another epsilon."""
     model = classifier()
     (norm,) = (node for node in model.get_ops() if node.friendly_name == "block1/pointwise/norm")
     norm.attributes["epsilon"] = 0.1
@@ -74,13 +74,13 @@ def converted() -> Model:
 def _convolution(weights: Weights, x: Tensor, channels: int, filters: int, name: str, size: int = 3) -> Node:
     kernel = weights.dense(filters, channels, size, size, inputs=channels * size * size, name=f"{name}/kernel")
     x = opset15.convolution(x, kernel, name=f"{name}/conv", **_window(1, size // 2))
-    return _normalised(weights, x, filters, name)
+    return _normalized(weights, x, filters, name)
 
 
 def _separable(weights: Weights, x: Tensor, channels: int, filters: int, name: str, stride: int = 1) -> Node:
     kernel = weights.dense(channels, 1, 1, 3, 3, inputs=9, name=f"{name}/depthwise/kernel")
     x = opset15.group_convolution(x, kernel, name=f"{name}/depthwise/conv", **_window(stride, 1))
-    x = _normalised(weights, x, channels, f"{name}/depthwise")
+    x = _normalized(weights, x, channels, f"{name}/depthwise")
     return _convolution(weights, x, channels, filters, f"{name}/pointwise", size=1)
 
 
@@ -93,7 +93,7 @@ def _window(stride: int, pad: int) -> dict[str, tuple[int, int]]:
     }
 
 
-def _normalised(weights: Weights, x: Tensor, channels: int, name: str) -> Node:
+def _normalized(weights: Weights, x: Tensor, channels: int, name: str) -> Node:
     statistics = [
         weights.near(value, channels, name=f"{name}/norm/{what}")
         for what, value in (("gamma", 1), ("beta", 0), ("mean", 0), ("variance", 1))

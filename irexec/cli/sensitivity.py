@@ -1,4 +1,4 @@
-"""`irexec sensitivity`: find the quantisers or layers that lose accuracy, and those to leave out.
+"""`irexec sensitivity`: find the quantizers or layers that lose accuracy, and those to leave out.
 
 Exit code: 0 if leaving out some of them meets the target, 1 if no choice meets it, 2 if a model could not be run.
 """

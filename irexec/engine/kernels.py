@@ -1,4 +1,4 @@
-"""The calls of a plan's layers: kernels with their attributes, specialised where that is faster."""
+"""The calls of a plan's layers: kernels with their attributes, specialized where that is faster."""
 
 from __future__ import annotations
 

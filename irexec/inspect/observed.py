@@ -9,9 +9,9 @@ Four objects are distinguished by their `kind`:
 - `"compare"`, two runs of one model: `reference` and `other` name the sides, `verdict` is one line of text, `layers` is
   a list of `Compared`.
 - `"diff"`, two models: `a` and `b` are the files, `changes` is a list of `Change`.
-- `"sensitivity"`, the effect of leaving out quantisers: `other` is the quantised model or a precision, `single` lists
+- `"sensitivity"`, the effect of leaving out quantizers: `other` is the quantized model or a precision, `single` lists
   the share of the loss that excluding each layer recovers, `curve` the share for more and more layers, `layers` the
-  suggested layers, and `rows` the quantisers.
+  suggested layers, and `rows` the quantizers.
 
 Other keys are ignored.
 """
@@ -150,8 +150,8 @@ class Excluded(BaseModel):
     metric: float | str
 
 
-class Quantised(BaseModel):
-    """A quantiser, with the layers that read it, and the signal-to-noise ratio of its values in dB."""
+class Quantized(BaseModel):
+    """A quantizer, with the layers that read it, and the signal-to-noise ratio of its values in dB."""
 
     name: str
     layers: list[str]
@@ -170,7 +170,7 @@ class Sensitivities(BaseModel):
     single: list[Excluded]
     curve: list[Excluded] = []
     layers: list[str] = []
-    rows: list[Quantised] = []
+    rows: list[Quantized] = []
 
 
 Observed = Trace | Comparison | Changes | Counters | Sensitivities

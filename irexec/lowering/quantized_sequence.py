@@ -1,4 +1,4 @@
-"""DynamicQuantizeLSTM with constant weights lowered: states and inputs are quantised, and sums of bytes are exact."""
+"""DynamicQuantizeLSTM with constant weights lowered: states and inputs are quantized, and sums of bytes are exact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import F32, Work
 from irexec.ops.declare.operator import NodeTypes
 from irexec.ops.onnx.recurrent import Recurrence, checked_lengths
-from irexec.ops.onnx.recurrent_quantised import dynamic_quantize_lstm_7, quantized
+from irexec.ops.onnx.recurrent_quantized import dynamic_quantize_lstm_7, quantized
 from irexec.types import Array
 
 _ACTIVATIONS = frozenset({"sigmoid", "tanh", "relu"})

@@ -58,7 +58,7 @@ def apply_fused_names_cleanup(model: Any) -> None:
 
 
 def compress_quantize_weights_transformation(model: Any) -> None:
-    """Replace quantised weights by integers with a scale: see quantization.py."""
+    """Replace quantized weights by integers with a scale: see quantization.py."""
     compress_quantized_weights(current(checked_model(model)))
 
 

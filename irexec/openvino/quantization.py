@@ -1,4 +1,4 @@
-"""Compression of quantised weights: FakeQuantize and FakeConvert of constants become integers, a Convert and a scale.
+"""Compression of quantized weights: FakeQuantize and FakeConvert of constants become integers, a Convert and a scale.
 
 A FakeQuantize of a constant is replaced by `(Convert(codes) - zero_point) * scale`, which has the same value. Source:
 OpenVINO, the transformation CompressQuantizeWeights; levels are computed in the type of the weights, scales in f32.

@@ -1,4 +1,4 @@
-"""Sensitivity in many processes: the effect of each quantiser, or layer."""
+"""Sensitivity in many processes: the effect of each quantizer, or layer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class UnitEffects:
 
 @dataclass(frozen=True)
 class MeasureUnits(Task[UnitEffects]):
-    """Measure the units of the block that the item names, such as `2/10`. `other`: the quantised model, or one
+    """Measure the units of the block that the item names, such as `2/10`. `other`: the quantized model, or one
     of PRECISIONS.
 
     `samples`: a folder or batch of inputs, or None for one run; `inputs` and `shapes` are the arguments of --input and

@@ -215,7 +215,7 @@ def split(extent: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
 
 
 def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any], memory: dict[str, Array] | None = None) -> Array:
-    """Return an uninitialised array that belongs to this thread; the next call with the same slot reuses its memory.
+    """Return an uninitialized array that belongs to this thread; the next call with the same slot reuses its memory.
 
     `memory`: arrays by slot, to be used instead of those of this thread.
     """

@@ -31,7 +31,7 @@ _NAMED_IN_C = {
 }  # fmt: skip
 _NAMED_IN_C |= {f"i{bits}": f"int{bits}_t" for bits in (4, 8, 16, 32, 64)}
 _NAMED_IN_C |= {f"u{bits}": f"uint{bits}_t" for bits in (1, 2, 3, 4, 6, 8, 16, 32, 64)}
-# The types that OpenVINO counts as quantised, sums of 32 bits among them.
+# The types that OpenVINO counts as quantized, sums of 32 bits among them.
 _QUANTIZED = frozenset({"i4", "i8", "i32", "u8", "nf4", "f8e4m3", "f8e5m2", "f8e8m0", "f4e2m1"})
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.quantised import inputs, pair
+from support.quantized import inputs, pair
 
 import irexec
 from irexec import opset15 as ops
@@ -65,7 +65,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write_quantised() -> None:
+def write_quantized() -> None:
     for name, model in zip(("float", "int8"), pair(0, blocks=2), strict=True):
         irexec.save_model(model, f"{name}.xml")
     Path("samples").mkdir()
@@ -128,7 +128,7 @@ def test_an_example_works(
     if "model.onnx" in example:
         write_onnx()
     if "int8.xml" in example:
-        write_quantised()
+        write_quantized()
     if command == "bundle":
         assert main(["reduce", "model.xml", "--check", "./fails.sh {}", "-o", words[1]]) == 0
     monkeypatch.setattr(sys, "stdin", io.StringIO())

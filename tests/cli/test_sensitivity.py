@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.quantised import inputs, pair
+from support.quantized import inputs, pair
 
 import irexec
 from irexec.cli.main import main
@@ -17,7 +17,7 @@ SPOILT = "block2/in/fq_output_0"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A float model, its quantised form with one spoilt quantiser, and a batch; the current folder."""
+    """A float model, its quantized form with one spoilt quantizer, and a batch; the current folder."""
     monkeypatch.chdir(tmp_path)
     for name, model in zip(("float", "int8"), pair(0, SPOILT, 0.1, blocks=4), strict=True):
         irexec.save_model(model, f"{name}.xml")

@@ -88,7 +88,7 @@ def test_what_cancels_on_the_way_is_counted_in_units_of_what_cancels() -> None:
     assert not judge(run, [x], [printed], rounded(8))[1]
 
 
-def test_what_is_quantised_is_counted_in_units_of_the_limits() -> None:
+def test_what_is_quantized_is_counted_in_units_of_the_limits() -> None:
     limits = [np.float32(value) for value in (-2, 2, -300, 500)]
     node = ops.fake_quantize(ops.parameter([4], F, name="x"), *limits, levels=256)
     assert tolerance_of(node).least == 500

@@ -95,7 +95,7 @@ NOTHING_TO_DO = [
 
 
 def forms(op: Operator, example: Example) -> Iterator[Callable[..., Any] | PassThrough]:
-    """The callables that the engine would run: the kernel, and what is specialised for no constants and for all."""
+    """The callables that the engine would run: the kernel, and what is specialized for no constants and for all."""
     arrays, attributes = example
     yield partial(op.kernel, **op.bind(attributes))
     if op.specializer is None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.models
 ov = pytest.importorskip("openvino")
 pytest.importorskip("torch", reason="exports real models: pip install '.[models]'")
 
-# The same precision on both sides: no bfloat16, no activations quantised on the way.
+# The same precision on both sides: no bfloat16, no activations quantized on the way.
 PLAIN = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
 
 CHOSEN = [

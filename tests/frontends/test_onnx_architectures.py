@@ -46,7 +46,7 @@ def agrees_as_ir(path: Path, inputs: list[np.ndarray], expected: list[np.ndarray
 
 
 class Samples:
-    """One batch of noise, from which the ranges of a quantised model are taken."""
+    """One batch of noise, from which the ranges of a quantized model are taken."""
 
     def __init__(self, inputs: dict[str, np.ndarray]) -> None:
         self.left = [inputs]
@@ -59,10 +59,10 @@ FORMS = [(name, form) for name in ("lenet", "resnet", "mobilenet", "yolo") for f
 
 
 @pytest.mark.parametrize(("name", "form"), [*FORMS, ("lenet", "QOperator"), ("perceptron", "QOperator")])
-def test_quantised_models_beside_onnx_runtime(name: str, form: str, tmp_path: Path) -> None:
+def test_quantized_models_beside_onnx_runtime(name: str, form: str, tmp_path: Path) -> None:
     from onnxruntime import quantization
 
-    whole, path = tmp_path / "whole.onnx", tmp_path / "quantised.onnx"
+    whole, path = tmp_path / "whole.onnx", tmp_path / "quantized.onnx"
     inputs = [tensor.numpy() for tensor in export(name, whole, dynamo=False)]
     names = [value.name for value in runtime.InferenceSession(whole, providers=["CPUExecutionProvider"]).get_inputs()]
     fed = dict(zip(names, inputs, strict=True))
@@ -82,9 +82,9 @@ def test_quantised_models_beside_onnx_runtime(name: str, form: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["perceptron", "mobilenet", "squeeze_and_excite", "transformer", "bert", "vit"])
-def test_models_that_onnx_runtime_optimised(name: str, tmp_path: Path) -> None:
+def test_models_that_onnx_runtime_optimized(name: str, tmp_path: Path) -> None:
     """With all fusions they run; what is laid out for one processor is refused, with how to save it without."""
-    whole, path = tmp_path / "whole.onnx", tmp_path / "optimised.onnx"
+    whole, path = tmp_path / "whole.onnx", tmp_path / "optimized.onnx"
     inputs = [tensor.numpy() for tensor in export(name, whole, dynamo=False)]
     for level in ("ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"):
         options = runtime.SessionOptions()

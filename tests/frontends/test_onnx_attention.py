@@ -138,13 +138,13 @@ CASES: dict[str, Case] = {
     "projected, sizes": ("Attention", [X, f(8, 20), f(20)], N2 | {"qkv_hidden_sizes": [8, 8, 4]}, 1),
     "projected, a bias": ("Attention", [X, W, B, None, None, f(1, 1, 3, 3)], N2 | {"scale": 0.2}, 1),
     "projected, all masked": ("Attention", [X, W, B, i32([[0, 0, 0], [1, 1, 0]])], N2, 1),
-    "quantised": (
+    "quantized": (
         "QAttention",
         [u8(2, 3, 8), u8(8, 24), f(24), f(1) ** 2, f(1) ** 2, None, u8(1), u8(1)],
         N2,
         1,
     ),
-    "quantised by channels": (
+    "quantized by channels": (
         "QAttention",
         [u8(2, 3, 8), u8(8, 24), f(24), f(1) ** 2, f(24) ** 2, i32([[1, 0, 1], [1, 1, 0]]), u8(1), u8(24)],
         N2 | {"unidirectional": 1},
@@ -205,8 +205,8 @@ def test_what_is_not_translated_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", [grouped(1, 6, (4, 7), *turns(8), do_rotary=1), grouped(5, 0, (5, 3))])
-def test_queries_and_keys_that_are_normalised(case: Case, tmp_path: Path) -> None:
-    """ONNX Runtime's CPU kernel has no norms: it gets what is normalised already."""
+def test_queries_and_keys_that_are_normalized(case: Case, tmp_path: Path) -> None:
+    """ONNX Runtime's CPU kernel has no norms: it gets what is normalized already."""
     type, inputs, attributes, _ = case
     scales, epsilon = (f(SIZE), f(SIZE)), 1e-3
 

@@ -20,7 +20,7 @@ from support.onnx_cases import EXCEPTIONS, RANDOM, Case, check, node_cases, stor
 from support.onnx_mutants import judged, mutants, seeds
 
 PARTS = 12
-# Softmax normalised over all axes from the given one on, Scan had batches.
+# Softmax normalized over all axes from the given one on, Scan had batches.
 OTHER_NUMBERS = {(type, version) for type in ("Softmax", "LogSoftmax", "Hardmax") for version in (1, 11)} | {
     ("Scan", 8)
 }

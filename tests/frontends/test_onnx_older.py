@@ -77,7 +77,7 @@ CASES: dict[str, Case] = {
         9,
         {},
     ),
-    "normalisation of each element": (
+    "normalization of each element": (
         [node("BatchNormalization", ["x", "a", "b", "c", "d"], ["y"], spatial=0)],
         {"x": f(2, 3, 4, 4)},
         7,

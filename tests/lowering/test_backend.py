@@ -60,8 +60,8 @@ def images_of(seed: int) -> Model:
     pooled = irexec.opset1.max_pool(ops.relu(convolved), [2, 2], [0, 0], [0, 0], [2, 2])
     twice = ops.interpolate(pooled, np.float32([2, 2]), "nearest", "scales", axes=np.int64([2, 3]))
     low, high = np.float32(0), np.float32(4)
-    quantised = ops.fake_quantize(ops.concat([twice, convolved], 1), low, high, low, high, 256)
-    return Model([ops.softmax(quantised, axis=1)], [x])
+    quantized = ops.fake_quantize(ops.concat([twice, convolved], 1), low, high, low, high, 256)
+    return Model([ops.softmax(quantized, axis=1)], [x])
 
 
 def bits(compiled: Any, *given: np.ndarray) -> list[bytes]:

@@ -19,7 +19,7 @@ from irexec.engine import CompiledModel
 from irexec.lowering.checked import CheckedBackend
 from irexec.lowering.llvm import compiler
 from irexec.lowering.quantized_sequence import LoweredQuantizedLstm
-from irexec.ops.onnx import recurrent_quantised
+from irexec.ops.onnx import recurrent_quantized
 
 pytestmark = pytest.mark.any_python
 
@@ -82,7 +82,7 @@ def is_compiled(model: Any, given: list[Any]) -> bool:
 @pytest.mark.parametrize("seed", range(amount(16, 8)))
 @pytest.mark.parametrize("options", OPTIONS, ids=["forward", "reverse", "relu", "zero points"])
 def test_one_step_has_the_results_of_the_kernel(options: dict[str, Any], seed: int) -> None:
-    """The states of the first step are quantised from the same numbers."""
+    """The states of the first step are quantized from the same numbers."""
     model, given = drawn(seed, 1, **options)
     assert is_compiled(model, given) == compiler().has_bytes
     for found, expected in zip(lowered(model)(given).to_tuple(), kernels(model)(given).to_tuple(), strict=True):
@@ -127,5 +127,5 @@ def test_layers_without_a_compiled_form() -> None:
 
 
 def test_the_range_includes_0() -> None:
-    levels, zero, step = recurrent_quantised.quantized(np.float32([[2, 4]]))
+    levels, zero, step = recurrent_quantized.quantized(np.float32([[2, 4]]))
     assert (levels.tolist(), float(zero), float(step)) == ([[127, 255]], 0, float(np.float32(4) / np.float32(255)))

@@ -1,4 +1,4 @@
-"""Random graphs of quantised layers, whose values and memory are shared in all ways: the bits of the kernels."""
+"""Random graphs of quantized layers, whose values and memory are shared in all ways: the bits of the kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compression of quantised weights, compared with OpenVINO: the same layers and the same constants."""
+"""Compression of quantized weights, compared with OpenVINO: the same layers and the same constants."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def written(tmp_path: Path, *arguments: str) -> dict:
     return Reader(output.read_text("utf-8")).data
 
 
-def test_what_quantisers_cost_is_laid_over_with_the_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_quantizers_cost_is_laid_over_with_the_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sensitivity", str(MODEL), "--as", "int4-weights", "--format", "json"]) == 0
     printed = capsys.readouterr().out
     (tmp_path / "costs.json").write_text(printed)

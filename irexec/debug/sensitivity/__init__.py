@@ -1,1 +1,1 @@
-"""Sensitivity: the effect of each quantiser, or of each rounded value, measured on the results."""
+"""Sensitivity: the effect of each quantizer, or of each rounded value, measured on the results."""

@@ -14,7 +14,7 @@ from irexec.debug.precision import KINDS
 from irexec.debug.sensitivity.measure import Effect, Trials
 from irexec.debug.sensitivity.metrics import metric_named
 from irexec.debug.sensitivity.onnx_names import onnx_names
-from irexec.debug.sensitivity.quantisers import NoPair, quantised_board
+from irexec.debug.sensitivity.quantizers import NoPair, quantized_board
 from irexec.debug.sensitivity.remedies import NoRemedy, Rescaling, rescaling
 from irexec.debug.sensitivity.result import Row, Sensitivity, Step
 from irexec.debug.sensitivity.rounding import RoundingBoard, rounding_board
@@ -42,13 +42,13 @@ PRECISIONS = (*KINDS, "int8-weights", "int4-weights")
 def trials_of(
     model: Model, other: Model | str, inputs: Sequence[Sequence[Array]], metric: str, **options: Any
 ) -> Trials:
-    """Return the trials of the units of a quantised model, or of the model in one of PRECISIONS.
+    """Return the trials of the units of a quantized model, or of the model in one of PRECISIONS.
 
     Raises IRError, BadMetric and NoPair.
     """
     measure = metric_named(metric)
     if isinstance(other, Model):
-        board, ranges = quantised_board(model, other)
+        board, ranges = quantized_board(model, other)
         trials = Trials(board, inputs, measure, _empty(board, ranges), reference=model, **options)
         if trials.fine.noise > trials.coarse.noise:
             raise NoPair(

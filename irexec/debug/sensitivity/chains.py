@@ -1,4 +1,4 @@
-"""The quantisers of a quantised model: single layers, or chains of layers from the value read to the value returned."""
+"""The quantizers of a quantized model: single layers, or chains of layers from the value read to the value returned."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from irexec.debug.sensitivity.constants import Constants
 from irexec.debug.sensitivity.statistics import Range
 from irexec.graph.model import Model, Node, Value
 
-QUANTISERS = ("FakeQuantize", "QuantizeLinear")
-# The layers that compute the real numbers that a quantiser returns from the whole numbers that it stores.
-_DEQUANTISING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
+QUANTIzERS = ("FakeQuantize", "QuantizeLinear")
+# The layers that compute the real numbers that a quantizer returns from the whole numbers that it stores.
+_DEQUANTIzING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
 # The layers of ONNX's QuantizeLinear between a Divide by the scale and a Convert to whole numbers.
 _ROUNDING = ("Clamp", "Add", "Round")
 _MOST_BITS = 16
@@ -21,7 +21,7 @@ _MOST_BITS = 16
 
 @dataclass(slots=True)
 class Chain:
-    """A quantiser. `node` gives it a name, `read` is the value that it quantises, `given` the real numbers it returns,
+    """A quantizer. `node` gives it a name, `read` is the value that it quantizes, `given` the real numbers it returns,
     and `inside` are its layers.
     """
 
@@ -31,7 +31,7 @@ class Chain:
     inside: list[Node] = field(default_factory=list)
 
     def range(self, array_of: Constants, constant: Collection[Node]) -> Range | None:
-        """Return the range of the quantiser and its levels; None if they are unknown."""
+        """Return the range of the quantizer and its levels; None if they are unknown."""
         if self.node.type == "FakeQuantize":
             return range_of(self.node, array_of, constant)
         parts = {node.type: node for node in self.inside}
@@ -55,14 +55,14 @@ def range_of(node: Node, array_of: Constants, constant: Collection[Node]) -> Ran
 
 
 def chains(model: Model, constant: Collection[Node]) -> Iterator[Chain]:
-    """Yield the quantisers of values that depend on the inputs."""
+    """Yield the quantizers of values that depend on the inputs."""
     for node in model.nodes:
         if node in constant:
             continue
         read = node.inputs[0] if node.inputs else None
         if read is None:
             continue
-        if node.type in QUANTISERS and read.element_type.is_real:
+        if node.type in QUANTIzERS and read.element_type.is_real:
             given, after = _given(node)
             yield Chain(node, read, given, [node, *after])
         elif node.type == "Convert" and read.element_type.is_real and _is_whole(node):
@@ -80,7 +80,7 @@ def _is_whole(node: Node) -> bool:
 
 def _rounding(node: Node) -> list[Node]:
     """Return the layers from a Convert to whole numbers back to the Divide by the scale; an empty list if these layers
-    do not form a quantiser.
+    do not form a quantizer.
     """
     found: list[Node] = []
     while node.inputs and (value := node.inputs[0]) is not None and len(value.users) == 1:
@@ -94,10 +94,10 @@ def _rounding(node: Node) -> list[Node]:
 
 
 def _given(node: Node) -> tuple[Value, list[Node]]:
-    """Return the real numbers that a quantiser returns: after the Converts to whole numbers and back, if any."""
+    """Return the real numbers that a quantizer returns: after the Converts to whole numbers and back, if any."""
     value, after = node.outputs[0], list[Node]()
     whole = not value.element_type.is_real
-    while len(users := value.users) == 1 and users[0].type in _DEQUANTISING and users[0].inputs[0] is value:
+    while len(users := value.users) == 1 and users[0].type in _DEQUANTIzING and users[0].inputs[0] is value:
         following = users[0]
         if not whole and (following.type != "Convert" or following.outputs[0].element_type.is_real):
             break

@@ -9,7 +9,7 @@ from typing import Any
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Model
 
-# Types of layers that compute with quantised values, in addition to the types that begin with QLinear.
+# Types of layers that compute with quantized values, in addition to the types that begin with QLinear.
 _WHOLE = ("ConvInteger", "MatMulInteger", "QGemm", "QAttention", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
 
 
@@ -25,7 +25,7 @@ def onnx_names(file: str, layers: Iterable[str]) -> list[str]:
 
 
 def in_whole_numbers(model: Model) -> list[str]:
-    """Return the types of a model's ONNX nodes that compute with quantised values themselves."""
+    """Return the types of a model's ONNX nodes that compute with quantized values themselves."""
     types = dict.fromkeys(node.op_type for node in _nodes(model.file or ""))
     return [type for type in types if type.startswith("QLinear") or type in _WHOLE]
 

@@ -16,14 +16,14 @@ from irexec.display import html_of
 from irexec.graph.model import Model
 from irexec.graph.write import write_model
 
-# The SNR in dB below which a quantiser is listed (8-bit values have 20 to 50 dB), and the number of listed quantisers.
+# The SNR in dB below which a quantizer is listed (8-bit values have 20 to 50 dB), and the number of listed quantizers.
 _ODD = 12.0
 _FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One quantiser, or one layer. `without`: the score if it is left out; `alone`: if all others are left out.
+    """One quantizer, or one layer. `without`: the score if it is left out; `alone`: if all others are left out.
 
     `snr`: signal-to-noise ratio of its own values, in dB. `clipped`, `unused`: shares of values outside its range and
     of levels without a value. `worst_channel`: the channel with the smallest ratio, and that ratio. `layers`: the
@@ -85,9 +85,9 @@ class Step:
 
 @dataclass(slots=True)
 class Sensitivity:
-    """The quantisers, or layers, that lose accuracy. `rows` are in order of effect, most harmful first.
+    """The quantizers, or layers, that lose accuracy. `rows` are in order of effect, most harmful first.
 
-    `coarse`: the score of the model with all quantisers; `fine`: with none. `single`: the scores without single layers;
+    `coarse`: the score of the model with all quantizers; `fine`: with none. `single`: the scores without single layers;
     `curve`: the scores without more and more of them. `layers`: few layers whose exclusion meets the target,
     `score`: the score measured without them. `chosen`: the rows that are left out with these layers; None if no set of
     layers meets the target. `scope`: the names of the nodes that became these layers, if the file is an ONNX model.
@@ -111,14 +111,14 @@ class Sensitivity:
     inferences: float
     notes: list[str] = field(default_factory=list)
     mixed: Model | None = None
-    is_quantised: bool = True
+    is_quantized: bool = True
     rescaling: Rescaling | None = None
     scope: list[str] = field(default_factory=list)
 
     @property
     def conspicuous(self) -> list[Row]:
-        """The quantisers after the first row whose own values have an unusually low SNR, whatever their effect."""
-        odd = [row for row in self.rows[1:] if self.is_quantised and row.snr < _ODD]
+        """The quantizers after the first row whose own values have an unusually low SNR, whatever their effect."""
+        odd = [row for row in self.rows[1:] if self.is_quantized and row.snr < _ODD]
         return sorted(odd, key=lambda row: row.snr)
 
     @property
@@ -155,7 +155,7 @@ class Sensitivity:
             "conspicuous": [row.name for row in self.conspicuous],
             "chosen": None if self.chosen is None else [row.name for row in self.chosen],
             "layers": self.layers,
-            "ignored_scope": self.ignored_scope if self.is_quantised and self.chosen is not None else None,
+            "ignored_scope": self.ignored_scope if self.is_quantized and self.chosen is not None else None,
             "score": None if self.score is None else score_dict(self.score),
             "recovered": plain(self.recovered),
             "rescaling": None if self.rescaling is None else self.rescaling.to_dict(),
@@ -186,14 +186,14 @@ class Sensitivity:
 
     @property
     def _unit(self) -> str:
-        if self.is_quantised:
+        if self.is_quantized:
             return "quantizer"
         return "constant" if any(row.kind == "weights" for row in self.rows) else "layer"
 
     def _head(self) -> list[str]:
         rows = plural(len(self.rows), self._unit)
         both = f"with all {rows}, {self._shown(self.fine)} without"
-        if not self.is_quantised:
+        if not self.is_quantized:
             both = f"with all {rows} in {self.other}, {self._shown(self.fine)} with none"
         lines = [
             f"{self.other}, compared with {self.file} on {plural(self.inputs, 'input')}",
@@ -203,7 +203,7 @@ class Sensitivity:
 
     def _table(self, most: int) -> list[str]:
         shown = self.rows[:most] if most else self.rows
-        left = "left out" if self.is_quantised else "in f32"
+        left = "left out" if self.is_quantized else "in f32"
         clipped = "overflow" if self._unit == "layer" else "clipped"
         table = [["", left, "alone", "own", clipped, "unused", "channel", self._unit]]
         for number, row in enumerate(shown, 1):
@@ -223,7 +223,7 @@ class Sensitivity:
             bar = "#" * round(30 * min(1.0, max(0.0, step.recovered)))
             count = plural(len(step.layers), "layer") if step.layers else "none"
             lines.append(f"{count:>12}  {self._shown(step.score):>14}  {_share(step.recovered):>9}  {bar}".rstrip())
-        begun = "excluded" if self.is_quantised else "in f32"
+        begun = "excluded" if self.is_quantized else "in f32"
         return [f"{begun:>12}  {self.metric:>14}  recovered", *lines]
 
     def _verdict(self) -> list[str]:
@@ -232,13 +232,13 @@ class Sensitivity:
         if not self.layers:
             return [f"nothing needs to be changed: the target {self.target} is met already"]
         layers = f"{plural(len(self.layers), 'layer')} of {self.file}"
-        action = f"exclude {layers}" if self.is_quantised else f"keep {layers} in higher precision"
+        action = f"exclude {layers}" if self.is_quantized else f"keep {layers} in higher precision"
         lines = [
             f"to meet the target {self.target}, {action}:",
             *(f"  {name}" for name in self.layers),
         ]
         gained = f"{self.metric} {self._shown(self.score)}, {_share(self.recovered)} of the loss recovered"
-        if not self.is_quantised:
+        if not self.is_quantized:
             return [*lines, gained, *self._rescaled()]
         left_out = f"{len(self.chosen)} of {plural(len(self.rows), self._unit)}"
         return [*lines, f"{gained}; {left_out} left out", self.ignored_scope]

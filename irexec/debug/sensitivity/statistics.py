@@ -1,4 +1,4 @@
-"""Statistics of a quantiser: the noise that it adds to its input, and how it uses its range."""
+"""Statistics of a quantizer: the noise that it adds to its input, and how it uses its range."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_LEVELS = 1 << 16
 
 @dataclass(slots=True)
 class Range:
-    """The range of a quantiser, broadcast to its input: from `low` to `high` in `levels` levels; or, for weights,
+    """The range of a quantizer, broadcast to its input: from `low` to `high` in `levels` levels; or, for weights,
     the stored `codes` and their `step`, which is broadcast to them. `axis`: the axis of the weights' channels."""
 
     levels: int
@@ -28,7 +28,7 @@ class Range:
 
 @dataclass(slots=True)
 class Statistics:
-    """The effect of a quantiser in all runs so far. `axis`: the axis of the channels; None without channels."""
+    """The effect of a quantizer in all runs so far. `axis`: the axis of the channels; None without channels."""
 
     range: Range | None = None
     axis: int | None = None

@@ -1,4 +1,4 @@
-"""Switches: a model in which some inputs of layers read either of two values: coarse (quantised, rounded) or fine."""
+"""Switches: a model in which some inputs of layers read either of two values: coarse (quantized, rounded) or fine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Site:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """A quantiser, or a layer whose result is rounded, which is left out or kept as a whole.
+    """A quantizer, or a layer whose result is rounded, which is left out or kept as a whole.
 
     `kind`: `activations`, `weights`, `constant` or `result`.
     """

@@ -91,7 +91,7 @@ def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) ->
     made = computed(node_class, "Convert", [made], {"destination_type": value.element_type}, type_, f"{name}/convert")
     stored = scale.astype(value.element_type.dtype)
     scales = constant_node(node_class, stored, element_type=value.element_type, name=f"{name}/scale")
-    made = computed(node_class, "Multiply", [made, scales.outputs[0]], {}, type_, f"{name}/dequantised")
+    made = computed(node_class, "Multiply", [made, scales.outputs[0]], {}, type_, f"{name}/dequantized")
     if grouped:
         target = constant_node(node_class, np.array(shape, np.int64), name=f"{name}/shape").outputs[0]
         whole = TensorType(value.element_type, PartialShape(shape))

@@ -142,7 +142,7 @@ class Elements:
 
 
 def decoded(written: str) -> str:
-    """Return a text or an attribute with its references replaced, and line ends normalised as XML requires."""
+    """Return a text or an attribute with its references replaced, and line ends normalized as XML requires."""
     text = written.replace("\r\n", "\n").replace("\r", "\n") if "\r" in written else written
     return dereferenced(text)
 

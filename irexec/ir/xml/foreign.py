@@ -1,4 +1,4 @@
-"""Recognising binary files by their first bytes, so that a message can name their format."""
+"""Recognizing binary files by their first bytes, so that a message can name their format."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _part(state: Run, member: Number) -> Run:
 def write_sequence(module: Any, name: str, lanes: int) -> None:
     """Write `sequence(state, jobs, first, last)`: execute these jobs in order; each is a record of SEQUENCED.
 
-    A caller without members, and any job of one task, needs no synchronisation. Before any shared job but the first,
+    A caller without members, and any job of one task, needs no synchronization. Before any shared job but the first,
     the function returns if a member sleeps, because only Python can wake members. AT holds the job to continue with.
     """
     lead = write_lead(module, f"{name}_lead", lanes)

@@ -141,7 +141,7 @@ class _Step:
                         copy_run(self.old + state, self._new + state, code.number(VECTORS * lanes))
 
     def quantized_lstm(self) -> None:
-        """Quantise the states, multiply them by the panels in bytes, and write the new states."""
+        """Quantize the states, multiply them by the panels in bytes, and write the new states."""
         code, layer, task, b = self._code, self.layer, self._task, self._code.builder
         lanes, sums = code.lanes, code.parameters[2].floats()
         across, depth = self._gates * VECTORS * lanes, layer.padded // FOLDS["whole_bytes"]

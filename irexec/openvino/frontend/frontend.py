@@ -94,7 +94,7 @@ class GeneralFailure(OVError):
 
 
 class InitializationFailure(OVError):
-    """Raised if a frontend cannot be initialised."""
+    """Raised if a frontend cannot be initialized."""
 
 
 class NoSuchFrontEnd(NotOffered, InitializationFailure):

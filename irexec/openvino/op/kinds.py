@@ -1,4 +1,4 @@
-"""The classes of the module `op`: each creates and recognises the nodes of one type."""
+"""The classes of the module `op`: each creates and recognizes the nodes of one type."""
 
 from __future__ import annotations
 

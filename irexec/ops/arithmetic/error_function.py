@@ -1,4 +1,4 @@
-"""The error function and related functions, vectorised: erf, erfc, erfinv and the logit of the normal distribution.
+"""The error function and related functions, vectorized: erf, erfc, erfinv and the logit of the normal distribution.
 
 The coefficients were fitted for this file: least weighted maximum error (f32), Chebyshev series (f64).
 """

@@ -1,4 +1,4 @@
-"""Conversion of f16 to f32 and back by integer arithmetic on the bits, which NumPy vectorises, unlike `astype`.
+"""Conversion of f16 to f32 and back by integer arithmetic on the bits, which NumPy vectorizes, unlike `astype`.
 
 The results equal those of `astype` bit for bit; NaN stays NaN.
 """

@@ -36,7 +36,7 @@ _MANY = 1 << 12  # the number of elements from which bit masks are faster than n
 
 
 def _blend(cond: Array, then: Array, else_: Array) -> Array:
-    """Return np.where(cond, then, else_), computed by bit masks, which NumPy vectorises."""
+    """Return np.where(cond, then, else_), computed by bit masks, which NumPy vectorizes."""
     bits = {2: np.uint16, 4: np.uint32, 8: np.uint64}.get(then.dtype.itemsize)
     if bits is None or then.dtype.kind == "T":
         return np.where(cond, then, else_)

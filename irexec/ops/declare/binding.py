@@ -1,6 +1,6 @@
 """Binding of an operator's attributes, flat by Python name, to the keyword arguments of one of its functions.
 
-Each function of an operator (kernel, shape rule, specialiser, generator of random values, ...) requests attributes as
+Each function of an operator (kernel, shape rule, specializer, generator of random values, ...) requests attributes as
 keyword-only parameters: an attribute by its name, several attributes as a group (see groups.py), or all other
 attributes as `**rest`. A name that the operator does not have is an error when the function is declared.
 """

@@ -132,7 +132,7 @@ class Operator:
         None: there is no faster kernel for these types. The kernel takes `out` if the operator's kernel does, unless it
         is wrapped in PassThrough. If the operator returns views and takes no `out`, equal layers share the kernel.
         """
-        binding = self.binding(function, "specialiser", ports=1)
+        binding = self.binding(function, "specializer", ports=1)
         self.specializer = lambda types: function(types, **binding(types.attributes))
         return function
 

@@ -1,4 +1,4 @@
-"""Forms of constants that the plans of a model share, and the types by which a kernel is specialised for a node."""
+"""Forms of constants that the plans of a model share, and the types by which a kernel is specialized for a node."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ class NodeTypes:
 
 
 class PassThrough(NamedTuple):
-    """A specialised kernel that returns its input or a view of it, although the operator's kernel takes `out`."""
+    """A specialized kernel that returns its input or a view of it, although the operator's kernel takes `out`."""
 
     call: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""PriorBox and PriorBoxClustered: boxes of given sizes at every point of a grid, normalised by the image size.
+"""PriorBox and PriorBoxClustered: boxes of given sizes at every point of a grid, normalized by the image size.
 
 Source: operation pages PriorBox-1, -8 and PriorBoxClustered-1. The pages' formulas are incomplete (half sides, the
 step 0, the order of the boxes); the arithmetic follows OpenVINO's reference.
@@ -116,7 +116,7 @@ def prior_box_8(
 
     With scale_all_sizes false, max_size is ignored and sizes and step are fractions of the image height (-1: one step
     per grid point). Where the attributes ask for fewer boxes than OpenVINO counts for the output's shape, zeros follow
-    (OpenVINO leaves that memory uninitialised); boxes beyond the count are left out. A fixed size without
+    (OpenVINO leaves that memory uninitialized); boxes beyond the count are left out. A fixed size without
     density has density 1.
 
     C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.

@@ -169,11 +169,11 @@ def draw_rois(
     """Draw boxes within the feature map, in the coordinates of the method."""
     kind = types[port]
     batches, _, height, width = types[next(iter(types))].shape.to_shape()
-    normalised = "bilinear" in (method, mode)
+    normalized = "bilinear" in (method, mode)
     count = kind.shape[0].value
     boxes = np.empty((count, 5))
     boxes[:, 0] = rng.integers(0, batches, count)
     for axis, extent in ((1, width), (2, height)):
-        ends = np.sort(rng.uniform(0, 1 if normalised else extent / spatial_scale, (count, 2)))
+        ends = np.sort(rng.uniform(0, 1 if normalized else extent / spatial_scale, (count, 2)))
         boxes[:, axis], boxes[:, axis + 2] = ends[:, 0], ends[:, 1]
     return boxes.astype(kind.element_type.dtype)

@@ -43,7 +43,7 @@ def grid_sample_9(
     batch, channels, height, width = data.shape
     _, rows, columns, _ = grid.shape
     places = widen(grid).reshape(batch, rows * columns, 2)
-    x, y = _denormalise(places[..., 0], width, align_corners), _denormalise(places[..., 1], height, align_corners)
+    x, y = _denormalize(places[..., 0], width, align_corners), _denormalize(places[..., 1], height, align_corners)
     source = data if mode == "nearest" else widen(data) if is_float(data.dtype) else data.astype(np.float64)
     flat = source.reshape(batch, channels, height * width)
 
@@ -61,7 +61,7 @@ def grid_sample_9(
         return narrow(sampled.reshape(batch, channels, rows, columns), data.dtype)
 
 
-def _denormalise(value: Array, extent: int, align_corners: bool) -> Array:
+def _denormalize(value: Array, extent: int, align_corners: bool) -> Array:
     """Map [-1, 1] to pixels: the ends are the centres of the outer pixels (`align_corners`) or their outer borders."""
     size = value.dtype.type(extent)
     result: Array = (value + 1) * (size - 1) / 2 if align_corners else ((value + 1) * size - 1) / 2

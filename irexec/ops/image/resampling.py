@@ -165,7 +165,7 @@ def _linear(axis: Axis, part: range) -> Taps:
     offset = np.arange(-radius, radius + 1)[:, None]
     index = np.round(x).astype(np.intp) + offset
     weight = np.maximum(0, 1 - np.abs(a * (x - index).astype(x.dtype)))
-    return _normalised(index, weight, axis.source)
+    return _normalized(index, weight, axis.source)
 
 
 def _cubic(axis: Axis, part: range) -> Taps:
@@ -198,7 +198,7 @@ def _pillow(support: float, filter: Callable[[Array, float], Array]) -> Callable
         index = first + np.arange(max(int((last - first).max(initial=1)), 1))[:, None]
         weight = np.where(index < last, filter(np.abs((index - centre + 0.5) / stretch), axis.cube_coeff), 0)
         kind = np.float64 if axis.double else np.float32
-        taps = _normalised(index, weight, axis.source)
+        taps = _normalized(index, weight, axis.source)
         assert taps.weights is not None
         return Taps(taps.indices, taps.weights.astype(kind))
 
@@ -221,12 +221,12 @@ def _area(axis: Axis, part: range) -> Taps:
     left = np.arange(part.start, part.stop) * ratio
     index = np.floor(left).astype(np.intp) + np.arange(math.ceil(ratio) + 1)[:, None]
     weight = np.minimum(left + ratio, index + 1) - np.maximum(left, index)
-    taps = _normalised(index, np.maximum(weight, 0), axis.source)
+    taps = _normalized(index, np.maximum(weight, 0), axis.source)
     assert taps.weights is not None
     return Taps(taps.indices, taps.weights if axis.double else taps.weights.astype(np.float32))
 
 
-def _normalised(index: Array, weight: Array, extent: int) -> Taps:
+def _normalized(index: Array, weight: Array, extent: int) -> Taps:
     """Drop weights outside the axis and scale the others to the sum 1 (or 0); omit taps without any weight."""
     weight = np.where((index >= 0) & (index < extent), weight, 0)
     total = weight.sum(axis=0)

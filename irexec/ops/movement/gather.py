@@ -144,7 +144,7 @@ def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | N
 
 
 def _specializer(gather: Operator) -> Callable[..., Callable[..., Any] | None]:
-    """Return a specialiser: if a constant is stored in f16 but declared as f32, only taken slices are converted."""
+    """Return a specializer: if a constant is stored in f16 but declared as f32, only taken slices are converted."""
 
     def specialize(node: NodeTypes, *, batch_dims: int = 0) -> Callable[..., Any] | None:
         special, table = _with_constant_indices(node, batch_dims), node.constants[0]

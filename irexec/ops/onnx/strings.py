@@ -1,4 +1,4 @@
-"""Strings in ONNX: joined, split, normalised, matched, and counted as n-grams.
+"""Strings in ONNX: joined, split, normalized, matched, and counted as n-grams.
 
 Source: ONNX operator pages StringConcat-20, StringSplit-20, StringNormalizer-10, TfIdfVectorizer-9.
 """

@@ -1,4 +1,4 @@
-"""Normalisation by SentencePiece: a compiled map of characters, or the map of a form of Unicode.
+"""Normalization by SentencePiece: a compiled map of characters, or the map of a form of Unicode.
 
 A map consists of the size of a double-array trie, the trie, and the texts that it maps to, each ended by a zero byte.
 At each position of a text, the longest matching entry of the map is replaced.
@@ -69,7 +69,7 @@ def character(raw: bytes, start: int) -> tuple[bytes, int]:
 
 
 def form_of(name: str, case_fold: bool) -> Callable[[str], str]:
-    """Return the normalisation of SentencePiece's map of a form: `identity`, `nfc`, `nfd`, `nfkc` or `nfkd`.
+    """Return the normalization of SentencePiece's map of a form: `identity`, `nfc`, `nfd`, `nfkc` or `nfkd`.
 
     Unlike Unicode's normalization, it does not order combining marks.
     """
@@ -131,7 +131,7 @@ def _may_follow(char: str) -> bool:
 
 
 def whitespace(replace: Replace, *, dummy_prefix: bool, extra_removed: bool, escaped: bool) -> Callable[[bytes], bytes]:
-    """Return SentencePiece's normaliser: it calls `replace` at each position and applies the rules for white space."""
+    """Return SentencePiece's normalizer: it calls `replace` at each position and applies the rules for white space."""
     space = "\N{LOWER ONE EIGHTH BLOCK}".encode() if escaped else b" "
 
     def normalize(raw: bytes) -> bytes:

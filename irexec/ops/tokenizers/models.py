@@ -57,7 +57,7 @@ def _tokens(given: Sequence[Array], encode: Encode) -> tuple[Array, Array, Array
 
 
 def _once(name: str, make: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Callable[..., Any] | None]:
-    """Return a specialiser for `call(inputs, make(vocabulary inputs, **attributes))` that calls `make` only once if the
+    """Return a specializer for `call(inputs, make(vocabulary inputs, **attributes))` that calls `make` only once if the
     vocabulary is constant.
     """
 

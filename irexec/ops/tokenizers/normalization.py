@@ -117,7 +117,7 @@ def chars_map_normalization(
     case_fold: bool = False,
     nmt: bool = False,
 ) -> list[Part]:
-    """Normalise each string as SentencePiece does: by a compiled map of characters, or by the map of a Unicode form.
+    """Normalize each string as SentencePiece does: by a compiled map of characters, or by the map of a Unicode form.
 
     `rest`: optional flags of unchanged strings, which are also the last result, and the map if `normalization_form` is
     empty. add_dummy_prefix: put a space in front. remove_extra_whitespaces: keep one space of several, and none at the

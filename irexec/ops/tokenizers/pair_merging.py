@@ -81,7 +81,7 @@ class Merging:
             _, _, _, number, left, right = heapq.heappop(waiting)
             if not (alive[left] and alive[right]):
                 continue
-            # The new token gets a new place, so that queued pairs of the merged tokens are recognised as outdated.
+            # The new token gets a new place, so that queued pairs of the merged tokens are recognized as outdated.
             new = len(tokens)
             tokens.append(number)
             before.append(before[left])

@@ -24,7 +24,7 @@ def convert_1(
     """Convert each element to `destination_type`, by the rules in casting.py.
 
     C1: strings convert to strings only. The types u1, u3, u6 and nf4 are stored as uint8 arrays, which this kernel
-    treats as u8; nodes with one of these types are specialised, and so are nodes whose two types are equal.
+    treats as u8; nodes with one of these types are specialized, and so are nodes whose two types are equal.
     """
     if input.dtype == object:
         return input

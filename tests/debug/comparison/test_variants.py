@@ -53,16 +53,16 @@ def test_other_weights_are_wrong_in_either_way() -> None:
     assert not compare(run, OtherModel("other.xml", decompressed("f32", shift=1))).agrees
 
 
-def quantised() -> Model:
+def quantized() -> Model:
     """Two values are added and rounded to levels: a tie may fall to either side."""
     limits = [np.float32(value) for value in (0, 255, 0, 255)]
     x = ops.parameter([4], np.float32, name="x")
     inner = ops.add(ops.multiply(x, np.float32(1.5)), np.float32(1))
-    return irexec.Model([ops.fake_quantize(inner, *limits, levels=256, name="levels")], [x], "quantised")
+    return irexec.Model([ops.fake_quantize(inner, *limits, levels=256, name="levels")], [x], "quantized")
 
 
 def test_a_tie_inside_may_fall_to_either_side() -> None:
-    model, x = quantised(), np.float32([0, 1, 3, 7])
+    model, x = quantized(), np.float32([0, 1, 3, 7])
     assert len(list(moved_inside(model))) == 2
     (right,) = function_of(model)([x])
     other = np.float32([1, 3, 5, 12])

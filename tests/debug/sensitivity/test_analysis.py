@@ -1,4 +1,4 @@
-"""irexec.sensitivity: a spoilt quantiser is named first, and the model without it is as good as it is said to be."""
+"""irexec.sensitivity: a spoilt quantizer is named first, and the model without it is as good as it is said to be."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from support.failing import SAMPLES
-from support.quantised import Quantising, chain, inputs, pair
+from support.quantized import Quantizing, chain, inputs, pair
 
 import irexec
 from irexec import opset15 as ops
 from irexec.debug.sensitivity.analysis import PRECISIONS, trials_of
 from irexec.debug.sensitivity.measure import Choice, Trials
 from irexec.debug.sensitivity.metrics import noise_of
-from irexec.debug.sensitivity.quantisers import NoPair
+from irexec.debug.sensitivity.quantizers import NoPair
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model
 from irexec.types import Array
@@ -44,7 +44,7 @@ def outputs_of(model: Model, steps: list[Array]) -> list[dict[str, Array]]:
 
 
 @pytest.mark.parametrize(("seed", "spoilt"), [*enumerate(NAMES)])
-def test_a_spoilt_quantiser_is_named_first_and_its_scope_recovers_the_loss(seed: int, spoilt: str) -> None:
+def test_a_spoilt_quantizer_is_named_first_and_its_scope_recovers_the_loss(seed: int, spoilt: str) -> None:
     """Its range is ten times too small, or for every second one so large that little is left of it."""
     model, other = pair(seed, spoilt, 0.1 if seed % 2 else 150.0)
     found = irexec.sensitivity(model, other, inputs(seed))
@@ -72,7 +72,7 @@ def test_the_effect_of_every_unit_is_that_of_a_whole_run() -> None:
         assert (effect.without.noise, effect.alone.noise) == pytest.approx((mixed, rest), rel=1e-3)
 
 
-def test_without_any_quantiser_it_is_the_float_model() -> None:
+def test_without_any_quantizer_it_is_the_float_model() -> None:
     model, other = pair(2, blocks=4)
     trials = trials_of(model, other, [[step] for step in inputs(2)], "snr")
     assert trials.fine.noise == 0
@@ -130,10 +130,10 @@ def test_weights_that_were_smoothed_are_compared_with_the_scaled_ones() -> None:
 
     def build(smooth: bool) -> irexec.Model:
         x = ops.parameter([3, 8], np.float32, name="x")
-        quantising = Quantising(smooth)
+        quantizing = Quantizing(smooth)
         value = ops.multiply(x, (1 / scale).astype(np.float32), name="smooth") if smooth else x
         held = (weights * scale[:, None]).astype(np.float32) if smooth else weights
-        y = ops.matmul(quantising.values(value, "x"), quantising.weights(held, "y"), name="y")
+        y = ops.matmul(quantizing.values(value, "x"), quantizing.weights(held, "y"), name="y")
         return irexec.Model([y], [x], "smooth")
 
     found = irexec.sensitivity(build(False), build(True), [rng.normal(0, 1, (3, 8)).astype(np.float32)])
@@ -141,12 +141,12 @@ def test_weights_that_were_smoothed_are_compared_with_the_scaled_ones() -> None:
     assert not found.notes
 
 
-def shared(quantises: bool, second: float) -> irexec.Model:
-    """A value that two products read, of which the second counts by a factor; its quantiser is spoilt."""
+def shared(quantizes: bool, second: float) -> irexec.Model:
+    """A value that two products read, of which the second counts by a factor; its quantizer is spoilt."""
     rng = np.random.default_rng(0)
     x = ops.parameter([4, 16], np.float32, name="x")
-    quantising = Quantising(quantises, "x/fq_output_0", 0.1)
-    read = quantising.values(ops.multiply(x, np.float32(1), name="same"), "x")
+    quantizing = Quantizing(quantizes, "x/fq_output_0", 0.1)
+    read = quantizing.values(ops.multiply(x, np.float32(1), name="same"), "x")
     parts = [ops.matmul(read, rng.normal(0, 1, (16, 8)).astype(np.float32), name=name) for name in ("a", "b")]
     return irexec.Model([ops.add(parts[0], ops.multiply(parts[1], np.float32(second)), name="y")], [x], "shared")
 
@@ -161,15 +161,15 @@ def test_layers_that_read_a_spoilt_value_are_excluded_together_or_only_those_tha
     assert noise_of(expected, mine) == one.score.noise
 
 
-def test_a_spoilt_quantiser_without_an_effect_is_listed_as_conspicuous() -> None:
+def test_a_spoilt_quantizer_without_an_effect_is_listed_as_conspicuous() -> None:
     """Its readers count little in the results."""
     rng = np.random.default_rng(0)
 
-    def build(quantises: bool) -> irexec.Model:
+    def build(quantizes: bool) -> irexec.Model:
         x = ops.parameter([4, 16], np.float32, name="x")
         parts = []
         for name, factor, count in (("much", 1.0, 1.0), ("little", 0.02, 1e-4)):
-            read = Quantising(quantises, f"{name}/fq_output_0", factor).values(ops.tanh(x, name=name), name, 1.0)
+            read = Quantizing(quantizes, f"{name}/fq_output_0", factor).values(ops.tanh(x, name=name), name, 1.0)
             weights = rng.normal(0, 1, (16, 8)).astype(np.float32)
             parts.append(ops.multiply(ops.matmul(read, weights, name=f"{name}/product"), np.float32(count)))
         return irexec.Model([ops.add(*parts, name="y")], [x], "odd")
@@ -331,6 +331,6 @@ def test_variables_hold_their_first_value() -> None:
     assert [row.name for row in once.rows] == [row.name for row in twice.rows]
 
 
-def test_a_chain_without_quantisers_is_the_same_in_both_forms() -> None:
-    """The support for these tests: the float form has no quantiser."""
-    assert all(node.type != "FakeQuantize" for node in chain(0, Quantising(False)).nodes)
+def test_a_chain_without_quantizers_is_the_same_in_both_forms() -> None:
+    """The support for these tests: the float form has no quantizer."""
+    assert all(node.type != "FakeQuantize" for node in chain(0, Quantizing(False)).nodes)

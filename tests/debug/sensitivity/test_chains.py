@@ -1,4 +1,4 @@
-"""Quantisers that are chains of layers, as in ONNX models with QuantizeLinear and DequantizeLinear."""
+"""Quantizers that are chains of layers, as in ONNX models with QuantizeLinear and DequantizeLinear."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import irexec
 from irexec import opset15 as ops
 from irexec.debug.sensitivity.onnx_names import onnx_names
-from irexec.debug.sensitivity.quantisers import NoPair
+from irexec.debug.sensitivity.quantizers import NoPair
 from irexec.types import Array
 
 onnx = pytest.importorskip("onnx")
@@ -24,10 +24,10 @@ STEPS: list[Array] = [RNG.normal(0, 1, (4, 16)).astype(np.float32) for _ in rang
 
 
 class Graph:
-    """Builds x → first → Relu → second → y; quantised, the Relu is left to the quantiser behind it."""
+    """Builds x → first → Relu → second → y; quantized, the Relu is left to the quantizer behind it."""
 
-    def __init__(self, quantises: bool, spoilt: str = "") -> None:
-        self.quantises, self.spoilt = quantises, spoilt
+    def __init__(self, quantizes: bool, spoilt: str = "") -> None:
+        self.quantizes, self.spoilt = quantizes, spoilt
         self.nodes: list[Any] = []
         self.held: list[Any] = []
 
@@ -40,7 +40,7 @@ class Graph:
         return output
 
     def values(self, name: str, low: float, high: float) -> str:
-        if not self.quantises:
+        if not self.quantizes:
             return name
         scale = np.float32((high - low) / 255 * (0.1 if name == self.spoilt else 1))
         zero = np.uint8(np.clip(round(-low / float(scale)), 0, 255))
@@ -49,7 +49,7 @@ class Graph:
         return self.layer("DequantizeLinear", [f"{name}_QuantizeLinear", *pair], f"{name}_DequantizeLinear")
 
     def weights(self, name: str, array: Array) -> str:
-        if not self.quantises:
+        if not self.quantizes:
             return self.hold(name, array)
         scale = np.float32(np.abs(array).max() / 127)
         codes = np.clip(np.rint(array / scale), -127, 127).astype(np.int8)
@@ -58,7 +58,7 @@ class Graph:
 
     def save(self, path: Path) -> Path:
         first = self.layer("MatMul", [self.values("x", -4, 4), self.weights("w1", FIRST)], "first")
-        bent = first if self.quantises else self.layer("Relu", [first], "bent")
+        bent = first if self.quantizes else self.layer("Relu", [first], "bent")
         self.layer("MatMul", [self.values(bent, 0, 4), self.weights("w2", SECOND)], "second")
         given = self.values("second", -4, 4)
         ports = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4, 16]) for name in ("x", given)]
@@ -68,8 +68,8 @@ class Graph:
         return path
 
 
-def test_the_quantisers_of_an_onnx_model_are_paired(tmp_path: Path) -> None:
-    """Without them, the Relu that the quantised model lacks is done, and the results are those of the float model."""
+def test_the_quantizers_of_an_onnx_model_are_paired(tmp_path: Path) -> None:
+    """Without them, the Relu that the quantized model lacks is done, and the results are those of the float model."""
     model = Graph(False).save(tmp_path / "float.onnx")
     found = irexec.sensitivity(model, Graph(True).save(tmp_path / "int8.onnx"), STEPS)
     assert found.fine.snr > 120 and found.notes == []
@@ -91,13 +91,13 @@ def test_a_spoilt_chain_is_first_and_its_layer_is_the_scope(name: str, tmp_path:
     assert found.recovered > 0.9
 
 
-def test_a_quantiser_that_does_more_than_quantise_is_refused() -> None:
+def test_a_quantizer_that_does_more_than_quantize_is_refused() -> None:
     """Its range is doubled, and halved by a further layer: without it the results would be wrong."""
 
-    def build(quantises: bool) -> irexec.Model:
+    def build(quantizes: bool) -> irexec.Model:
         x = ops.parameter([4, 16], np.float32, name="x")
         read = x
-        if quantises:
+        if quantizes:
             wide = ops.fake_quantize(x, *map(np.float32, (-4, 4, -8, 8)), 256, name="fq")
             read = ops.multiply(wide, np.float32(0.5), name="half")
         return irexec.Model([ops.matmul(read, FIRST, name="y")], [x], "m")
@@ -109,8 +109,8 @@ def test_a_quantiser_that_does_more_than_quantise_is_refused() -> None:
 def test_names_of_nodes_are_those_of_the_file(tmp_path: Path) -> None:
     """A Gemm becomes a product and a sum; the scope is for tools that read the ONNX file."""
     files = []
-    for name, quantised in (("float", False), ("quantised", True)):
-        graph = Graph(quantised)
+    for name, quantized in (("float", False), ("quantized", True)):
+        graph = Graph(quantized)
         graph.nodes += [
             onnx.helper.make_node(
                 "Gemm",
@@ -152,7 +152,7 @@ def test_layers_that_compute_in_whole_numbers_are_refused_by_their_types(tmp_pat
 
 
 def test_the_mixed_model_has_the_layers_that_only_a_choice_reads(tmp_path: Path) -> None:
-    """The Relu that the quantiser behind it stands for."""
+    """The Relu that the quantizer behind it stands for."""
     model = Graph(False).save(tmp_path / "float.onnx")
     found = irexec.sensitivity(model, Graph(True).save(tmp_path / "int8.onnx"), STEPS, target="100%")
     found.save(tmp_path / "mixed.xml")

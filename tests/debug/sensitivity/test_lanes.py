@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.failing import SAMPLES
-from support.spoilt import NETWORKS, quantised, samples
+from support.spoilt import NETWORKS, quantized, samples
 
 import irexec
 from irexec import opset15 as ops
 from irexec.debug.sensitivity.batching import compute_rows
 from irexec.debug.sensitivity.lanes import Lane, Pass
-from irexec.debug.sensitivity.quantisers import quantised_board
+from irexec.debug.sensitivity.quantizers import quantized_board
 from irexec.debug.sensitivity.rounding import rounding_board
 from irexec.debug.sensitivity.switches import Board
 from irexec.engine import CompiledModel
@@ -46,7 +46,7 @@ def check(board: Board, steps: list[list[Array]], count: int = 6) -> None:
 def test_lanes_are_the_models_of_their_choices(name: str) -> None:
     model = NETWORKS[name]()
     given = samples(model, 3)
-    board, _ = quantised_board(model, quantised(model, given))
+    board, _ = quantized_board(model, quantized(model, given))
     check(board, [[array] for array in given])
 
 

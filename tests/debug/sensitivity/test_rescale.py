@@ -35,7 +35,7 @@ def two_inputs(x: Any) -> Any:
     return ops.softmax(ops.multiply(scores, np.float32(1e-7), name="scaled"), -1)
 
 
-def normalisation(x: Any) -> Any:
+def normalization(x: Any) -> Any:
     wide = ops.multiply(x, np.float32(2000), name="wide")
     mean = ops.reduce_mean(ops.power(wide, np.float32(2), name="squared"), np.int64([1]), True, name="mean")
     return ops.divide(wide, ops.sqrt(ops.add(mean, np.float32(1e-5), name="eps"), name="root"), name="normal")
@@ -47,7 +47,7 @@ def residual(x: Any) -> Any:
     return ops.matmul(bent, weights(1e-5), name="narrow")
 
 
-@pytest.mark.parametrize("build", [attention, two_inputs, normalisation, residual])
+@pytest.mark.parametrize("build", [attention, two_inputs, normalization, residual])
 def test_an_overflow_is_gone_and_the_results_are_the_same_bits(build: Callable[[Any], Any]) -> None:
     x = ops.parameter([2, 16], np.float32, name="x")
     model = irexec.Model([build(x)], [x], "m")

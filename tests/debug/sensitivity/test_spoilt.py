@@ -1,4 +1,4 @@
-"""irexec.sensitivity on ten kinds of networks in int8: a spoilt quantiser is named first, and few layers mend it."""
+"""irexec.sensitivity on ten kinds of networks in int8: a spoilt quantizer is named first, and few layers mend it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from support import spoilt
-from support.spoilt import NETWORKS, quantised, samples
+from support.spoilt import NETWORKS, quantized, samples
 
 import irexec
 
 pytestmark = pytest.mark.any_python
 
 Spoil = Callable[[Any], None]
-# How, and the place among the quantisers of activations, or of weights.
+# How, and the place among the quantizers of activations, or of weights.
 CASES: dict[str, tuple[Spoil, int]] = {
     "vgg": (spoilt.weights_clipped, 2),
     "resnet": (spoilt.too_small, 9),
@@ -30,13 +30,13 @@ CASES: dict[str, tuple[Spoil, int]] = {
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_the_spoilt_quantiser_is_first_and_its_layers_are_the_scope(name: str) -> None:
+def test_the_spoilt_quantizer_is_first_and_its_layers_are_the_scope(name: str) -> None:
     model = NETWORKS[name]()
     given = samples(model, 2)
-    other = quantised(model, given)
+    other = quantized(model, given)
     spoil, place = CASES[name]
     is_weights = spoil in spoilt.WEIGHTS
-    node = (spoilt.weight_quantisers if is_weights else spoilt.activation_quantisers)(other)[place]
+    node = (spoilt.weight_quantizers if is_weights else spoilt.activation_quantizers)(other)[place]
     spoil(node)
     found = irexec.sensitivity(model, other, given)
     first = found.rows[0]

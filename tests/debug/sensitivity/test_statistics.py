@@ -1,4 +1,4 @@
-"""Statistics of a quantiser: noise, clipped values, unused levels, and the worst channel."""
+"""Statistics of a quantizer: noise, clipped values, unused levels, and the worst channel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models that are exported to be compared: of torchvision, timm, transformers, and quantised ones.
+"""The models that are exported to be compared: of torchvision, timm, transformers, and quantized ones.
 
 Small configurations, so that each is made in seconds and without any network.
 """
@@ -180,7 +180,7 @@ NNCF = (
     "fp8_e4m3",
     "fp8_e5m2",
 )
-"""A small convolutional and a small attention model, quantised in these ways."""
+"""A small convolutional and a small attention model, quantized in these ways."""
 
 NAMES = (
     *(f"torchvision/{name}" for name in TORCHVISION),

@@ -1,4 +1,4 @@
-"""Models of torchvision, timm and transformers with random weights, and quantised ones of NNCF, exported to IR.
+"""Models of torchvision, timm and transformers with random weights, and quantized ones of NNCF, exported to IR.
 
 Small configurations, made without any network: `NAMES` are all there are, `export(name, folder)` writes one.
 """
@@ -116,7 +116,7 @@ def _timm(name: str, folder: Path) -> Exported:
 
 
 def _varied(model: Any) -> Any:
-    """Fresh weights often make every result nearly the same: normalisations get statistics, zero weights get values."""
+    """Fresh weights often make every result nearly the same: normalizations get statistics, zero weights get values."""
     import torch
 
     for module in model.modules():
@@ -227,8 +227,8 @@ def _nncf(kind: str, folder: Path) -> Exported:
         model = from_torch(Image().eval(), example_input=torch.rand(1, 3, 32, 32), input=[1, 3, 32, 32])
         samples = [np.random.default_rng(i).random((1, 3, 32, 32), np.float32) for i in range(8)]
         mode = None if kind == "int8" else nncf.QuantizationMode(kind)
-        quantised = nncf.quantize(model, nncf.Dataset(samples), mode=mode, subset_size=8)
-        return write(quantised, samples[:1], folder)
+        quantized = nncf.quantize(model, nncf.Dataset(samples), mode=mode, subset_size=8)
+        return write(quantized, samples[:1], folder)
     ids = torch.randint(0, 64, (1, 16))
     model = from_torch(Attention().eval(), example_input=ids)
     modes = nncf.CompressWeightsMode

@@ -31,7 +31,7 @@ class WrongOnnxRuntime(OnnxRuntime):
 
 
 def deep(path: Path) -> None:
-    """A convolution, a normalisation, the layer that goes wrong, and what follows; of open batch, with two outputs."""
+    """A convolution, a normalization, the layer that goes wrong, and what follows; of open batch, with two outputs."""
     rng = np.random.default_rng(0)
     weights = {
         "kernel": rng.normal(0, 0.3, (6, 3, 3, 3)).astype(np.float32),

@@ -35,7 +35,7 @@ def tensor(element_type: ElementType, shape: str, value: Any = None) -> TensorTy
 
 
 def run(op: Operator, *arrays: np.ndarray | None, **attributes: Any) -> list[np.ndarray]:
-    """Infer, run the kernel (and the specialised one), verify shapes and types against inference; the outputs."""
+    """Infer, run the kernel (and the specialized one), verify shapes and types against inference; the outputs."""
     values, problems = op.parse_attributes(attributes)
     assert not problems, problems
     known = [None if a is None else TensorType.of(a) for a in arrays]

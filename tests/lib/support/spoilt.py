@@ -1,4 +1,4 @@
-"""Small networks of many kinds with random weights, quantised to int8 as NNCF does it, with one quantiser spoilt."""
+"""Small networks of many kinds with random weights, quantized to int8 as NNCF does it, with one quantizer spoilt."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def samples(model: irexec.Model, count: int = 4, seed: int = 0) -> list[Array]:
     return [rng.normal(0, 1, shape).astype(np.float32) for _ in range(count)]
 
 
-def quantised(model: irexec.Model, given: list[Array]) -> irexec.Model:
+def quantized(model: irexec.Model, given: list[Array]) -> irexec.Model:
     """The model in int8: a FakeQuantize at each value that a product or a sum of two values reads, with the range that
     it has on the inputs; weights as int8 with a scale for each channel.
     """
@@ -244,11 +244,11 @@ def _compressed(constant: Any, node: Any) -> Any:
     return ops.multiply(ops.convert(ops.constant(codes), "f32"), scale, name=f"{node.friendly_name}/fq_weights_1")
 
 
-def activation_quantisers(model: irexec.Model) -> list[Any]:
+def activation_quantizers(model: irexec.Model) -> list[Any]:
     return [n for n in model.nodes if n.type == "FakeQuantize"]
 
 
-def weight_quantisers(model: irexec.Model) -> list[Any]:
+def weight_quantizers(model: irexec.Model) -> list[Any]:
     return [n for n in model.nodes if n.friendly_name.endswith("fq_weights_1")]
 
 

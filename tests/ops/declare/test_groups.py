@@ -83,7 +83,7 @@ def test_a_rule_gets_what_it_names(walk: Operator) -> None:
     assert [(b.constraint, b.attribute) for b in breaches] == [("C1", "stride")]
 
 
-def test_specialiser_generator_and_opener_get_what_they_name(walk: Operator) -> None:
+def test_specializer_generator_and_opener_get_what_they_name(walk: Operator) -> None:
     @walk.specialize
     def _(types: NodeTypes, *, steps: Stepping) -> Callable[..., Any]:
         return lambda x: x[:: steps.stride]

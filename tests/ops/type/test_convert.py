@@ -108,7 +108,7 @@ def test_f16_and_f32_at_every_size(size: int) -> None:
     assert convert_1(x, destination_type=F16, out=out) is out
 
 
-def specialised(array: np.ndarray, source: ElementType, target: ElementType) -> np.ndarray:
+def specialized(array: np.ndarray, source: ElementType, target: ElementType) -> np.ndarray:
     given = TensorType(source, PartialShape(array.shape))
     wanted = TensorType(target, given.shape)
     assert convert_1.specializer is not None
@@ -121,7 +121,7 @@ def specialised(array: np.ndarray, source: ElementType, target: ElementType) -> 
 def test_nf4_stands_for_sixteen_numbers(target: ElementType) -> None:
     codes = np.arange(16, dtype=np.uint8)
     assert target.dtype is not None
-    np.testing.assert_array_equal(specialised(codes, NF4, target), nf4()[0].astype(target.dtype))
+    np.testing.assert_array_equal(specialized(codes, NF4, target), nf4()[0].astype(target.dtype))
     back = cast(nf4()[0], F32, NF4)
     np.testing.assert_array_equal(back, codes)
     between = np.array([-5, 5, 0.9, 0.04, np.nan], np.float32)
@@ -138,9 +138,9 @@ def test_known_nf4_constants_are_inferred() -> None:
 @pytest.mark.parametrize("source", [U1, U3, U6])
 def test_carried_integers_are_their_values(source: ElementType) -> None:
     x = np.array([0, 1, 2**source.bitwidth - 1], np.uint8)
-    np.testing.assert_array_equal(specialised(x, source, F32), x.astype(np.float32))
-    np.testing.assert_array_equal(specialised(x, source, U8), x)
-    np.testing.assert_array_equal(specialised(x, source, I32), x.astype(np.int32))
+    np.testing.assert_array_equal(specialized(x, source, F32), x.astype(np.float32))
+    np.testing.assert_array_equal(specialized(x, source, U8), x)
+    np.testing.assert_array_equal(specialized(x, source, I32), x.astype(np.int32))
 
 
 @pytest.mark.parametrize(("kind", "values"), [(I4, [-8, -1, 0, 7]), (U4, [0, 7, 15]), (U2, [0, 1, 3])])
@@ -172,8 +172,8 @@ def test_a_node_with_nothing_to_convert_passes_its_input_on(kind: ElementType) -
     data = TensorType(kind, PartialShape([2]))
     for op, inputs in ((convert_1, [x]), (convert_like_1, [x, x])):
         assert op.specializer is not None
-        specialised = op.specializer(NodeTypes((data,) * len(inputs), (data,), (None,) * len(inputs)))
-        assert isinstance(specialised, PassThrough) and specialised.call(*inputs) is x
+        specialized = op.specializer(NodeTypes((data,) * len(inputs), (data,), (None,) * len(inputs)))
+        assert isinstance(specialized, PassThrough) and specialized.call(*inputs) is x
 
 
 def test_c1_strings_convert_to_strings_only() -> None:

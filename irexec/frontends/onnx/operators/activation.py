@@ -96,7 +96,7 @@ def _softmax(op: Op) -> Value:
 
 @translates("Softmax", "LogSoftmax", since=(1, 11))
 def _flat_softmax(op: Op) -> Value:
-    """Return a softmax of versions before 13: all axes from `axis` on are normalised together."""
+    """Return a softmax of versions before 13: all axes from `axis` on are normalized together."""
     type, opset = _SOFT[op.type]
     rank = op.needs_rank()
     axis = op.integer("axis", 1)

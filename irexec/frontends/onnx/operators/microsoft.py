@@ -100,7 +100,7 @@ def _skip_simplified(op: Op) -> list[Value | None]:
 
 
 def layer_norm(op: Op, x: Value, scale: Value, bias: Value | None, epsilon: float) -> Value:
-    """Return the value normalised along the last axis."""
+    """Return the value normalized along the last axis."""
     wide = x if x.element_type is F64 else op.convert(x, F32)
     normal = op.convert(normalized(op, wide, [-1], epsilon), x.element_type)
     return plus(op, op.make("Multiply", normal, scale), bias)
@@ -112,7 +112,7 @@ def _embed_layer_norm(op: Op) -> list[Value]:
 
 
 def embedded(op: Op) -> list[Value]:
-    """Return normalised embeddings of words, positions and segments; the number of words of each row; and the sum."""
+    """Return normalized embeddings of words, positions and segments; the number of words of each row; and the sum."""
     ids, mask = op[0], op.get(7)
     times = op.extent(ids, 1)
     positions = op.get(8) or op.make("Range", 0, times, 1, opset=4, output_type=I64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, plus
-from irexec.frontends.onnx.operators.microsoft_quantised import scaled_product
+from irexec.frontends.onnx.operators.microsoft_quantized import scaled_product
 from irexec.graph.model import Value
 from irexec.types import BOOLEAN, I64
 
@@ -189,7 +189,7 @@ def _attention(op: Op) -> list[Value]:
 
 
 @microsoft("QAttention")
-def _quantised_attention(op: Op) -> list[Value]:
+def _quantized_attention(op: Op) -> list[Value]:
     projected = scaled_product(op, (op[0], op[3], op.get(6)), (op[1], op[4], op.get(7)), op[2])
     return _of_projected(op, projected, op.get(5), op.get(8), None)
 

@@ -29,7 +29,7 @@ def _experts(op: Op) -> Value:
 
 
 @microsoft("QMoE")
-def _quantised_experts(op: Op) -> Value:
+def _quantized_experts(op: Op) -> Value:
     if op.text("quant_type", "int") != "int":
         op.refuse("low-bit floating-point weights are not supported", attribute="quant_type")
     if op.integer("weights_prepacked", 0) == 1:

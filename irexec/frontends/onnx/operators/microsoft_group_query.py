@@ -71,7 +71,7 @@ def _stored(op: Op, new: Value, which: int) -> Value:
 
 
 def _dequantized(op: Op, x: Value, which: int, like: Value) -> Value:
-    """Return the dequantised keys or values of a cache."""
+    """Return the dequantized keys or values of a cache."""
     if x.element_type is like.element_type:
         return x
     return op.convert(op.make("Multiply", op.convert(x, F32), _spread(op, which)), like.element_type)

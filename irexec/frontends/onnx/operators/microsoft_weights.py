@@ -1,4 +1,4 @@
-"""Translators of com.microsoft operators with constant low-bit weights, which are dequantised.
+"""Translators of com.microsoft operators with constant low-bit weights, which are dequantized.
 
 Source: ONNX Runtime's list of contributed operators.
 """
@@ -97,7 +97,7 @@ def _matmul_bnb(op: Op) -> Value:
 
 @microsoft("GatherBlockQuantized")
 def _gather_blocks(op: Op) -> Value:
-    """Return rows of a table; only the gathered rows are dequantised."""
+    """Return rows of a table; only the gathered rows are dequantized."""
     data, rank = op[0], op.needs_rank()
     bits, packed = op.integer("bits", 4), op.known(0)
     along, axis, block = op.axis("gather_axis", 0), op.axis("quantize_axis", 1), op.integer("block_size", 128)

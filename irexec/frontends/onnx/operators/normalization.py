@@ -1,4 +1,4 @@
-"""Translators of ONNX's normalisation.
+"""Translators of ONNX's normalization.
 
 Source: ONNX operator pages.
 """

@@ -1,4 +1,4 @@
-"""Translators of ONNX's quantisation and of quantised products.
+"""Translators of ONNX's quantization and of quantized products.
 
 Source: ONNX operator pages.
 """
@@ -52,7 +52,7 @@ def quantized(
     block_size: int = 0,
     saturate: bool = True,
 ) -> Value:
-    """Return the value quantised by the scale to the type `to`, by IR operators for the most common types."""
+    """Return the value quantized by the scale to the type `to`, by IR operators for the most common types."""
     plain = to in _SMALL and not block_size and x.element_type is scale.element_type is F32 and precision is None
     along = _along(x, scale, axis) if plain else None
     if along is None:
@@ -70,7 +70,7 @@ def quantized(
 def dequantized(
     op: Op, x: Value, scale: Value, zero: Value | None, axis: int = 1, to: ElementType | None = None, block: int = 0
 ) -> Value:
-    """Return the dequantised values of integers."""
+    """Return the dequantized values of integers."""
     to = to or scale.element_type
     plain = x.element_type in _HELD.get(scale.element_type, ()) and to is scale.element_type
     apart = _blocks(x, axis, block) if plain and block else None
@@ -138,7 +138,7 @@ def _matmul_integer(op: Op) -> Value:
 
 
 @translates("QLinearMatMul", since=(10, 21))
-def _quantised_matmul(op: Op) -> Value:
+def _quantized_matmul(op: Op) -> Value:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (op[i] for i in range(8))
     product = op.make("MatMul", whole(op, a, a_zero, column(a_zero)), whole(op, b, b_zero))
     shape = column(a_scale)
@@ -164,12 +164,12 @@ def _integral(op: Op, x: Value, x_zero: Value | None, w: Value, w_zero: Value | 
 
 
 @translates("QLinearConv", since=(10,))
-def _quantised_conv(op: Op) -> Value:
-    return quantised_conv(op)
+def _quantized_conv(op: Op) -> Value:
+    return quantized_conv(op)
 
 
-def quantised_conv(op: Op) -> Value:
-    """Return the convolution of a quantised image and kernel, quantised again."""
+def quantized_conv(op: Op) -> Value:
+    """Return the convolution of a quantized image and kernel, quantized again."""
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = (op[i] for i in range(8))
     product, bias = _integral(op, x, x_zero, w, w_zero), op.get(8)
     channels = [1, -1, *[1] * (op.needs_rank() - 2)]

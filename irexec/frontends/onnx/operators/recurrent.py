@@ -28,11 +28,11 @@ def _recurrent(op: Op) -> list[Value]:
 
 
 def recurrent(op: Op, type: str) -> list[Value]:
-    """Translate RNN, GRU or LSTM; an LSTM with scales at the inputs from 8 on has quantised weights."""
+    """Translate RNN, GRU or LSTM; an LSTM with scales at the inputs from 8 on has quantized weights."""
     direction = op.text("direction", "forward", allowed=("forward", "reverse", "bidirectional"))
     directions, gates = 2 if direction == "bidirectional" else 1, _GATES[type]
-    quantised = len(op) > 8
-    hidden = _hidden_size(op, 1 if quantised else 2)
+    quantized = len(op) > 8
+    hidden = _hidden_size(op, 1 if quantized else 2)
     names = [name.lower() for name in op.texts("activations") or _DEFAULTS[type] * directions]
     clip = op.number("clip", 0.0)
     options: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
@@ -45,7 +45,7 @@ def recurrent(op: Op, type: str) -> list[Value]:
     w, r, b = op[1], op[2], _or_zeros(op, op.get(3), (directions, 2 * gates * hidden))
     inputs = [x, *states, _lengths(op, x, batch)]
     peepholes = op.get(7) if type == "LSTM" else None
-    own = quantised or len(set(_per_direction(names, directions))) > 1 or not set(names) <= _OF_IR
+    own = quantized or len(set(_per_direction(names, directions))) > 1 or not set(names) <= _OF_IR
     own |= peepholes is not None or op.flag("input_forget")
     if own:
         options |= {"activations": names, "clip": clip}

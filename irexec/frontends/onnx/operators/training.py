@@ -1,4 +1,4 @@
-"""Translators of ONNX's training domain: one optimiser step for each tensor, in IR operators.
+"""Translators of ONNX's training domain: one optimizer step for each tensor, in IR operators.
 
 Source: ONNX operator pages of ai.onnx.preview.training.
 """

@@ -328,7 +328,7 @@ KNOWN = [
     ),
     Known("exception type", "OpenVINO cannot decode its own message", theirs="UnicodeDecodeError"),
     Known(
-        "shapes", "irexec quantises no activations", line="'DYNAMIC_QUANTIZATION_GROUP_SIZE'", theirs="^32$", mine="^0$"
+        "shapes", "irexec quantizes no activations", line="'DYNAMIC_QUANTIZATION_GROUP_SIZE'", theirs="^32$", mine="^0$"
     ),
     Known("shapes", "the number of requests suits the machine", line="'OPTIMAL_NUMBER_OF_INFER_REQUESTS'"),
     Known("stricter", _DIMENSIONS, mine="Cannot parse min bound"),

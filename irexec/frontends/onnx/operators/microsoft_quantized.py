@@ -1,4 +1,4 @@
-"""Translators of com.microsoft's quantised operators: inputs are dequantised and the result is quantised again.
+"""Translators of com.microsoft's quantized operators: inputs are dequantized and the result is quantized again.
 
 Source: ONNX Runtime's list of contributed operators.
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import embedded, microsoft, moved, plus
 from irexec.frontends.onnx.operators.pooling import average_pool
-from irexec.frontends.onnx.operators.quantization import column, dequantized, quantised_conv, quantized, whole
+from irexec.frontends.onnx.operators.quantization import column, dequantized, quantized, quantized_conv, whole
 from irexec.frontends.onnx.operators.recurrent import recurrent
 from irexec.graph.model import Value
 from irexec.types import F32, U8
 
 
 def _dequantized(op: Op, first: int) -> Value:
-    """Return the dequantised value of three inputs: integers, their scale, their zero point."""
+    """Return the dequantized value of three inputs: integers, their scale, their zero point."""
     return dequantized(op, op[first], op[first + 1], op.get(first + 2))
 
 
 def _again(op: Op, x: Value, first: int) -> Value:
-    """Return the value quantised by the scale (input `first`) and the zero point (the next input)."""
+    """Return the value quantized by the scale (input `first`) and the zero point (the next input)."""
     zero = op.get(first + 1)
     return quantized(op, x, op[first], zero, op.kind() if zero is None else zero.element_type)
 
@@ -88,12 +88,12 @@ def _integer_to_float(op: Op) -> Value:
     return scaled_product(op, (op[0], op[2], op.get(4)), (op[1], op[3], op.get(5)), op.get(6))
 
 
-Quantised = tuple[Value, Value, Value | None]
+Quantized = tuple[Value, Value, Value | None]
 """Integers, their scale, and their zero point."""
 
 
-def scaled_product(op: Op, a: Quantised, b: Quantised, bias: Value | None) -> Value:
-    """Return the product of two quantised matrices, as real numbers."""
+def scaled_product(op: Op, a: Quantized, b: Quantized, bias: Value | None) -> Value:
+    """Return the product of two quantized matrices, as real numbers."""
     a_whole = whole(op, a[0], a[2], None if a[2] is None else column(a[2]))
     product = op.convert(op.make("MatMul", a_whole, whole(op, b[0], b[2])), F32)
     scales = op.make("Multiply", op.convert(a[1], F32), op.convert(b[1], F32))
@@ -120,7 +120,7 @@ def _per_column(op: Op, zero: Value | None, transposed: bool) -> Value | None:
 
 @microsoft("DynamicQuantizeMatMul")
 def _dynamic(op: Op) -> Value:
-    """Translate a product whose first matrix is quantised by its own range, as DynamicQuantizeLinear does."""
+    """Translate a product whose first matrix is quantized by its own range, as DynamicQuantizeLinear does."""
     a, zero = op[0], op.like(0.0)
     axes = list(range(op.needs_rank()))
     low = op.make("Minimum", op.make("ReduceMin", a, axes, keep_dims=False), zero)
@@ -143,10 +143,10 @@ def _where(op: Op) -> Value:
 @microsoft("QLinearConv")
 def _conv(op: Op) -> Value:
     if not op.flag("channels_last"):
-        return quantised_conv(op)
+        return quantized_conv(op)
     last = op.needs_rank() - 1
     op.inputs[0] = moved(op, op[0], last, 1)
-    return moved(op, quantised_conv(op), 1, last)
+    return moved(op, quantized_conv(op), 1, last)
 
 
 @microsoft("QEmbedLayerNormalization")

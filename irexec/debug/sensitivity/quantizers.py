@@ -1,4 +1,4 @@
-"""Units of a quantised model: its quantisers, each paired with the values of the float model that it was made from."""
+"""Units of a quantized model: its quantizers, each paired with the values of the float model that it was made from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from irexec.debug.sensitivity.chains import QUANTISERS, chains, range_of
+from irexec.debug.sensitivity.chains import QUANTIzERS, chains, range_of
 from irexec.debug.sensitivity.constants import Constants, computed, copied
 from irexec.debug.sensitivity.onnx_names import in_whole_numbers
 from irexec.debug.sensitivity.statistics import Range
@@ -20,37 +20,37 @@ from irexec.graph.order import ordered
 from irexec.opsets.nodes import constant_node
 from irexec.types import BOOLEAN, Array, ElementType, TensorType
 
-# Layers that a quantiser can replace, because its range has the limits to which they clamp values.
+# Layers that a quantizer can replace, because its range has the limits to which they clamp values.
 _CUTTING = ("ReLU", "Clamp")
-# Layers that only move values: a quantiser before such a layer belongs to the layers after it.
+# Layers that only move values: a quantizer before such a layer belongs to the layers after it.
 _MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Split", "VariadicSplit", "StridedSlice", "Slice"})
 _MOVING |= {"Gather", "Concat", "MaxPool", "Tile", "Broadcast", "Convert", "Pad", "DepthToSpace", "SpaceToDepth"}
 _FEW_BITS = 8
 
 
 class NoPair(ValueError):
-    """Raised for two models of which neither is the quantised form of the other."""
+    """Raised for two models of which neither is the quantized form of the other."""
 
 
-def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[Unit, Range]]:
-    """Return the quantised model with its quantisers as units. Raises NoPair.
+def quantized_board(float_model: Model, quantized: Model) -> tuple[Board, dict[Unit, Range]]:
+    """Return the quantized model with its quantizers as units. Raises NoPair.
 
-    The fine value of a unit is the value that a quantiser reads, or for weights the constant of the float model.
+    The fine value of a unit is the value that a quantizer reads, or for weights the constant of the float model.
     """
-    if len(float_model.inputs) != len(quantised.inputs) or len(float_model.outputs) != len(quantised.outputs):
+    if len(float_model.inputs) != len(quantized.inputs) or len(float_model.outputs) != len(quantized.outputs):
         raise NoPair("the models have different numbers of inputs or results")
-    if whole := in_whole_numbers(quantised):
+    if whole := in_whole_numbers(quantized):
         raise NoPair(
             f"the second model computes {', '.join(whole)} with integers, so that no quantizer can be left out "
             "alone; quantize the float model with quant_format=QuantFormat.QDQ, which writes QuantizeLinear and "
             "DequantizeLinear around each layer instead"
         )
-    made, _ = copy_with_map(quantised)
+    made, _ = copy_with_map(quantized)
     pairing = _Pairing(float_model, made)
     units = [*pairing.activations(), *pairing.weights()]
     pairing.adjusted(units)
-    if not units or (all(unit.kind == "constant" for unit in units) and pairing.float_is_quantised):
-        if pairing.float_is_quantised:
+    if not units or (all(unit.kind == "constant" for unit in units) and pairing.float_is_quantized):
+        if pairing.float_is_quantized:
             raise NoPair("the first model has quantizers and the second has none: the float model comes first")
         raise NoPair("the second model has no quantizer: no FakeQuantize, and no weights of at most 8 bits")
     for unit in units:
@@ -62,16 +62,16 @@ def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[U
 
 
 class _Pairing:
-    """The quantised model, the float model, and the pairs of corresponding layers."""
+    """The quantized model, the float model, and the pairs of corresponding layers."""
 
-    def __init__(self, float_model: Model, quantised: Model) -> None:
-        self.float, self.model = float_model, quantised
+    def __init__(self, float_model: Model, quantized: Model) -> None:
+        self.float, self.model = float_model, quantized
         self.notes: list[str] = []
-        self.constant, self._float_constant = constant_nodes(quantised), constant_nodes(float_model)
+        self.constant, self._float_constant = constant_nodes(quantized), constant_nodes(float_model)
         self._array = Constants()
-        self._chains = [*chains(quantised, self.constant)]
+        self._chains = [*chains(quantized, self.constant)]
         self._inside = {node for chain in self._chains for node in chain.inside}
-        here, mine = _plain(quantised, self.constant, {chain.given: chain.read for chain in self._chains})
+        here, mine = _plain(quantized, self.constant, {chain.given: chain.read for chain in self._chains})
         there, theirs = _plain(float_model, self._float_constant, {})
         alignment = align(here, there)
         self._other = _translated(alignment, mine, theirs)
@@ -79,8 +79,8 @@ class _Pairing:
         self._cut: dict[tuple[Value, Node], Value] = {}
 
     def activations(self) -> list[Unit]:
-        """Return the quantisers of values that depend on the inputs."""
-        already = {node.friendly_name for node in self.float.nodes if node.type in QUANTISERS}
+        """Return the quantizers of values that depend on the inputs."""
+        already = {node.friendly_name for node in self.float.nodes if node.type in QUANTIzERS}
         found = []
         for chain in self._chains:
             if chain.node.friendly_name in already:
@@ -92,8 +92,8 @@ class _Pairing:
         return found
 
     def _cut_off(self, fine: Value, user: Node, port: int) -> Value:
-        """Return the fine value of a quantiser's reader: after a ReLU or Clamp that has no counterpart here,
-        because the quantiser clamps the values.
+        """Return the fine value of a quantizer's reader: after a ReLU or Clamp that has no counterpart here,
+        because the quantizer clamps the values.
         """
         other = self._other.get(user)
         theirs = other.inputs[port] if other is not None and port < len(other.inputs) else None
@@ -108,13 +108,13 @@ class _Pairing:
         return self._cut[key]
 
     @property
-    def float_is_quantised(self) -> bool:
-        """Whether the model that is given as the float model has quantisers, as if the models were swapped."""
+    def float_is_quantized(self) -> bool:
+        """Whether the model that is given as the float model has quantizers, as if the models were swapped."""
         constants = [value for node in self._float_constant for value in node.outputs]
         return any(chains(self.float, self._float_constant)) or any(map(_is_coarse, constants))
 
     def weights(self) -> list[Unit]:
-        """Return the quantisers of constants whose counterpart is in the float model."""
+        """Return the quantizers of constants whose counterpart is in the float model."""
         found = []
         for value in self._read_constants():
             if not _is_coarse(value):
@@ -131,7 +131,7 @@ class _Pairing:
         return found
 
     def adjusted(self, units: list[Unit]) -> None:
-        """Add constants that were adjusted to the quantisation, such as biases, to the units of the weights before
+        """Add constants that were adjusted to the quantization, such as biases, to the units of the weights before
         them, or as units of their own."""
         owners = {site.node: unit for unit in units if unit.kind == "weights" for site in unit.sites}
         taken = {site.coarse for unit in units for site in unit.sites}
@@ -151,12 +151,12 @@ class _Pairing:
     def name_layers(self, unit: Unit) -> None:
         """Give each site the names, in the float model, of the layers that compute with its value.
 
-        A constant that was adjusted to the quantisation is excluded together with the layers of its unit.
+        A constant that was adjusted to the quantization is excluded together with the layers of its unit.
         """
         own = [site for site in unit.sites if site.coarse is unit.sites[0].coarse]
         for site in own:
             names = self._readers(site.node) if unit.kind == "activations" else {self._name(site.node)}
-            # A value that only results read is quantised with the layer that computes it.
+            # A value that only results read is quantized with the layer that computes it.
             site.layers = frozenset(names or {self._name(site.fine.node)})
         for site in unit.sites:
             site.layers = site.layers or frozenset[str]().union(*(other.layers for other in own))
@@ -171,7 +171,7 @@ class _Pairing:
             seen.add(node)
             if node.type in _MOVING:
                 stack += [user for value in node.outputs for user in value.users]
-            elif node.type not in QUANTISERS:
+            elif node.type not in QUANTIzERS:
                 found.add(self._name(node))
         return found
 
@@ -179,7 +179,7 @@ class _Pairing:
         return self._other.get(node, node).friendly_name
 
     def range_of(self, unit: Unit) -> Range | None:
-        """Return the range of a quantiser and its levels; None if they are unknown."""
+        """Return the range of a quantizer and its levels; None if they are unknown."""
         node = unit.node
         if unit.kind == "weights":
             return self._range_of_weights(unit.sites[0].coarse)
@@ -218,7 +218,7 @@ class _Pairing:
         """Return weights for a value that a layer without counterpart divides by a scale per channel (SmoothQuant)."""
         if node.type != "MatMul" or port != 1 or (value := node.inputs[0]) is None:
             return weights
-        while value.node.type in QUANTISERS and value.node.inputs[0] is not None:
+        while value.node.type in QUANTIzERS and value.node.inputs[0] is not None:
             value = value.node.inputs[0]
         scaling = value.node
         if scaling.type != "Multiply" or scaling in self._other:
@@ -261,11 +261,11 @@ class _Pairing:
 
 
 def _is_coarse(value: Value) -> bool:
-    """Return whether a constant is computed from whole numbers of few bits, or goes through a quantiser."""
+    """Return whether a constant is computed from whole numbers of few bits, or goes through a quantizer."""
     if not value.element_type.is_real or value.node.held is not None:
         return False
     for node in needed_by([value.node]):
-        if node.type in QUANTISERS:
+        if node.type in QUANTIzERS:
             return True
         kind = node.outputs[0].element_type
         if node.held is not None and 0 < kind.bitwidth <= _FEW_BITS and kind is not BOOLEAN:
@@ -282,7 +282,7 @@ def _is_code(node: Node) -> bool:
 
 
 def _plain(model: Model, constant: set[Node], passed: Mapping[Value, Value | None]) -> tuple[Model, dict[Node, Node]]:
-    """Return a copy without quantisers, whose constants only state their shapes, and the originals of its layers."""
+    """Return a copy without quantizers, whose constants only state their shapes, and the originals of its layers."""
     made, copies = copy_with_map(model)
     shapes: dict[Value, Value] = {}
     for node in model.nodes:

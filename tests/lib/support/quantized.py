@@ -1,4 +1,4 @@
-"""Float models with a quantised form, made by hand as NNCF makes it, and one quantiser of each spoilt on demand."""
+"""Float models with a quantized form, made by hand as NNCF makes it, and one quantizer of each spoilt on demand."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from irexec.types import Array
 
 
 @dataclass
-class Quantising:
-    """Builds one model, float or quantised. `spoilt` is the quantiser whose range is wrong by a factor."""
+class Quantizing:
+    """Builds one model, float or quantized. `spoilt` is the quantizer whose range is wrong by a factor."""
 
-    quantises: bool
+    quantizes: bool
     spoilt: str = ""
     factor: float = 1.0
     ranges: dict[str, float] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
     def values(self, value: Any, name: str, largest: float = 4.0) -> Any:
-        """A quantiser of values between -largest and largest."""
-        if not self.quantises:
+        """A quantizer of values between -largest and largest."""
+        if not self.quantizes:
             return value
         self.names.append(f"{name}/fq_output_0")
         limit = np.float32(largest * (self.factor if self.names[-1] == self.spoilt else 1))
@@ -32,7 +32,7 @@ class Quantising:
 
     def weights(self, array: Array, name: str) -> Any:
         """Weights in int8, with a scale for each column."""
-        if not self.quantises:
+        if not self.quantizes:
             return ops.constant(array, name=f"{name}/weights")
         self.names.append(f"{name}/fq_weights_1")
         scale = np.abs(array).max(axis=0, keepdims=True) / np.float32(127)
@@ -42,7 +42,7 @@ class Quantising:
         return ops.multiply(ops.convert(ops.constant(codes), "f32"), scale.astype(np.float32), name=self.names[-1])
 
 
-def chain(seed: int, quantising: Quantising, blocks: int = 15, width: int = 16) -> irexec.Model:
+def chain(seed: int, quantizing: Quantizing, blocks: int = 15, width: int = 16) -> irexec.Model:
     """Blocks of a product with weights, a bias and an activation, each added to what it reads."""
     rng = np.random.default_rng(seed)
     x = ops.parameter([2, width], np.float32, name="x")
@@ -51,8 +51,8 @@ def chain(seed: int, quantising: Quantising, blocks: int = 15, width: int = 16) 
         weights = rng.normal(0, 1 / np.sqrt(width), (width, width)).astype(np.float32)
         bias = rng.normal(0, 0.1, width).astype(np.float32)
         bend = (ops.relu, ops.tanh, ops.gelu)[int(rng.integers(3))]
-        read = quantising.values(value, f"block{number}/in", 6.0)
-        product = ops.matmul(read, quantising.weights(weights, f"block{number}/product"), name=f"block{number}/product")
+        read = quantizing.values(value, f"block{number}/in", 6.0)
+        product = ops.matmul(read, quantizing.weights(weights, f"block{number}/product"), name=f"block{number}/product")
         bent = bend(ops.add(product, bias, name=f"block{number}/bias"), name=f"block{number}/bend")
         mixed = ops.multiply(bent, np.float32(0.5), name=f"block{number}/half")
         kept = ops.multiply(value, np.float32(0.9), name=f"block{number}/kept")
@@ -66,5 +66,5 @@ def inputs(seed: int, count: int = 4, width: int = 16) -> list[Array]:
 
 
 def pair(seed: int, spoilt: str = "", factor: float = 1.0, **options: Any) -> tuple[irexec.Model, irexec.Model]:
-    """A float model and its quantised form."""
-    return chain(seed, Quantising(False), **options), chain(seed, Quantising(True, spoilt, factor), **options)
+    """A float model and its quantized form."""
+    return chain(seed, Quantizing(False), **options), chain(seed, Quantizing(True, spoilt, factor), **options)
