@@ -141,8 +141,3 @@ def _values(operator: Called, attributes: dict[str, Any]) -> dict[str, Any]:
         if (group := values.pop(parameter, None)) is not None:
             values |= {name: getattr(group, name) for name in names}
     return values
-
-
-def failed_rule(operator: object, error: Exception) -> Breach:
-    """Return the finding for a shape rule that raised an exception, which is a defect: rules report with `check`."""
-    return Breach("O007", f"the shape rule of {operator} failed: {type(error).__name__}: {error}")
