@@ -37,6 +37,7 @@ class Area(Enum):
 # declarations are only compared with inferred types.
 _NEEDED_TO_RUN = {Area.BODY, Area.ATTRIBUTE, Area.EDGE, Area.LAYER, Area.OPERATOR, Area.VARIABLE}
 _PORT_COUNT = "P007"
+_ELEMENT_TYPE = "O002"
 # There is nothing to run: no model or layer in the text, or a file or input that cannot be used.
 _NOTHING_TO_RUN = {"N001", "O008", "Q029", "F001", "F002"}
 
@@ -58,6 +59,11 @@ class Code(NamedTuple):
     def stops_layer(self) -> bool:
         """Whether a layer with this error cannot be run, whatever its inputs."""
         return self.area in _NEEDED_TO_RUN or self.code == _PORT_COUNT
+
+    @property
+    def concerns_types(self) -> bool:
+        """Whether the finding is about an element type, which is the same at all sizes of a model."""
+        return self.code == _ELEMENT_TYPE
 
     @property
     def stops_all(self) -> bool:

@@ -46,7 +46,11 @@ def infer(
 
 
 def infer_types(model: Model, findings: Findings | None = None) -> Inference:
-    """Infer the types of a newly built or changed model, and make them those of its values, bodies included."""
+    """Infer the types of a newly built or changed model, and make them those of its values, bodies included.
+
+    They are stored beside the Inference because nodes are built before their model: a new node's types are inferred
+    from the stored types of its inputs (`infer_node`), and OpenVINO's API asks nodes without a model for them.
+    """
     inference = infer(model, findings=findings)
     set_types(model, inference)
     return inference

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from irexec.diagnostics import IRError
+from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.graph.model import Model
 from irexec.graph.ports import port_name
 from irexec.reading import PathLike, Reading, accepted, read
 from irexec.sizes.answer import Shapes
-from irexec.sizes.probe import UNSIZED
 from irexec.sizes.study import study
 from irexec.sizes.tracer import Tracer
 from irexec.types import Dimension, PartialShape
@@ -48,7 +48,7 @@ def shapes(
 
 def model_with_sizes(reading: Reading) -> Model | None:
     """Return the model of a file whose errors, if there are any, concern no sizes; None for other files."""
-    return reading.model if all(error.code == UNSIZED for error in reading.report.errors) else None
+    return reading.model if all(CODES[error.code].concerns_types for error in reading.report.errors) else None
 
 
 class UnknownName(ValueError):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from irexec.diagnostics import Diagnostic
+from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.deadline import ask, watched
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Model, Node
@@ -28,8 +29,6 @@ Extents = tuple[int | None, ...]
 
 # The number of layer results that are kept between probes, in some 100 MB of memory.
 _MAX_REPEATS = 200_000
-UNSIZED = "O002"
-"""The code of findings about element types, which are the same at all sizes: they do not refuse sizes."""
 # The number of layers that are inferred between two checks of the time.
 _BETWEEN_LOOKS = 64
 
@@ -287,8 +286,8 @@ class Prober:
 
     def _refused(self, position: int, node: Node | None, findings: Findings, inference: Inference) -> Refusal | None:
         """Return the first refusal; None if there are only errors of element types, which `unsized` collects."""
-        errors = [finding for finding in findings.report.errors if finding.code != UNSIZED]
-        self.unsized |= {str(each): each for each in findings.report.errors if each.code == UNSIZED}
+        errors = [finding for finding in findings.report.errors if not CODES[finding.code].concerns_types]
+        self.unsized |= {str(each): each for each in findings.report.errors if CODES[each.code].concerns_types}
         return _refusal(position, node, errors[0], inference) if errors else None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.deadline import ask
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Body, Model, Node
@@ -22,7 +23,7 @@ from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach
 from irexec.records import record
 from irexec.sizes.calls import Hidden, Layer, Layers, filled
-from irexec.sizes.probe import UNSIZED, Extents, Outcome, Prober, Sizes
+from irexec.sizes.probe import Extents, Outcome, Prober, Sizes
 from irexec.types import Dimension, PartialShape, TensorType
 from irexec.types.tape_program import Program
 from irexec.types.traced import Tape, Traced, is_traced, untraced
@@ -229,7 +230,7 @@ class _Tracing:
             return None if infer is None else infer(node, inputs, self)
         breaches: list[Breach] = []
         types = operator.infer(inputs, node.attributes, breaches)
-        breaches = [breach for breach in breaches if breach.code != UNSIZED]
+        breaches = [breach for breach in breaches if not CODES[breach.code].concerns_types]
         if any(breach.code == "O007" for breach in breaches):
             return None
         if breaches:
