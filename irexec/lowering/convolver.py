@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import product
 from math import prod
@@ -16,7 +16,7 @@ from irexec.lowering.llvm.arithmetic import Arithmetic
 from irexec.lowering.llvm.convolution import LAYER, LINE, TASK, write_convolve, write_pad
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.packed import CompiledPacked, PackedKernel, Panels
+from irexec.lowering.packed import CompiledPacked, PackedKernel, Panels, in_panels
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.shifted import Shifted
 from irexec.lowering.tasks import tasks_for
@@ -77,12 +77,12 @@ class CompiledConvolver:
         self.blocks = -(-self.outputs // self.tile.height)
         height = self.tile.height
         if isinstance(weights, PackedKernel):
-            self.weights: Array | Panels = Panels(weights, height)
-            parts = self.weights.parts()
+            panels = Panels(weights, height, prepared)
+            parts, weights_of = panels.parts(), panels.unpacking
         else:
             rows = weights.reshape(*weights.shape[:2], -1)
-            self.weights = prepared.of((weights,), ("convolution", height), lambda: _packed(rows, height))
-            parts = [((0, self.groups), (0, self.blocks))]
+            laid_out = prepared.of((weights,), ("convolution", height), lambda: in_panels(rows, height))
+            parts, weights_of = [((0, self.groups), (0, self.blocks))], lambda *_: lambda _: laid_out
         # Partial sums of bytes start at zero.
         self.depth_step = DEPTH_STEP if bytes is None else self.depth
         divided = [list(self._divided(*part)) for part in parts]
@@ -91,7 +91,10 @@ class CompiledConvolver:
         for task in tasks:
             task |= self._tiles(task["pixels"])
         self.is_last = not any(task["tiles"] for task in tasks)
-        self._parts = [_Part.of(self.weights, self.blocks, *part) for part in zip(parts, divided, strict=True)]
+        self._parts = [
+            _Part(Records.named(TASK, these), weights_of(groups, blocks), groups[0] * self.blocks + blocks[0])
+            for (groups, blocks), these in zip(parts, divided, strict=True)
+        ]
         padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
         self.scratch = padded + self.tile.height * (self.tile.width + 1) * made.lanes
         self.layer = self._layer(padded)
@@ -103,8 +106,7 @@ class CompiledConvolver:
         data = work.contiguous(data)
         function = compiler().written(write_convolve, self.tile, after, self.is_short, self.is_last, self.kind)
         for part in self._parts:
-            weights = self.weights.of(work, part.panels) if isinstance(self.weights, Panels) else self.weights
-            layer = self.layer.filled(data, out, operands, weights, part.absent)
+            layer = self.layer.filled(data, out, operands, part.weights(work), part.absent)
             work.add(function, layer, part.tasks, self.scratch)
 
     def pad_function(self) -> Native:
@@ -246,18 +248,11 @@ class CompiledConvolver:
 
 
 class _Part(NamedTuple):
-    """The tasks for some tiles of channels, those that unpack their panels, and the number of tiles before these."""
+    """The tasks for some tiles of channels, the weights of these, and the number of tiles before them."""
 
     tasks: Records
-    panels: Records
+    weights: Callable[[Work], Array]
     absent: int
-
-    @classmethod
-    def of(
-        cls, weights: Array | Panels, blocks: int, part: tuple[Range, Range], tasks: Sequence[dict[str, Any]]
-    ) -> _Part:
-        panels = weights.tasks_of(*part) if isinstance(weights, Panels) else Records.of([])
-        return cls(Records.named(TASK, tasks), panels, part[0][0] * blocks + part[1][0])
 
 
 class WholeConvolver:
@@ -284,12 +279,3 @@ def _by_columns(after: tuple[After, ...]) -> tuple[After, ...]:
 
 def pad_function(padding: float | bytes = 0.0) -> Native:
     return compiler().written(write_pad, padding)
-
-
-def _packed(weights: Array, height: int) -> Array:
-    """Return `[G, O, depth]` as `[G, blocks, depth, height]`: weights for the same pixels are adjacent."""
-    groups, outputs, depth = weights.shape
-    blocks = -(-outputs // height)
-    padded = np.zeros((groups, blocks * height, depth), weights.dtype)
-    padded[:, :outputs] = weights
-    return np.ascontiguousarray(padded.reshape(groups, blocks, height, depth).swapaxes(2, 3))

@@ -5,7 +5,7 @@ file.
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.packed.matrix import PackedMatrix
+from irexec.ir.weights.file import release_pages
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.host import Native
@@ -20,11 +21,13 @@ from irexec.lowering.llvm.memory import Field, Records
 from irexec.lowering.llvm.packed import LAYER, write_few, write_many, write_panels
 from irexec.lowering.llvm.packed_rows import SIDE, write_some
 from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Packing
+from irexec.lowering.narrow import computes_in_f32, converted
 from irexec.lowering.products import MOST_ROWS, READ_ROWS, RowsProduct
 from irexec.lowering.table import Lowered, Site
 from irexec.lowering.tasks import tasks_for
 from irexec.lowering.work import Work
 from irexec.ops.convolution.columns import Range
+from irexec.ops.declare.prepared import Prepared
 from irexec.threads.parallel import split
 from irexec.types import BF16, F16, NF4, Array
 
@@ -114,16 +117,25 @@ class PackedKernel:
 
 
 class Panels:
-    """Panels `[G, blocks, depth, height]` of a packed kernel, some of which are unpacked at a time."""
+    """Panels `[G, blocks, depth, height]` of a packed kernel, some of which are unpacked at a time.
 
-    def __init__(self, kernel: PackedKernel, height: int) -> None:
-        self._groups, self._outputs, self._height = *kernel.shape[:2], height
-        self._blocks, depth = -(-self._outputs // height), kernel.matrix.codes.columns
-        self._panel = depth * height
-        packing = packing_of(kernel.matrix)
-        together = _unpacked_together(packing, depth // kernel.matrix.groups, depth)
+    Elements of f16 and bf16 alone are arranged in panels once, so that unpacking converts them in their order.
+    """
+
+    def __init__(self, kernel: PackedKernel, height: int, prepared: Prepared) -> None:
+        matrix, self._height = kernel.matrix, height
+        (self._groups, self._outputs), depth = kernel.shape[:2], matrix.codes.columns
+        self._blocks, self._panel = -(-self._outputs // height), depth * height
+        self._halves: Array | None = None
+        packing, type = packing_of(matrix), matrix.codes.type
+        if type in (F16, BF16) and type.dtype is not None and not packing.steps and computes_in_f32(type):
+            rows = matrix.codes.part(0, matrix.codes.rows).view(type.dtype).reshape(self._groups, self._outputs, depth)
+            self._halves = prepared.of((rows,), ("panels", height), lambda: in_panels(rows, height))
+            release_pages(rows)
+            return
+        together = _unpacked_together(packing, depth // matrix.groups, depth)
         self._function = compiler().written(write_panels, height, packing, *together)
-        self._layer = _record_of(kernel.matrix)
+        self._layer = _record_of(matrix)
 
     def parts(self) -> list[tuple[Range, Range]]:
         """Return the groups and blocks of panels that are unpacked together."""
@@ -131,20 +143,39 @@ class Panels:
         groups = split(self._groups, -(-self._groups // max(1, most // self._blocks)))
         return list(product(groups, split(self._blocks, -(-self._blocks // most))))
 
-    def tasks_of(self, groups: Range, blocks: Range) -> Records:
-        """Return the tasks that unpack some panels."""
-        return Records.of(
-            [
-                [g * self._outputs + b * self._height, number * self._panel]
-                for number, (g, b) in enumerate(product(range(*groups), range(*blocks)))
-            ]
-        )
+    def unpacking(self, groups: Range, blocks: Range) -> Callable[[Work], Array]:
+        """Return a function that adds the jobs that unpack some panels, and returns the panels: in scratch memory with
+        one more vector at the end.
+        """
+        places = list(product(range(*groups), range(*blocks)))
+        size = len(places) * self._panel
 
-    def of(self, work: Work, tasks: Records) -> Array:
-        """Add the jobs of these tasks, and return the panels, in scratch memory with one more vector at the end."""
-        panels = work.scratch("panels", (tasks.count * self._panel + TABLE,))
-        work.add(self._function, self._layer.filled(0, panels), tasks)
-        return panels
+        def converting(work: Work) -> Array:
+            assert self._halves is not None
+            panels = work.scratch("panels", (size + TABLE,))
+            converted(work, self._halves[slice(*groups), slice(*blocks)].reshape(-1), panels[:size])
+            return panels
+
+        if self._halves is not None:
+            return converting
+        columns = [g * self._outputs + b * self._height for g, b in places]
+        tasks = Records.of([[column, number * self._panel] for number, column in enumerate(columns)])
+
+        def unpacked(work: Work) -> Array:
+            panels = work.scratch("panels", (size + TABLE,))
+            work.add(self._function, self._layer.filled(0, panels), tasks)
+            return panels
+
+        return unpacked
+
+
+def in_panels(weights: Array, height: int) -> Array:
+    """Return `[G, O, depth]` as `[G, blocks, depth, height]`: weights for the same pixels are adjacent."""
+    groups, outputs, depth = weights.shape
+    blocks = -(-outputs // height)
+    padded = np.zeros((groups, blocks * height, depth), weights.dtype)
+    padded[:, :outputs] = weights
+    return np.ascontiguousarray(padded.reshape(groups, blocks, height, depth).swapaxes(2, 3))
 
 
 def _unpacked_together(packing: Packing, group: int, depth: int) -> tuple[bool, int]:

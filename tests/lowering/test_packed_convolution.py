@@ -20,6 +20,7 @@ from irexec.lowering.checked import CheckedBackend
 from irexec.lowering.convolution import Convolution
 from irexec.lowering.packed import PackedKernel, Panels
 from irexec.lowering.work import Work
+from irexec.ops.declare.prepared import Prepared
 from irexec.threads import parallel
 
 pytestmark = pytest.mark.any_python
@@ -55,11 +56,11 @@ def test_panels_have_the_bits_of_the_layers(number: int) -> None:
     if not packed_module.can_multiply(matrix):
         pytest.skip("an odd number of 4-bit elements")
     height = (6, 16)[number % 2]
-    panels, blocks = Panels(kernel, height), -(-outputs // height)
+    panels, blocks = Panels(kernel, height, Prepared()), -(-outputs // height)
     found = np.full((groups, blocks, expected.shape[2], height), np.nan, np.float32)
     for (g0, g1), (b0, b1) in panels.parts():
         work = Work()
-        memory = panels.of(work, panels.tasks_of((g0, g1), (b0, b1)))
+        memory = panels.unpacking((g0, g1), (b0, b1))(work)
         work.run()
         part = found[g0:g1, b0:b1]
         part[...] = memory[: part.size].reshape(part.shape)
