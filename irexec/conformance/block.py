@@ -39,9 +39,11 @@ class JudgeBlock(Task[Tally]):
     limit: float = 60.0
 
     def __call__(self, item: str) -> Tally:
-        """Judge the cases; while the runtime runs a case, the previous case is judged and the next case is drawn."""
+        """Judge the cases; while two processes of the runtime run cases, earlier cases are judged and later cases are
+        drawn.
+        """
         found = Tally()
-        before: tuple[Case, Defendant] | None = None
+        running: list[tuple[Case, Defendant]] = []
         for one in parts_of(item):
             try:
                 case = case_of(one, self.seed)
@@ -52,25 +54,33 @@ class JudgeBlock(Task[Tally]):
                 continue
             if case is None:
                 continue
-            defendant = self.defendant(case)
-            answer = before[1].finish() if before is not None else None
-            if before is not None and answer is not None and answer.how in ("crash", "hang"):
-                self._judge(found, *before, answer)  # The case runs again, alone.
-                before = None
+            answered: list[tuple[Case, Defendant, Answer]] = []
+            while (defendant := self._free(case, running)) is None:
+                before, busy = running.pop(0)
+                answer = busy.finish()
+                if answer.how in ("crash", "hang"):
+                    self._judge(found, before, busy, answer)  # The case runs again, alone.
+                else:
+                    answered.append((before, busy, answer))
             try:
                 defendant.begin(case)
+                running.append((case, defendant))
             except IRError as error:
                 message = f"the model cannot be written: {error.report.errors[0].message}"
                 self._count(found, case, Verdict("invalid", message))
-                continue
-            finally:
-                if before is not None and answer is not None:
-                    self._judge(found, *before, answer)
-                before = None
-            before = case, defendant
-        if before is not None:
-            self._judge(found, *before, before[1].finish())
+            for before, busy, answer in answered:
+                self._judge(found, before, busy, answer)
+        for case, defendant in running:
+            self._judge(found, case, defendant, defendant.finish())
         return found
+
+    def _free(self, case: Case, running: list[tuple[Case, Defendant]]) -> Defendant | None:
+        """Return a process of the runtime that runs no case; None if as many as are used at a time run one."""
+        if len(running) == _AT_ONCE:
+            return None
+        numbers = range(_AT_ONCE if case.config == "f32" else 1)
+        processes = (self.defendant(case, number) for number in numbers)
+        return next((process for process in processes if all(process is not busy for _, busy in running)), None)
 
     def settings(self, case: Case) -> dict[str, str]:
         """Return the settings of the runtime for a case."""
@@ -78,9 +88,9 @@ class JudgeBlock(Task[Tally]):
         found: dict[str, str] = config.get(case.config, config.get("f32", {}))
         return found
 
-    def defendant(self, case: Case) -> Defendant:
-        """Return the runtime with the settings for a case."""
-        return _defendant(self.runtime, json.dumps(self.settings(case)), self.python, self.limit)
+    def defendant(self, case: Case, number: int = 0) -> Defendant:
+        """Return the runtime with the settings for a case. `number`: which of its processes with these settings."""
+        return _defendant(self.runtime, json.dumps(self.settings(case)), self.python, self.limit, number)
 
     def _judge(self, found: Tally, case: Case, defendant: Defendant, answer: Answer) -> None:
         found.runtime = defendant.described.get("name", "the runtime")
@@ -122,7 +132,7 @@ class JudgeBlock(Task[Tally]):
 def opinion(case: Case) -> str:
     """Return ONNX Runtime's verdict on a case; an empty text if it is not installed or ONNX lacks an operator."""
     try:
-        defendant = _defendant("onnxruntime", "{}", "", _SECOND_LIMIT)
+        defendant = _defendant("onnxruntime", "{}", "", _SECOND_LIMIT, 0)
         answer = defendant.run(case)
     except (Unusable, IRError):
         return ""
@@ -240,8 +250,12 @@ _TRIES, _CRASHES = 40, 8
 """The number of cases that are run to reduce a failure, or a crash, after which each case needs a new process."""
 
 
-@lru_cache(maxsize=5)
-def _defendant(runtime: str, config: str, python: str, limit: float) -> Defendant:
+_AT_ONCE = 2
+"""The number of cases that run at a time, each in its own process."""
+
+
+@lru_cache(maxsize=6)
+def _defendant(runtime: str, config: str, python: str, limit: float, number: int) -> Defendant:
     return Defendant(runtime, json.loads(config), python=python, limit=limit)
 
 

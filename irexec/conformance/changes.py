@@ -67,7 +67,7 @@ def _other_value(rng: np.random.Generator, attribute: Attribute, now: str | None
         return str(pick(rng, attribute.members))
     if base is int:
         near = int(now) if now is not None and now.lstrip("-").isdigit() else 0
-        return str(pick(rng, (near + 1, near - 1, 0, 1, 2, 3, -1, -2)))
+        return str(pick(rng, (near + 1, near - 1, 0, 1, 2, 3, -1, -2, extent(rng))))
     if base is float:
         return str(pick(rng, _FLOATS))
     if base is ElementType:
@@ -220,6 +220,19 @@ def change_values(rng: np.random.Generator, draft: Draft, port: DraftPort) -> No
     port.values = tuple(min(v, _I64_END) if port.kind.bitwidth == 64 and port.kind.is_integral else v for v in values)
 
 
+def change_length(rng: np.random.Generator, draft: Draft) -> None:
+    """Add a value to the inputs that state as many integers as one of them, or remove one, or all."""
+    stated = [p for p in draft.given if p.values and len(p.shape) == 1 and p.kind.is_integral_number]
+    if not stated:
+        return
+    count = stated[int(rng.integers(len(stated)))].shape[0]
+    new = pick(rng, (0, count - 1, count + 1))
+    for port in stated:
+        if port.shape[0] == count:
+            values = (port.values or ()) + (int(pick(rng, SMALL)),)
+            port.values, port.shape = values[:new], (new,)
+
+
 def scale_values(rng: np.random.Generator, draft: Draft) -> None:
     """Multiply all stated 64-bit values, so that 32 bits cannot hold the larger ones."""
     factor = int(pick(rng, (2**29, 2**31, 2**33)))
@@ -275,6 +288,7 @@ CHANGES: tuple[tuple[Change, float], ...] = (
     (change_rank, 2.0),
     (change_type, 2.5),
     (change_value, 3.0),
+    (change_length, 1.0),
     (draw_instead, 0.7),
     (state_scalar, 1.0),
     (scale_values, 0.3),

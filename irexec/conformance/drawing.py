@@ -9,17 +9,19 @@ from itertools import product
 
 import numpy as np
 
-from irexec.conformance.case import Case, operator_case
+from irexec.conformance.case import Case, operator_case, parsed_attributes
 from irexec.conformance.changes import change_values, changed, enlarge, extent, pick
 from irexec.conformance.draft import MOST_RESULTS, Draft, DraftPort, draft_of
 from irexec.conformance.forbidden import draw_forbidden
 from irexec.conformance.names import CaseName, Dim, Port
 from irexec.conformance.seeds import calls_of
+from irexec.conformance.values import draw_inputs
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.inference import infer
 from irexec.ops.declare.contents import CONTENTS, everything
 from irexec.ops.declare.operator import ConstraintError, Operator
+from irexec.records import replace
 from irexec.types import BF16, F32, F64, ElementType, TensorType
 
 _ANY_VALUES = ("activation", "arithmetic", "comparison", "movement", "logical", "condition", "infrastructure", "type")
@@ -86,9 +88,34 @@ def draw(operator: Operator, seed: int, index: int) -> Case | None:
         rng = np.random.default_rng([seed, zlib.crc32(str(operator).encode()), index, attempt])
         forbidden = index % _FORBIDDEN == _FORBIDDEN - 1 and attempt < _ATTEMPTS // 2
         name = draw_forbidden(rng, operator) if forbidden else draw_name(rng, operator)
+        if name is not None and not forbidden:
+            name = revealing(rng, name, operator)
         if name is not None and (case := made(name)) is not None:
             return case
     return None
+
+
+def revealing(rng: np.random.Generator, name: CaseName, operator: Operator) -> CaseName:
+    """Return the name with other data if all elements of the results are the same: an error of a kernel would not
+    change them. Other seeds are tried, then other profiles of values.
+    """
+    profiles = [name.data, name.data, *rng.permutation(sorted({*profiles_of(operator, name.base)}))]
+    trials = (replace(name, data=str(profile), seed=int(rng.integers(1000))) for profile in profiles)
+    return next((trial for trial in (name, *trials) if not _is_uniform(trial, operator)), name)
+
+
+def _is_uniform(name: CaseName, operator: Operator) -> bool:
+    """Return whether all elements of each result of the first call are the same; False without several elements."""
+    try:
+        attributes = parsed_attributes(name, operator)
+        inputs = draw_inputs(name, operator, attributes, 0)
+        with np.errstate(all="ignore"):
+            found = operator.compute(*inputs, **attributes)
+    except (IRError, ConstraintError, ValueError, OverflowError, TypeError):
+        return False
+    results = found if isinstance(found, (tuple, list)) else [found]
+    several = [a.reshape(-1) for a in map(np.asarray, results) if a.size > 1]
+    return bool(several) and all(((a == a[0]) | (a != a)).all() for a in several)
 
 
 def made(name: CaseName) -> Case | None:

@@ -82,8 +82,8 @@ def _meaningful(rng: np.random.Generator, port: Port, array: Array) -> Array:
     if port.kind.is_real and port.name in _FACTORS:
         return np.asarray(np.abs(array.astype(np.float32)) + np.float32(0.3), port.kind.dtype)
     if port.name in _IMAGES and array.size:
-        sizes = rng.integers(48, 96, array.shape)
-        sizes.reshape(-1)[2::3] = 1
+        sizes = np.asarray(rng.integers(48, 96, array.shape))
+        sizes[..., 2:] = rng.choice((1, 1, 2), sizes[..., 2:].shape)
         return np.asarray(sizes, port.kind.dtype)
     if port.kind.kind == "i" and any(word in port.name for word in ("size", "shape", "length")):
         return np.asarray(np.abs(array) + np.ones((), array.dtype))

@@ -7,9 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import irexec
 from irexec.conformance import changes
-from irexec.conformance.case import operator_named
+from irexec.conformance.case import operator_case, operator_named
 from irexec.conformance.draft import Draft, draft_of
+from irexec.conformance.drawing import revealing
+from irexec.conformance.names import CaseName
 from irexec.conformance.seeds import calls_of
 
 pytestmark = pytest.mark.any_python
@@ -34,6 +37,26 @@ def test_the_words_of_a_list_change() -> None:
     drafts = changed("GRUCell-3", 0, changes.change_attribute)
     words = {word.strip() for draft in drafts for word in draft.attributes["activations"].split(",")}
     assert words >= {"relu", "sigmoid", "tanh"} and all(draft.attributes for draft in drafts)
+
+
+def test_stated_lists_of_the_same_length_change_together() -> None:
+    lengths = set()
+    for draft in changed("Slice-8", 0, changes.change_length):
+        of_lists = {port.shape[0] for port in draft.given[1:]}
+        assert len(of_lists) == 1 and all(len(port.values or ()) == port.shape[0] for port in draft.given[1:])
+        lengths |= of_lists
+    assert 0 in lengths and len(lengths) > 1
+
+
+@pytest.mark.parametrize("name", ["Equal-1/f32/a=[2,8]/b=[2,8]", "ReLU-1/i8/x=[3]/data-ties", "Exp-1/f32/x=[0]"])
+def test_a_case_with_the_same_number_everywhere_gets_other_data(name: str) -> None:
+    """A result without elements, or with one, stays as it is."""
+    for seed in range(20):
+        given = CaseName.parse(f"{name}/seed{seed}")
+        found = revealing(np.random.default_rng(seed), given, operator_named(given.operator))
+        case = operator_case(found)
+        result = irexec.compile_model(case.model)(case.inputs[0])[0]
+        assert len(np.unique(result)) > 1 or (found == given and not result.size)
 
 
 def test_scaled_values_keep_their_number_and_their_type() -> None:

@@ -48,7 +48,7 @@ def test_verdicts(how: str, name: str, word: str) -> None:
 
 def test_a_quantised_graph_in_the_precision_of_the_device() -> None:
     """Values may fall on a neighbouring level; results that are off by half of the largest one are wrong."""
-    case = case_named("graph.into_quantise/f32/r3/default/static/seed1")
+    case = case_named("graph.into_quantise/f32/r4/default/static/seed1")
     words = []
     for type in ("FakeQuantize", "Sigmoid"):
         settings = {"type": type, "how": "wrong"}
@@ -121,7 +121,7 @@ def test_irexec_passes_its_own_cases() -> None:
         assert set(tally.totals) <= {"passed", "open"}, (family, tally.findings)
 
 
-@pytest.mark.parametrize("name", ["graph.state/f32/r3/form=sum", "graph.cache/f32/r3/attention=none"])
+@pytest.mark.parametrize("name", ["graph.state/f32/r4/form=sum", "graph.cache/f32/r4/attention=none"])
 def test_variables_have_their_first_values_after_a_reset(name: str) -> None:
     case = case_named(f"{name}/reset/sequence/seed1")
     answer = Defendant("irexec").run(case)

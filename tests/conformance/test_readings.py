@@ -118,7 +118,7 @@ def test_integers_wrap_and_a_saturated_result_is_named() -> None:
 def test_what_follows_an_overflow_in_a_graph_is_open() -> None:
     words = set()
     for seed in range(20):
-        case = case_named(f"graph.integers/f32/r3/length=2/kind=u8/end=same/static/seed{seed}")
+        case = case_named(f"graph.integers/f32/r4/length=2/kind=u8/end=same/static/seed{seed}")
         ends = [n.type for n in case.model.nodes if n.type in ("Add", "Multiply")]
         case.inputs[0][0][...] = 255
         word = verdict_of(case, lambda arrays: [np.full_like(arrays[0], 255)]).split()[0]
@@ -138,8 +138,8 @@ def test_integers_that_32_bits_cannot_hold_are_one_cluster() -> None:
 
 
 @pytest.mark.parametrize(("name", "word"), [
-    ("graph.fake_quantised/f32/r3/levels=16/ranges=symmetric/layer=convolution/static/seed1", "open"),
-    ("graph.fake_quantised/f32/r3/levels=255/ranges=symmetric/layer=convolution/static/seed1", "wrong"),
+    ("graph.fake_quantised/f32/r4/levels=16/ranges=symmetric/layer=convolution/static/seed1", "open"),
+    ("graph.fake_quantised/f32/r4/levels=255/ranges=symmetric/layer=convolution/static/seed1", "wrong"),
     ("BinaryConvolution-1/f32/pad_value=0.5/data=[1,2,4,4]/kernel=const:u1[1,2,3,3]/seed1", "open"),
     ("BinaryConvolution-1/f32/pad_value=0/data=[1,2,4,4]/kernel=const:u1[1,2,3,3]/seed1", "wrong"),
 ])  # fmt: skip
@@ -167,12 +167,19 @@ DETECTIONS = (
 )
 
 
+PROPOSAL = (
+    "Proposal-1/f32/base_size=16/pre_nms_topn=20/post_nms_topn=5/nms_thresh=0.01/feat_stride=16/min_size=4/ratio=1/scale=2"
+    "/class_probs=[1,2,3,4]/bbox_deltas=[1,4,3,4]/image_shape=[3]"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "defined", "undefined"),
     [
         (f"{GRID}/seed1", (0, 0), (3, 0)),
         (f"{DETECTIONS}/seed1", (0, 0), (4, 0)),
         ("ExperimentalDetectronTopKROIs-6/f32/max_rois=4/rois=[2,4]/probabilities=[2]/seed1", (1, 0), (3, 0)),
+        (f"{PROPOSAL}/seed1", (0, 3), (3, 2)),
     ],
 )
 def test_rows_that_a_page_leaves_undefined(name: str, defined: tuple[int, int], undefined: tuple[int, int]) -> None:
@@ -186,6 +193,20 @@ def test_rows_that_a_page_leaves_undefined(name: str, defined: tuple[int, int], 
     case = case_named(name)
     assert verdict_of(case, with_other(undefined)).startswith("passed")
     assert verdict_of(case, with_other(defined)).startswith("wrong")
+
+
+def test_the_boxes_of_a_padded_result_are_judged() -> None:
+    """Old versions of NonMaxSuppression leave the number of rows open, but not which boxes are selected."""
+
+    def with_another_box(arrays: list[Array]) -> list[Array]:
+        arrays[0][0, 2] += 1
+        return arrays
+
+    inputs = "boxes=[1,5,4]/scores=[1,2,5]/max_output_boxes_per_class=const:i64[]{2}/iou_threshold=const:[]{0.5}"
+    case = case_named(f"NonMaxSuppression-3/f32/{inputs}/seed1")
+    assert verdict_of(case, lambda arrays: arrays).startswith("passed")
+    assert verdict_of(case, lambda arrays: [arrays[0][:1]]).startswith("open")
+    assert verdict_of(case, with_another_box).startswith("wrong")
 
 
 @pytest.mark.parametrize(

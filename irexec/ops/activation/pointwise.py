@@ -145,9 +145,8 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
     dimension; any other slope is broadcast by NumPy's rules. C1: slope broadcasts into data's shape (without leading
     axes of extent 1, if it has more axes). As in OpenVINO, a scalar slope is accepted, which the page does not mention.
     """
-    along = _channel(data.ndim)
-    if slope.ndim == 1 and data.ndim > 1 and data.shape[along] == slope.shape[0]:
-        slope = slope.reshape(-1, *[1] * (data.ndim - along - 1))
+    if slope.ndim == 1 and data.ndim > 1 and data.shape[1] == slope.shape[0]:
+        slope = slope.reshape(-1, *[1] * (data.ndim - 2))
     while slope.ndim > data.ndim and slope.shape[0] == 1:
         slope = slope[0]
     return wide_pair(_prelu, data, slope, Broadcasting(), out)
@@ -161,16 +160,11 @@ def _prelu(data: Array, slope: Array, out: Array | None = None) -> Array:
     return narrow(np.where(data < 0, np.multiply(data, slope), data), data.dtype, out)
 
 
-def _channel(rank: int) -> int:
-    return 1 if rank > 1 else 0
-
-
 @prelu_1.shapes
 def _(check: Check, data: TensorType, slope: TensorType) -> PartialShape:
     if data.rank is None or slope.rank is None:
         return data.shape
-    along = _channel(data.rank)
-    per_channel = slope.rank == 1 and data.rank > 1 and data.shape[along].compatible(slope.shape[0])
+    per_channel = slope.rank == 1 and data.rank > 1 and data.shape[1].compatible(slope.shape[0])
     rest = slope.shape
     while len(rest) > data.rank and rest[0].contains(1):
         rest = rest[1:]

@@ -14,7 +14,7 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, Within
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
@@ -181,7 +181,21 @@ def proposal_1(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: S
     return _propose(class_probs, bbox_deltas, image_shape, settings)[0]
 
 
-for _proposal in (proposal_4, proposal_1):
-    _proposal.undefined_for(
-        lambda *inputs: True
-    )  # The pages define neither the order of the boxes nor the values after the last box.
+@proposal_4.undefined_for
+def _undefined(class_probs: Array, bbox_deltas: Array, image_shape: Array, *, settings: Settings) -> Undefined:
+    """The result is undefined for equal probabilities, whose order the page does not define. Otherwise, the rows after
+    the last box are undefined.
+    """
+    probs = np.sort(class_probs[:, class_probs.shape[1] // 2 :].reshape(len(class_probs), -1))
+    if (probs[:, 1:] == probs[:, :-1]).any():
+        return True
+    images = _propose(class_probs, bbox_deltas, image_shape, settings)[0][:, 0]
+    after = (np.cumsum(images.reshape(len(class_probs), -1) == -1, axis=1) > 0).reshape(-1)
+    return after[:, None].repeat(5, 1), after
+
+
+@proposal_1.undefined_for
+def _(class_probs: Array, bbox_deltas: Array, image_shape: Array, *, settings: Settings) -> Undefined:
+    """As Proposal-4, for its first output."""
+    found = _undefined(class_probs, bbox_deltas, image_shape, settings=settings)
+    return found[:1] if isinstance(found, tuple) else found

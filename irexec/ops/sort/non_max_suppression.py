@@ -7,6 +7,7 @@ whose overlap equals iou_threshold is kept; an iou_threshold of 0 keeps only box
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -18,6 +19,7 @@ from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator
 from irexec.ops.declare.signature import InputsOf
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import one_element
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
@@ -322,8 +324,18 @@ def undefined_selection(
     )
 
 
+def _is_selection(
+    expected: Sequence[Array], found: Sequence[Array], boxes: Array, scores: Array, *others: Array | None, **_: Any
+) -> bool | None:
+    """Return whether as many rows as the page requires are the selected boxes; None if their choice is undefined."""
+    if undefined_selection(boxes, scores, *others) or np.unique(scores).size < scores.size:
+        return None
+    return bool(np.array_equal(expected[0], found[0]))
+
+
 for _new in (non_max_suppression_9, non_max_suppression_5):
     _new.undefined_for(undefined_selection)
 for _old in (non_max_suppression_4, non_max_suppression_3, non_max_suppression_1):
     # The pages' formulas for the number of rows do not include the number of images.
     _old.undefined_for(partial(undefined_selection, by_formula=False))
+    _old.allowed = Allowed(chosen=_is_selection)
