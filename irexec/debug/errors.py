@@ -156,12 +156,12 @@ def _in_units(
         with np.errstate(all="ignore"):
             step = unit(np.maximum(scale, floor), kind)
             units = distance / (step if more is None else step + more[rows])
-            units = np.where(np.isnan(units), 0.0, units)
-            parts = np.where((distance == 0) | np.isinf(distance), distance, distance / scale)
-        most = float(units.max())
+            # Quotients of two zeros or two infinities are NaN.
+            most = float(np.fmax.reduce(units, None))
+            part = largest if math.isinf(largest) else float(np.fmax.reduce(distance / scale, None))
         if most > ulp:
-            ulp, at = most, rows.start * row + int(np.argmax(units))
-        absolute, relative = max(absolute, largest), max(relative, float(parts.max()))
+            ulp, at = most, rows.start * row + int(np.nanargmax(units))
+        absolute, relative = max(absolute, largest), max(relative, part)
     if absolute == 0:
         return NONE
     place = tuple(map(int, np.unravel_index(at, reference.shape)))
@@ -189,13 +189,16 @@ def judge(
     integers) is added to the unit; the reported error is in these units. `other`: None for an output that was not
     observed. `wavering` creates the same function with other values perturbed like the inputs.
     """
-    pairs = [(right, found) for right, found in zip(run(inputs), other, strict=True) if found is not None]
+    expected = run(inputs)
+    pairs = [(right, found) for right, found in zip(expected, other, strict=True) if found is not None]
     if bounds is not None:
         worst = max((measure(right, found) for right, found in pairs), key=lambda error: error.ulp, default=NONE)
         return worst, all(within(right, found, bounds) for right, found in pairs)
     judged = [_judged(right, found, tolerance) for right, found in pairs]
     if not all(agrees for _, agrees in judged):
-        spreads = [s for s, found in zip(_spreads(run, inputs, wavering()), other, strict=True) if found is not None]
+        spreads = [
+            s for s, found in zip(_spreads(run, inputs, expected, wavering()), other, strict=True) if found is not None
+        ]
         judged = [_judged(*pair, tolerance, spread) for pair, spread in zip(pairs, spreads, strict=True)]
     errors = [error for error, agrees in judged if not agrees] or [error for error, _ in judged]
     return max(errors, key=lambda error: error.ulp, default=NONE), all(agrees for _, agrees in judged)
@@ -227,10 +230,11 @@ def within(reference: Array, other: Array, bounds: Bounds) -> bool:
     return bool(np.all(apart(reference, other) <= allowed))
 
 
-def _spreads(run: Run, inputs: Sequence[Array], wavering: Iterable[Run]) -> list[Any]:
-    """Return how much each element of the results changes if the inputs change by a few units in the last place."""
+def _spreads(run: Run, inputs: Sequence[Array], expected: Sequence[Array], wavering: Iterable[Run]) -> list[Any]:
+    """Return how much each element of the results changes if the inputs change by a few units in the last place.
+    `expected`: the results for the inputs.
+    """
     rng = np.random.default_rng(0)
-    expected = run(inputs)
     spreads: list[Any] = [np.zeros(array.shape) for array in expected]
     directions: list[float | np.random.Generator] = [1.0, -1.0, *[rng] * _RANDOM_NUDGES]
     trials = ((run, [_moved(array, direction) for array in inputs]) for direction in directions)

@@ -45,6 +45,7 @@ def compare(
     sides = common(reference, runtime) if isinstance(runtime, OtherModel) else None
     if sides is not None:
         reference, runtime = sides.reference, sides.runtime
+    reference.hold()
     model, steps = reference.model, reference.steps
     loaded = runtime.load(model)
     found = Comparison(

@@ -37,8 +37,9 @@ def not_exercised(reference: Reference, seen: Shapes) -> Iterator[str]:
     ]
     if empty:
         yield f"{_names(empty)}: the state was empty in every step"
-    counts = reference.count()
-    for node in model.walk():
+    outer = [node for node in model.walk() if node.bodies]
+    counts = reference.count() if outer else {}
+    for node in outer:
         for number, body in enumerate(node.bodies):
             inner = [n for n in body.model.nodes if n.type not in ("Parameter", "Const", "Result")]
             if inner and not any(counts.get(n, 0) for n in inner):

@@ -49,6 +49,7 @@ class LayerPairs:
         self._relations: dict[Node, Relation] = {}
         self._changes: dict[Node, list[str]] = {}
         self._errors: dict[tuple[Value, Value, ElementType], Error] = {}
+        self._equals: dict[tuple[Value, Value], bool] = {}
 
     def relation(self, nodes: Sequence[Node]) -> Relation:
         """Return the relation of the last layer; the layers before it have no values on the other side."""
@@ -141,11 +142,13 @@ class LayerPairs:
 
     def _equal(self, one: Value, other: Value) -> bool:
         """Return whether both layers are constants with the same values."""
-        if not self._both_constant(one, other):
-            return False
-        return (
-            self.alignment.whole[one.node] == self.alignment.whole[other.node] and one.index == other.index
-        ) or same(self._constant(0, one), self._constant(1, other))
+        if (one, other) not in self._equals:
+            whole = self.alignment.whole
+            self._equals[one, other] = self._both_constant(one, other) and (
+                (whole[one.node] == whole[other.node] and one.index == other.index)
+                or same(self._constant(0, one), self._constant(1, other))
+            )
+        return self._equals[one, other]
 
     def _is_rounded(self, one: Value | None, other: Value | None) -> bool:
         """Return whether both layers are constants that differ by rounding, as when a normalization is folded into

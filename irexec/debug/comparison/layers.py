@@ -16,7 +16,6 @@ from irexec.debug.comparison.result import Row
 from irexec.debug.comparison.together import Together
 from irexec.debug.comparison.variants import judge_model
 from irexec.debug.comparison.windows import (
-    HELD_BYTES,
     SHOWN_BYTES,
     comparable,
     observed,
@@ -25,7 +24,7 @@ from irexec.debug.comparison.windows import (
     windows,
 )
 from irexec.debug.errors import NONE, Bounds, Error, measure
-from irexec.debug.record import Reference, same
+from irexec.debug.record import HELD_BYTES, Reference, same
 from irexec.debug.runtimes.runtime import Described, HasModules, Loaded, Repeats
 from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
 from irexec.diagnostics import IRError

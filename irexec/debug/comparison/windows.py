@@ -12,8 +12,8 @@ from irexec.graph.model import Model, Node, Value
 from irexec.inference import infer
 from irexec.types import DYNAMIC, Array, PartialShape, TensorType
 
-SHOWN_BYTES, HELD_BYTES = 1 << 28, 1 << 24
-"""The size in bytes of the values that each side holds at a time, unless --window is given."""
+SHOWN_BYTES = 1 << 28
+"""The size in bytes of the values that the other side exposes at a time, unless --window is given."""
 _UNKNOWN_BYTES = 1 << 20
 
 

@@ -279,6 +279,7 @@ class Aligned:
         # The other model's inputs at these positions, by the positions of the first model's inputs aligned with them.
         places = {theirs: ours for ours, theirs in self._inputs.items()}
         made = Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])
+        made.hold()
         self._run = steps, made
         return made
 
