@@ -229,10 +229,15 @@ class Comparison:
     def hints(self) -> list[str]:
         """Possible causes of the verdict, and suggested next steps."""
         errors = [error for _, error in self.results]
-        cache = self.about.get("KV_CACHE_PRECISION", "")
         found = [self.layout] if self.layout else []
+        suspected = [row.node for row in self.rows] if self.culprit is None else self.culprit.nodes
+        if self.other.startswith("OpenVINO") and _CACHE not in self.other and not self.agrees:
+            kept = self.about.get(_CACHE, "")
+            if kept != "f32" and any(map(_reads_a_state, suspected)):
+                how = f"keeps the caches of attention in {kept}" if kept else "may keep the caches of attention in u8"
+                found.append(f"OpenVINO {how}; --config {_CACHE}=f32 keeps them in f32")
         return found + list(
-            hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees and not self.random, cache)
+            hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees and not self.random)
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -266,6 +271,8 @@ def few(names: Sequence[str]) -> str:
 LOWER = ("f16", "bf16")
 """The types other than f32 in which devices compute models in f32."""
 _CACHE = "KV_CACHE_PRECISION"
+# The layers through which a cache of attention is read: it is reordered by beams, extended and repeated for groups.
+_MOVING = ("Gather", "Concat", "Convert", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Broadcast", "Tile")
 # The relative error of results above which hints are given.
 _NOTABLE = 1e-3
 
@@ -277,13 +284,11 @@ def hints(
     results: Sequence[Error],
     file: str | None,
     agrees: bool,
-    cache: str,
 ) -> Iterator[str]:
     """Yield hints about a comparison.
 
     `other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: the
-    file of the model. `agrees`: the verdict. `cache`: the type in which OpenVINO keeps the caches of attention, if
-    known.
+    file of the model. `agrees`: the verdict.
     """
     if precision in LOWER:
         yield (
@@ -299,15 +304,21 @@ def hints(
             f"OpenVINO may quantize activations that are multiplied with low-bit weights; --config {GROUP}=0 "
             "disables this"
         )
-    if other.startswith("OpenVINO") and _CACHE not in other and any(n.type == "ReadValue" for n in culprit.nodes):
-        kept = f"keeps the caches of attention in {cache}" if cache else "may keep the caches of attention in u8 or f16"
-        yield f"OpenVINO {kept}; --config {_CACHE}=f32 keeps them in f32"
     if other.startswith("PyTorch") and any(map(_halved, culprit.nodes)):
         yield "the model has weights in f16; ovc and save_model keep f32 with compress_to_fp16=False"
     if any(text.endswith("rounded to f16") for text in culprit.changes):
         yield "ovc and save_model compress weights to f16 by default; compress_to_fp16=False keeps f32"
     if other.lower().endswith((".xml", ".onnx")) and file is not None:
         yield f"irexec diff {file} {other} lists the differences between the files"
+
+
+def _reads_a_state(node: Node) -> bool:
+    """Return whether a layer reads a variable, directly or through layers that only move its values."""
+    seen = [node]
+    for layer in seen:
+        if layer is node or layer.type in _MOVING:
+            seen += [v.node for v in layer.inputs if v is not None and v.node not in seen]
+    return any(layer.type == "ReadValue" for layer in seen)
 
 
 def _halved(node: Node) -> bool:

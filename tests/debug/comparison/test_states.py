@@ -7,6 +7,9 @@ from support.verdicts import compared, named
 
 from irexec import Model
 from irexec import opset15 as ops
+from irexec.debug.comparison.result import Comparison, Row
+from irexec.debug.errors import Error
+from irexec.graph.model import Node
 
 F = np.float32
 RNG = np.random.default_rng(0)
@@ -93,3 +96,42 @@ def test_a_branch_that_is_not_taken_is_reported() -> None:
     steps = [[F([1, -2]), np.array(flag)] for flag in (True, True)]
     notes = compared(model, model, *steps).notes
     assert notes == ["not exercised: the else branch of chosen did not run"]
+
+
+def attending(*, beams: bool, cached: bool) -> Model:
+    """Attention whose keys and values are kept in variables, reordered by beams; or are inputs."""
+    x = ops.parameter([1, 2, -1, 4], np.float32, name="x")
+    beam = ops.parameter([-1], np.int64, name="beam_idx")
+    kept, sinks = [], []
+    for name in ("key", "value"):
+        if not cached:
+            kept.append(x)
+            continue
+        start = ops.broadcast(np.float32(0), np.int64([1, 2, 0, 4]))
+        read = ops.read_value(start, name, "f32", [1, 2, -1, 4], name=f"{name} cache")
+        moved = ops.gather(read, beam, np.int64(0), name=f"{name} by beam") if beams else read
+        kept.append(ops.concat([moved, x], 2, name=f"{name} joined"))
+        sinks.append(ops.assign(kept[-1], name))
+    attention = ops.scaled_dot_product_attention(x, *kept, causal=False, name="attention")
+    return Model([attention], [x, beam], "attending", sinks=sinks)
+
+
+def test_a_cache_in_fewer_bits_is_suggested_wherever_a_layer_reads_a_state() -> None:
+    for beams in (False, True):
+        nodes = {node.friendly_name: node for node in attending(beams=beams, cached=True).nodes}
+        for name in ("key cache", "key joined", "attention"):
+            assert _hints([nodes[name]]) == [
+                "OpenVINO keeps the caches of attention in u8; --config KV_CACHE_PRECISION=f32 keeps them in f32"
+            ]
+    attention = [node for node in attending(beams=False, cached=False).nodes if node.friendly_name == "attention"]
+    assert _hints(attention) == []
+
+
+def _hints(layers: list[Node]) -> list[str]:
+    """The hints of a comparison that observed these layers, in which no layer is wrong, but the result is."""
+    error = Error(1e5, 0.02, 0.1)
+    found = Comparison("OpenVINO 2026 CPU", "f32", about={"KV_CACHE_PRECISION": "u8"}, hidden=True)
+    found.rows = [Row(layer, (), True, None, None, "exact") for layer in layers]
+    found.results, found.results_agree = [("attention", error)], False
+    assert "not when layers are observed" in found.verdict
+    return found.hints
