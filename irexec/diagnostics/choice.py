@@ -32,14 +32,15 @@ class Choice:
     def of(self, report: Report) -> Report:
         """Return a report of the findings that count; `left_out` is filtered by code in the same way."""
         kept = Counter({kind: count for kind, count in report.left_out.items() if self._keeps(kind[1])})
-        return Report([finding for finding in report if self.keeps(finding)], kept)
+        return Report([finding for finding in report if self.keeps(finding)], kept, list(report.unchecked))
 
     def beyond_errors(self, report: Report) -> Report:
         """Return the same as `of`, with all errors added: they are the reasons why a file could not be used."""
         kept = Counter(
             {kind: n for kind, n in report.left_out.items() if kind[0] is Severity.ERROR or self._keeps(kind[1])}
         )
-        return Report([f for f in report if f.severity is Severity.ERROR or self.keeps(f)], kept)
+        findings = [f for f in report if f.severity is Severity.ERROR or self.keeps(f)]
+        return Report(findings, kept, list(report.unchecked))
 
     def _keeps(self, code: str) -> bool:
         return CODES[code].area is Area.USAGE or (code.startswith(self.select) and not code.startswith(self.ignore))

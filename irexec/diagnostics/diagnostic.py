@@ -65,7 +65,8 @@ class Related(NamedTuple):
 @record(frozen=True)
 class Diagnostic:
     """One finding. `found` and `allowed` are short texts; `openvino` is OpenVINO's behaviour for the same input;
-    `notes` are further texts, each with its label.
+    `assumption` is the guess about an erroneous layer on which the finding depends; `notes` are further texts, each
+    with its label.
 
     For programs: `at` is the place in the document; `candidates` are texts that may be meant instead of `found`, the
     likeliest first; `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would fix
@@ -84,6 +85,7 @@ class Diagnostic:
     allowed: str | None = None
     openvino: str | None = None
     hint: str | None = None
+    assumption: str | None = None
     notes: tuple[tuple[str, str], ...] = ()
     related: tuple[Related, ...] = ()
     repair: Mapping[str, tuple[int, ...]] | None = None
@@ -131,7 +133,7 @@ class Diagnostic:
         }
         if self.layer is not None:
             result["layer"] = self.layer._asdict()
-        for name in ("port", "attribute", "constraint", "found", "allowed", "openvino", "hint"):
+        for name in ("port", "attribute", "constraint", "found", "allowed", "openvino", "assumption", "hint"):
             if (value := getattr(self, name)) is not None:
                 result[name] = value
         if self.notes:
@@ -156,11 +158,13 @@ MAX_PER_CODE = 1000
 class Report:
     """All findings of one run over one or more files.
 
-    `left_out` counts, by severity and code, the findings that `capped` did not keep.
+    `left_out` counts, by severity and code, the findings that `capped` did not keep. `unchecked` lists the layers whose
+    declared outputs could not be checked because of other errors.
     """
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     left_out: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    unchecked: list[LayerRef] = field(default_factory=list)
     _errors: _Errors = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -192,6 +196,11 @@ class Report:
         self.diagnostics.extend(diagnostics)
         if isinstance(diagnostics, Report):
             self.left_out.update(diagnostics.left_out)
+            self.unchecked += diagnostics.unchecked
+
+    def having(self, diagnostics: Iterable[Diagnostic]) -> Report:
+        """Return a report with these findings in place of its own, for example fewer or with fixes."""
+        return Report(list(diagnostics), self.left_out.copy(), list(self.unchecked))
 
     def replace(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Replace all findings by these."""
@@ -202,7 +211,7 @@ class Report:
         """Return the same findings in file order: by the first occurrence of each file, then line, then column."""
         files = {file: rank for rank, file in reversed(list(enumerate(d.file for d in self.diagnostics)))}
         key = lambda d: (files[d.file], d.line or 0, d.column or 0)  # noqa: E731
-        return Report(sorted(self.diagnostics, key=key), self.left_out.copy())
+        return self.having(sorted(self.diagnostics, key=key))
 
     def capped(self, most: int = MAX_PER_CODE) -> Report:
         """Return the first `most` findings of each code and severity; `left_out` counts the others.
@@ -216,7 +225,8 @@ class Report:
             counts[kind] += 1
             if counts[kind] <= most:
                 kept.append(diagnostic)
-        return Report(kept, self.left_out + Counter({kind: n - most for kind, n in counts.items() if n > most}))
+        left_out = Counter({kind: n - most for kind, n in counts.items() if n > most})
+        return Report(kept, self.left_out + left_out, list(self.unchecked))
 
     def __repr__(self) -> str:
         counts = Counter(finding.severity for finding in self.diagnostics)
@@ -249,6 +259,8 @@ class Report:
         }
         if self.left_out:
             result["left_out"] = {code: count for (_, code), count in sorted(self.left_out.items())}
+        if self.unchecked:
+            result["unchecked"] = [layer._asdict() for layer in self.unchecked]
         return json.dumps(result, indent=2)
 
 

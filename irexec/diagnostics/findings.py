@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, NamedTuple
 
 from irexec.diagnostics.diagnostic import At, Diagnostic, LayerRef, Place, Related, Report, Severity
 from irexec.records import replace
@@ -18,6 +19,18 @@ well-defined result (see Code.lenient)."""
 _UNREAD = "does not read the layer, because no result depends on it"
 """OpenVINO's behaviour for a layer without effect, whatever the error in it."""
 _CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})
+
+
+class Correction(NamedTuple):
+    """The attributes of a layer as the findings about them suggest, by Python name (see graph/correction.py).
+
+    `unresolved`: the attributes for which the findings suggest no value; OpenVINO's value, if it uses one, is among the
+    attributes. `text`: the values that are guesses, as in a file; empty if there are none.
+    """
+
+    attributes: dict[str, Any]
+    unresolved: tuple[str, ...]
+    text: str
 
 
 class Findings:
@@ -36,6 +49,10 @@ class Findings:
         self.mode: Mode = mode
         self.file = file
         self.error_count = 0
+        self.corrections: dict[int, Correction] = {}
+        """The corrected attributes of layers with faulty attributes, by the number of the layer's element."""
+        self.assumption: str | None = None
+        """The assumption on which findings that are added depend."""
         self._locate = locate
         self._reported: set[tuple[str, LayerRef]] = set()
         self._with_errors: set[LayerRef] = set()
@@ -67,13 +84,25 @@ class Findings:
 
     def trial(self) -> Findings:
         """Return a separate collection for the same file, whose findings count only when they are passed to `take`."""
-        return Findings(self._locate, file=self.file, mode=self.mode)
+        trial = Findings(self._locate, file=self.file, mode=self.mode)
+        trial.corrections, trial.assumption = self.corrections, self.assumption
+        return trial
+
+    @contextmanager
+    def assuming(self, assumption: str | None) -> Iterator[None]:
+        """Mark the findings that are added in this block as depending on an assumption."""
+        before, self.assumption = self.assumption, assumption or self.assumption
+        try:
+            yield
+        finally:
+            self.assumption = before
 
     def take(self, trial: Findings) -> None:
         """Add the findings of a trial, except those already reported at the same place."""
         known = self._places
         for finding in [f for f in trial.report if f.place.line is None or (f.code, f.place) not in known]:
             self.keep(finding)
+        self.report.unchecked += trial.report.unchecked
 
     def excuse(self, idle: Collection[LayerRef]) -> None:
         """Downgrade errors about layers that no result depends on to warnings in "openvino" mode: they never run.
@@ -127,6 +156,7 @@ class Findings:
         if self.mode == "openvino" and level is Severity.ERROR and info.lenient and defined:
             level = Severity.WARNING
         details.setdefault("openvino", info.openvino)
+        details.setdefault("assumption", self.assumption)
         diagnostic = Diagnostic(
             code=code,
             severity=level,

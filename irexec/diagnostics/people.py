@@ -28,7 +28,7 @@ def folded(report: Report) -> Report:
             last = findings[alike[shown - 1]]
             others = [findings[position] for position in alike[shown:]]
             kept[alike[shown - 1]] = replace(last, notes=(*last.notes, ("and", _where(others))))
-    return Report([kept[position] for position in sorted(kept)], report.left_out.copy())
+    return report.having(kept[position] for position in sorted(kept))
 
 
 def grouped(report: Report) -> Report:
@@ -46,7 +46,7 @@ def grouped(report: Report) -> Report:
             dropped.update(position for alike in others for position in alike)
             text = _files([findings[alike[0]] for alike in others])
             findings[first[-1]] = replace(findings[first[-1]], notes=(*findings[first[-1]].notes, ("and", text)))
-    return Report([f for position, f in enumerate(findings) if position not in dropped], report.left_out.copy())
+    return report.having(f for position, f in enumerate(findings) if position not in dropped)
 
 
 def merged(reports: Iterable[tuple[str, Report]], what: str) -> Report:
@@ -73,7 +73,7 @@ def _with_items(finding: Diagnostic, items: list[str], what: str) -> Diagnostic:
 def _cause(finding: Diagnostic) -> tuple[str, Severity, str | None, Hashable]:
     """Return the key that findings of one cause share, with the values found and allowed, if known."""
     what = (finding.found, finding.allowed) if finding.found and finding.allowed else finding.message
-    return finding.code, finding.severity, finding.file, what
+    return finding.code, finding.severity, finding.file, (what, finding.assumption)
 
 
 def _files(others: list[Diagnostic]) -> str:
@@ -113,9 +113,8 @@ def for_people(report: Report, most: int = MOST, *, verbose: bool = False, fold:
 def without_notes(report: Report) -> Report:
     """Return the report without notes."""
     left_out = {kind: count for kind, count in report.left_out.items() if kind[0] is not Severity.NOTE}
-    kept = Report([finding for finding in report if finding.severity is not Severity.NOTE])
-    kept.left_out.update(left_out)
-    return kept
+    kept = report.having(finding for finding in report if finding.severity is not Severity.NOTE)
+    return Report(kept.diagnostics, Counter(left_out), kept.unchecked)
 
 
 def text(report: Report) -> str:

@@ -33,6 +33,9 @@ def unknown(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         yield from written.write(edge.at, name, named, Safety.SAFE)
         return
     found = list(_open_ends(edge, net, name, written))
+    if not found and len(finding.candidates) == 1:
+        # The types at the ends of the edge differ, which may be an error of its own.
+        yield from written.write(edge.at, name, finding.candidates[0], Safety.UNSAFE)
     if len(found) > joins.MOST_CHOICES:
         return
     safety = Safety.SAFE if len(found) == 1 else Safety.SUGGESTION

@@ -107,4 +107,4 @@ def _with_release(report: Report, reading: Reading, target: Release) -> Report:
         return report
     findings = Findings(reading.source.locate, file=reading.source.file)
     check_release(reading.document, target, findings)
-    return Report([*report, *findings.finished()], report.left_out).sorted()
+    return report.having([*report, *findings.finished()]).sorted()

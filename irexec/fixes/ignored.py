@@ -61,7 +61,7 @@ def without_ignored(report: Report, source: Source | None) -> Report:
         beginnings = (finding.code[:length] for length in range(len(finding.code) + 1))
         return any(start in stretches[code] for code in beginnings if code in stretches)
 
-    return Report([finding for finding in report if not is_ignored(finding)], report.left_out.copy())
+    return report.having(finding for finding in report if not is_ignored(finding))
 
 
 def _ignored(positions: Positions) -> Iterator[_Ignored]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from irexec.diagnostics import Diagnostic, Fix, Report
+from irexec.diagnostics import Diagnostic, Fix, Report, Safety
 from irexec.diagnostics.deadline import OutOfTime, ask, watched
 from irexec.diagnostics.findings import Findings
 from irexec.fixes import absent, constants, ends, joins, ports, spelling
@@ -47,7 +47,7 @@ def with_fixes(reading: Reading, *, of_broken_text: bool = True) -> Report:
             return report
         findings = Findings(source.locate, file=source.file)
         stopped.add_to(findings)
-        return Report([*report, *findings.report], report.left_out.copy()).sorted()
+        return report.having([*report, *findings.report]).sorted()
 
 
 def _with_fixes(reading: Reading, of_broken_text: bool) -> Report:
@@ -62,7 +62,7 @@ def _with_fixes(reading: Reading, of_broken_text: bool) -> Report:
         return report
     written = Written(document, reading.model)
     found = watched(report, "looking for fixes", "findings")
-    return Report([_fixed(finding, written) for finding in found], report.left_out.copy())
+    return report.having(_fixed(finding, written) for finding in found)
 
 
 def _look(source: Source, broken: Reading) -> Report:
@@ -77,4 +77,6 @@ def _fixed(finding: Diagnostic, written: Written) -> Diagnostic:
     if fixer is None:
         return finding
     fixes = tuple(fix for fix in fixer(finding, written) if fix.edits)
+    if finding.assumption is not None:
+        fixes = tuple(replace(fix, safety=Safety.UNSAFE) if fix.safety is Safety.SAFE else fix for fix in fixes)
     return replace(finding, fixes=fixes) if fixes else finding

@@ -41,7 +41,7 @@ def with_repairs(report: Report, source: Source, look: Look) -> Report:
     if place is None or fix is None:
         return report
     findings[place] = replace(findings[place], fixes=(fix,))
-    return Report(findings, report.left_out.copy())
+    return report.having(findings)
 
 
 def _repair(source: Source, look: Look) -> Fix | None:

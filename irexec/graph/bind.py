@@ -187,19 +187,30 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
     for name, file_name in renamed.items():
         message, hint = f"the operator has no attribute {name!r}", f"did you mean {file_name!r}?"
         problems.append(AttributeFault("D001", name, message, hint, candidates=(file_name,)))
+    is_constant = operator.type == "Const"
+    absent = {fault.attribute: fault.defined for fault in problems if fault.code == "D002"}
+    if is_constant:
+        absent |= {name: False for name in ("offset", "size") if name not in given}
+    problems, rejected = _of_one_cause(problems, absent) if absent else problems, list[AttributeFault]()
     for fault in problems:
-        if operator.type == "Const" and fault.attribute in own | {"value"}:
-            if fault.code == "D002":
+        if is_constant and fault.attribute in own | {"value"}:
+            if fault.code == "D002" or not fault.defined:
                 values.pop(fault.attribute, None)
+                rejected.append(fault)
             continue  # Faults of a constant are reported when its weights are read.
         if fault.attribute == "variable_id" and findings.has_finding("V001", layer.ref):
             continue
         taken = differing.get(fault.attribute) if fault.code == "D002" else None
         if _report(fault, layer, operator, findings, taken) is Severity.ERROR:
             # Drop the placeholder, so that it causes no follow-up findings.
+            rejected.append(fault)
             for attribute in operator.attributes:
-                if attribute.file_name == fault.attribute:
+                if attribute.file_name in (fault.attribute, fault.missing):
                     values.pop(attribute.name, None)
+    if rejected:
+        from irexec.graph.correction import corrected
+
+        findings.corrections[layer.at] = corrected(layer, operator, given, rejected)
     for attribute in operator.attributes if differing else ():
         name = attribute.file_name
         if name in differing and name not in layer.data and not attribute.required:
@@ -215,6 +226,21 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             kinds = [value for value in values.values() if isinstance(value, ElementType)]
             _check_shape(attribute.file_name, shape, kinds, layer, findings)
     return values
+
+
+def _of_one_cause(faults: list[AttributeFault], absent: dict[str, bool]) -> list[AttributeFault]:
+    """Return the faults without those of missing attributes that are present under a wrong name.
+
+    `absent`: the missing attributes, and whether the result is defined without them.
+    """
+    result = []
+    for fault in faults:
+        meant = fault.candidates[0] if fault.code == "D001" and len(fault.candidates) == 1 else None
+        if meant is not None and (defined := absent.pop(meant, None)) is not None:
+            message = f"{fault.message}, and the required attribute {meant!r} is missing"
+            fault = fault._replace(message=message, defined=fault.defined and defined, missing=meant)
+        result.append(fault)
+    return [fault for fault in result if fault.code != "D002" or fault.attribute in absent]
 
 
 def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: Findings, taken: str | None) -> Severity:

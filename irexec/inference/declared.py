@@ -7,6 +7,7 @@ from typing import Any
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import declared_type
 from irexec.graph.model import Node, Value
+from irexec.inference.assumptions import Assumptions
 from irexec.inference.inference import Inference, Types
 from irexec.ir.document import Layer, Port
 from irexec.types import DYNAMIC, F16, ElementType, PartialShape, TensorType
@@ -15,14 +16,16 @@ DECLARED = frozenset({"P004", "P005", "E007", "E008"})
 """The codes of findings about declarations that differ from the inferred type."""
 
 
-def check_inputs(node: Node, layer: Layer, inference: Inference, findings: Findings) -> None:
+def check_inputs(node: Node, layer: Layer, inference: Inference, findings: Findings, assumptions: Assumptions) -> None:
     """Report every input port of a node's layer whose precision or dims differ from those of its input value."""
     for value, port in zip(node.inputs, layer.inputs, strict=False):
         if value is None or (source := _port_of(value)) is None:
             continue
         # Fast path: nearly all ports have the same texts as their source.
         if port.dims != source.dims or port.precision != source.precision:
-            _check_input(node, port, value, source, inference[value], findings)
+            with findings.assuming(assumptions.of.get(value.node)):
+                is_inferred = value.node not in assumptions.declared
+                _check_input(node, port, value, source, inference[value], findings, is_inferred)
 
 
 def check_outputs(
@@ -41,26 +44,29 @@ def check_outputs(
             agreeing.add((declared, inferred))
 
 
-def _check_input(node: Node, port: Port, value: Value, source: Port, made: TensorType, findings: Findings) -> None:
+def _check_input(
+    node: Node, port: Port, value: Value, source: Port, made: TensorType, findings: Findings, is_inferred: bool
+) -> None:
     """Report an input port that differs from its producer's inferred type.
 
     Nothing is reported if the producer declares the same as the port: then the producer's declaration is at fault. A
     port without dims is not checked: it may be a scalar, have dynamic rank, or have been left out. `source`: the
-    producer's port.
+    producer's port. `is_inferred`: False if `made` is only what the producer declares, so that either may be wrong.
     """
     taken, given = declared_type(port), value.declared or TensorType()
     details: dict[str, Any] = {"layer": node.ref, "port": port.id}
+    verb = "produces" if is_inferred else "declares"
     kind = made.element_type if made.element_type is not DYNAMIC else given.element_type
     if not _same_kind(kind, taken.element_type) and (
         _same_kind(kind, given.element_type) or taken.element_type is not given.element_type
     ):
         findings.add(
             "E007",
-            f"{value.node.ref} produces {kind}, but the port declares {taken.element_type}",
+            f"{value.node.ref} {verb} {kind}, but the port declares {taken.element_type}",
             at=At(port.at, "precision"),
             attribute="precision",
             found=port.precision,
-            allowed=kind.port_name,
+            allowed=kind.port_name if is_inferred else None,
             related=(("the producer's port", At(source.at, "precision")),),
             **details,
         )
@@ -68,10 +74,10 @@ def _check_input(node: Node, port: Port, value: Value, source: Port, made: Tenso
     if not taken.shape.compatible(shape) and (given.shape.compatible(shape) or not given.shape.compatible(taken.shape)):
         findings.add(
             "E008",
-            f"{value.node.ref} produces {shape}, but the port declares {taken.shape}",
+            f"{value.node.ref} {verb} {shape}, but the port declares {taken.shape}",
             at=At(port.at),
             found=str(taken.shape),
-            allowed=str(shape),
+            allowed=str(shape) if is_inferred else None,
             related=(("the producer's port", At(source.at)),),
             **details,
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Body, Model, Node
+from irexec.inference.assumptions import Assumptions, Inputs, despite
 from irexec.inference.breaches import report_breach, report_constraint, report_memory
 from irexec.inference.declared import DECLARED, check_inputs, check_outputs
 from irexec.inference.inference import Inference, Types
@@ -76,6 +76,7 @@ class Inferring:
     `declared`: compare inferred types with those that ports declare. `late`: report late constraints as well.
     `has_given_types`: the types of inputs are given instead of those that the model declares. `trials` caches the
     inferences of bodies, by body and types, `repeats` those of layers; `broken` counts broken constraints.
+    `assumptions`: the values whose types are assumed because of errors.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Inferring:
         has_given_types: bool = False,
         trials: dict[Body, dict[object, Inferring]] | None = None,
         repeats: Repeats | None = None,
+        assumptions: Assumptions | None = None,
     ) -> None:
         self.findings = findings
         self._declared, self._late, self.has_given_types = declared, late, has_given_types
@@ -94,6 +96,7 @@ class Inferring:
         self.broken = 0
         self._trials = {} if trials is None else trials
         self._repeats = repeats or Repeats()
+        self._assumptions = Assumptions() if assumptions is None else assumptions
 
     def model(self, model: Model, inputs: Types | None = None) -> None:
         """Infer every node; `inputs` replace the types of the Parameters."""
@@ -104,16 +107,61 @@ class Inferring:
 
     def node(self, node: Node, given: TensorType | None = None) -> None:
         """Infer one node; `given` replaces the type that a Parameter declares."""
-        before = self.findings.error_count
-        types = self.inference.note(node, self._outputs(node, given))
+        if given is not None:
+            types: Types = (given,)
+        elif not self._declared or node.layer is None:
+            types, _ = self._outputs(node, self.inference.inputs(node), node.attributes)
+        elif self._assumptions.needed(node, self.findings):
+            types = self._assumed(node)
+        else:
+            types, is_known = self._checked(node, self.inference.inputs(node), node.attributes)
+            if not is_known:
+                types = self._assumptions.declare(node, self.findings)
+        self.inference.note(node, types)
         if self._declared and node.layer is not None:
-            # The declarations of a body's ports do not prevent the comparison of those of the enclosing layer.
-            sound = self.findings.error_count == before or all(
-                finding.code in DECLARED for finding in self.findings.report.errors[before:]
-            )
-            check_inputs(node, node.layer, self.inference, self.findings)
-            if sound:
-                check_outputs(node, node.layer, types, self.findings, self._repeats.agreeing)
+            check_inputs(node, node.layer, self.inference, self.findings, self._assumptions)
+
+    def _assumed(self, node: Node) -> Types:
+        """Return the types of a node for the first attempt that contradicts nothing, or else for the likeliest one.
+
+        Only the likeliest attempt causes findings, which are marked as depending on its assumption.
+        """
+        findings, broken = self.findings, self.broken
+        likeliest: tuple[Types, str | None, Findings, int, bool] | None = None
+        try:
+            for attempt in self._assumptions.attempts(node, self.inference, findings):
+                self.findings, self.broken = findings.trial(), broken
+                with self.findings.assuming(attempt.text):
+                    types, is_known = self._checked(node, attempt.inputs, attempt.attributes)
+                found = types, attempt.text, self.findings, self.broken, is_known
+                if is_known and not self.findings.error_count:
+                    likeliest = found
+                    break
+                if likeliest is None and attempt.is_likely:
+                    likeliest = found
+        finally:
+            self.findings, self.broken = findings, broken
+        if likeliest is None:
+            return self._assumptions.declare(node, findings)
+        types, text, trial, self.broken, is_known = likeliest
+        findings.take(trial)
+        if not is_known:
+            return self._assumptions.declare(node, findings)
+        if text is not None:
+            self._assumptions.of[node] = text
+        return types
+
+    def _checked(self, node: Node, inputs: Inputs, attributes: dict[str, Any]) -> tuple[Types, bool]:
+        """Return the types of a file's node, compared with the declared ones, and whether they are known."""
+        assert node.layer is not None
+        before = self.findings.error_count
+        types, is_known = self._outputs(node, inputs, attributes)
+        # The declarations of a body's ports do not prevent the comparison of those of the enclosing layer.
+        if node.bodies:
+            is_known = all(finding.code in DECLARED for finding in self.findings.report.errors[before:])
+        if is_known:
+            check_outputs(node, node.layer, types, self.findings, self._repeats.agreeing)
+        return types, is_known
 
     def body(self, body: Body, parameters: Types) -> Inferring:
         """Return the inference of a body for these types of its Parameters, cached."""
@@ -131,6 +179,7 @@ class Inferring:
                 has_given_types=self.has_given_types,
                 trials=self._trials,
                 repeats=self._repeats,
+                assumptions=self._assumptions,
             )
             trial.model(body.model, parameters)
         return known[key]
@@ -141,34 +190,32 @@ class Inferring:
         self.findings.take(trial.findings)
         self.broken += trial.broken
 
-    def _outputs(self, node: Node, given: TensorType | None) -> Types:
+    def _outputs(self, node: Node, inputs: Inputs, attributes: dict[str, Any]) -> tuple[Types, bool]:
+        """Return the types of a node's outputs, and whether they are known in spite of errors."""
         operator = node.operator
-        if given is not None:
-            return (given,)
         if (held := node.held) is not None:
-            return (self._repeats.constant(node.attributes.get("element_type", DYNAMIC), held),)
+            return (self._repeats.constant(attributes.get("element_type", DYNAMIC), held),), True
         if operator is None:
-            return [value.declared or TensorType() for value in node.outputs]
-        inputs = self.inference.inputs(node)
+            return [value.declared or TensorType() for value in node.outputs], False
         if node.bodies:
             from irexec.inference.bodies import BODIES
 
             if node.type in BODIES:
-                return BODIES[node.type](node, inputs, self)
-        signature, types = operator.signature, self._repeats.known(key := self._repeats.key(node, inputs))
+                return BODIES[node.type](node, inputs, self), True
+        signature, types = operator.signature, self._repeats.known(key := self._repeats.key(node, attributes, inputs))
+        is_known = True
         if types is None:
-            if not operator.is_complete(inputs, node.attributes):
-                return [TensorType()] * len(node.outputs)
+            if not operator.is_complete(inputs, attributes):
+                return [TensorType()] * len(node.outputs), False
             reported = len(self.findings.report)
-            types = self._of_operator(node, inputs)
+            types, is_known = self._of_operator(node, inputs, attributes)
             if len(self.findings.report) == reported:
                 types = self._repeats.keep(key, types)
-        return self._for_each_port(node, types) if signature.makes_any_number else types
+        return self._for_each_port(node, types) if signature.makes_any_number else types, is_known
 
-    def _of_operator(self, node: Node, inputs: Sequence[TensorType | None]) -> list[TensorType]:
+    def _of_operator(self, node: Node, inputs: Inputs, attributes: dict[str, Any]) -> tuple[Types, bool]:
         operator = node.operator
         assert operator is not None
-        attributes = node.attributes
         breaches: list[Breach] = []
         types = operator.infer(inputs, attributes, breaches)
         if not self._late:
@@ -177,15 +224,16 @@ class Inferring:
             report_breach(node, breach, self.findings)
         if breaches:
             self.broken += len(breaches)
-            return types
+            known = despite(operator, inputs, attributes, breaches) if self._declared else None
+            return (types, False) if known is None else (known, True)
         try:
-            return propagate(operator, inputs, attributes, types)
+            return propagate(operator, inputs, attributes, types), True
         except ConstraintError as error:
             report_constraint(node, error, self.findings)
         except MemoryError as error:
             report_memory(node, error, self.findings)
         self.broken += 1
-        return types
+        return types, True
 
     def _for_each_port(self, node: Node, types: Types) -> Types:
         """Return a type for each output port of a variadic operator; report ports for which there is no output."""

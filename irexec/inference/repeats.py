@@ -8,6 +8,7 @@ types.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from irexec.graph.model import Node
 from irexec.types import MAX_KNOWN, Array, ElementType, PartialShape, Stored, TensorType
@@ -55,10 +56,10 @@ class Repeats:
         return self._types.setdefault((type.element_type, type.shape, known), type)
 
     @staticmethod
-    def key(node: Node, inputs: Sequence[TensorType | None]) -> object:
+    def key(node: Node, attributes: dict[str, Any], inputs: Sequence[TensorType | None]) -> object:
         """Return a key that is equal for nodes of one operator with equal attributes and input types; equal types are
         one object."""
-        key = (node.operator, *node.attributes.values(), *inputs)
+        key = (node.operator, *attributes.values(), *inputs)
         try:
             hash(key)
         except TypeError:  # A value that cannot be compared, such as a list, equals no other.

@@ -11,13 +11,15 @@ _SIDES = {"T001": ("documented", "computed")}
 
 
 def notes(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
-    """Yield pairs of label and text: layer (or `in`), found, allowed, openvino, notes, help, as far as known."""
+    """Yield pairs of label and text, as far as known: layer (or `in`), found, allowed, openvino, assumes, notes,
+    help."""
     found, allowed = _SIDES.get(diagnostic.code, ("found", "allowed"))
     labelled = (
         ("in" if diagnostic.layer is None else "layer", _subject(diagnostic)),
         (found, diagnostic.found),
         (allowed, diagnostic.allowed),
         ("openvino", diagnostic.openvino),
+        ("assumes", diagnostic.assumption),
         *diagnostic.notes,
         ("help", diagnostic.hint),
     )

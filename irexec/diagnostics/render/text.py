@@ -14,6 +14,7 @@ from irexec.diagnostics.render.notes import notes
 SOURCE_CELLS = 100
 """The number of cells of a source line that are shown without a terminal, so that reports always look the same."""
 _LEAST_CELLS = 40
+_MOST_NAMES = 5
 NOTE_CHARACTERS = 1000
 """The number of cells of a message, or of a line of a note, that are shown: a file may contain names of any length."""
 
@@ -153,9 +154,19 @@ def _summary(report: Report, shown: Report) -> Iterator[_Line]:
     hidden = kinds - Counter((diagnostic.severity, diagnostic.code) for diagnostic in shown)
     for (_, code), count in sorted(hidden.items()):
         yield [_Piece(f"{count:,} more findings of {code} are not shown")]
+    if unchecked := _unchecked(report):
+        yield [_Piece(unchecked)]
     if fixable := _fixable(report):
         yield [_Piece(fixable)]
     yield [_Piece(f"for details: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in shown}))}")]
+
+
+def _unchecked(report: Report) -> str:
+    """Return the layers whose outputs were not checked, because their own errors leave the types unknown."""
+    names = list(dict.fromkeys(map(str, report.unchecked)))
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    listed = ", ".join(names[:_MOST_NAMES]) + more
+    return f"outputs not checked until these errors are fixed: {_shown(listed)}" if names else ""
 
 
 def _fixable(report: Report) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.diagnostic import Severity
@@ -37,9 +37,11 @@ def check_edges(scope: NetScope) -> None:
     arcs: list[tuple[int, int, Edge]] = []
     # The number of edges that end at no port, all reported: by layer, or under None if the layer is unknown.
     dangling: Counter[int | None] = Counter()
+    # The edges to layers that do not exist, with the number of the layer.
+    lost: list[tuple[Edge, int]] = []
     _report_missing_ends(scope)
     for edge in watched(scope.net.edges, "checking edges", "edges"):
-        source, target = _plain_ends(edge, scope) or _ends(edge, scope, dangling)
+        source, target = _plain_ends(edge, scope) or _ends(edge, scope, dangling, lost)
         if target is not None:
             layer, port = target
             first = producers.setdefault(port.at, edge)
@@ -51,8 +53,14 @@ def check_edges(scope: NetScope) -> None:
             start, end = source[0].at, target[0].at
             ascending = ascending and start < end
             arcs.append((start, end, edge))
+    open_ports: list[_End] = []
     if len(producers) < sum([len(layer.inputs) for layer in scope.net.layers]):
-        _report_open_ports(producers, dangling, scope)
+        open_ports = _open_ports(producers, dangling, scope)
+    _report_lost(lost, open_ports, scope)
+    if dangling[None] + len(lost) < len(open_ports):
+        for layer, port in open_ports:
+            message = f"input port {port.id} is not connected"
+            scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
     # If every layer comes after the layers on which it depends, as in nearly all files, there is no cycle, and every
     # layer that is used leads to an end.
     untaken = {layer.at for layer in scope.net.layers if layer.type not in _ENDS} - {start for start, _, _ in arcs}
@@ -68,20 +76,30 @@ def check_edges(scope: NetScope) -> None:
         _report_idle(idle, scope)
 
 
-def _report_open_ports(producers: dict[int, Edge], dangling: Counter[int | None], scope: NetScope) -> None:
-    """Report input ports at which no edge ends, except one for each edge whose port is unknown (`dangling`)."""
-    open_ports = [
-        (layer, port)
-        for layer in scope.net.layers
-        for port in layer.inputs
-        if port.at not in producers and not _is_lost(port, layer, scope)
-    ]
-    for layer, port in open_ports:
-        if dangling[layer.at] > 0:
-            dangling[layer.at] -= 1
-        elif dangling[None] < len(open_ports):
-            message = f"input port {port.id} is not connected"
-            scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
+def _open_ports(producers: dict[int, Edge], dangling: Counter[int | None], scope: NetScope) -> list[_End]:
+    """Return the input ports at which no edge ends, except one for each edge to an unknown port of the same layer."""
+    open_ports = []
+    for layer in scope.net.layers:
+        for port in layer.inputs:
+            if port.at in producers or _is_lost(port, layer, scope):
+                continue
+            if dangling[layer.at] > 0:
+                dangling[layer.at] -= 1
+            else:
+                open_ports.append((layer, port))
+    return open_ports
+
+
+def _report_lost(lost: list[tuple[Edge, int]], open_ports: list[_End], scope: NetScope) -> None:
+    """Report edges to layers that do not exist. They are the reason why as many input ports are not connected."""
+    only = open_ports[0] if len(open_ports) == len(lost) == 1 else None
+    for edge, number in lost:
+        hint = meant = None
+        if only is not None and only[0].id and whole(only[1].id).value == whole(edge.to_port).value:
+            meant = only[0].id
+            hint = f"did you mean {meant}, {only[0].ref}? Its input port {only[1].id} is not connected"
+        details = {"hint": hint, "candidates": () if meant is None else (meant,), "defined": not open_ports}
+        _unknown_layer("E009", "ends", number, At(edge.at, "to-layer"), scope, **details)
 
 
 def _report_idle(idle: list[Layer], scope: NetScope) -> None:
@@ -159,7 +177,9 @@ def _plain_ends(edge: Edge, scope: NetScope) -> tuple[_End, _End] | None:
     return (source, given), (target, taken)
 
 
-def _ends(edge: Edge, scope: NetScope, dangling: Counter[int | None]) -> tuple[_End | None, _End | None]:
+def _ends(
+    edge: Edge, scope: NetScope, dangling: Counter[int | None], lost: list[tuple[Edge, int]]
+) -> tuple[_End | None, _End | None]:
     from_layer, from_port, to_layer, to_port = (
         None if text is None else scope.whole(text, edge.at, name, "E010", name) for name, text in ends_of(edge).items()
     )
@@ -175,10 +195,11 @@ def _ends(edge: Edge, scope: NetScope, dangling: Counter[int | None]) -> tuple[_
         else:
             source = (layer, port)
     if to_layer is not None and (layer := scope.by_id.get(to_layer)) is None:
-        _unknown_layer("E009", "ends", to_layer, At(edge.at, "to-layer"), scope)
+        lost.append((edge, to_layer))
     elif to_layer is not None and to_port is not None and layer is not None:
         port = scope.inputs(layer).get(to_port)
         if layer.type in _SOURCES and layer.at not in scope.broken:
+            dangling[None] += 1
             message = f"{layer.ref} has no inputs"
             scope.findings.add("E006", message, at=At(edge.at, "to-layer"), layer=layer.ref, attribute="to-layer")
         elif port is None:
@@ -189,11 +210,11 @@ def _ends(edge: Edge, scope: NetScope, dangling: Counter[int | None]) -> tuple[_
     return source, target
 
 
-def _unknown_layer(code: str, what: str, number: int, at: At, scope: NetScope) -> None:
+def _unknown_layer(code: str, what: str, number: int, at: At, scope: NetScope, **details: Any) -> None:
     if scope.known_ids is not None:
         message = f"the edge {what} at layer {number}, which does not exist"
-        allowed = f"the file has {scope.known_ids}"
-        scope.findings.add(code, message, at=at, attribute=at.attribute, found=str(number), allowed=allowed)
+        details |= {"attribute": at.attribute, "found": str(number), "allowed": f"the file has {scope.known_ids}"}
+        scope.findings.add(code, message, at=at, **details)
 
 
 def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at: At, scope: NetScope) -> None:

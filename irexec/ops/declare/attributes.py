@@ -62,6 +62,7 @@ class AttributeFault(NamedTuple):
     """A fault of one attribute. `attribute` is its name in the file.
 
     `defined`: despite the fault, the operator's result is well defined by the value among the accepted attributes.
+    `missing`: the name of the required attribute that is missing because of the fault.
     """
 
     code: str
@@ -71,6 +72,7 @@ class AttributeFault(NamedTuple):
     allowed: str | None = None
     defined: bool = True
     candidates: tuple[str, ...] = ()
+    missing: str | None = None
 
 
 class Unreadable(ValueError):

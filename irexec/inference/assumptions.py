@@ -1,0 +1,199 @@
+"""Assumptions about layers with errors, so that the layers themselves and their readers are checked nevertheless.
+
+An error makes the type of a layer's outputs uncertain. The check goes on with the corrections that the findings suggest
+or, where none is suggested, with the types that the file declares. Findings that depend on an assumption state it, and
+assumptions that contradict nothing are tried first, so that one cause has one finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, product
+from typing import Any, NamedTuple
+
+from irexec.diagnostics.findings import Findings
+from irexec.graph.build import declared_type
+from irexec.graph.model import Node
+from irexec.inference.inference import Inference, Types
+from irexec.ops.declare.attributes import Attribute, base_type
+from irexec.ops.declare.operator import Breach, Operator
+from irexec.types import DYNAMIC, TensorType
+
+Inputs = Sequence[TensorType | None]
+
+# The number of values, or combinations of values, that are tried for attributes whose values are not allowed.
+_MOST_VALUES = 16
+_RANGE = re.compile(r"\[(-?\d+), (-?\d+)\]")
+
+
+class Attempt(NamedTuple):
+    """Inputs and attributes with which a layer may be inferred. `text`: the assumption, None if there is none.
+
+    `is_likely`: if every attempt contradicts the file, this one's contradictions are worth reporting.
+    """
+
+    inputs: Inputs
+    attributes: dict[str, Any]
+    text: str | None
+    is_likely: bool
+
+
+class Assumptions:
+    """The assumptions of one inference, bodies included.
+
+    `of`: the assumption behind the types of a node's outputs. `declared`: the nodes whose types are only declared.
+    """
+
+    def __init__(self) -> None:
+        self.of: dict[Node, str] = {}
+        self.declared: set[Node] = set()
+
+    def needed(self, node: Node, findings: Findings) -> bool:
+        """Return True if a node of a file can be inferred only with assumptions about its attributes or inputs."""
+        if node.operator is None or node.layer is None:
+            return False
+        return (
+            (None in node.inputs and not node.bodies)
+            or node.layer.at in findings.corrections
+            or (bool(self.of) and any(value is not None and value.node in self.of for value in node.inputs))
+        )
+
+    def declare(self, node: Node, findings: Findings) -> Types:
+        """Return the declared types of a node whose types cannot be inferred; its outputs are not checked."""
+        types = [value.declared or TensorType() for value in node.outputs]
+        if any(type.rank is not None or type.element_type is not DYNAMIC for type in types):
+            shapes = ", ".join(str(type.shape) for type in types)
+            self.of[node] = f"{node.ref} produces {shapes}, as it declares"
+            self.declared.add(node)
+            findings.report.unchecked.append(node.ref)
+        return types
+
+    def attempts(self, node: Node, inference: Inference, findings: Findings) -> Iterator[Attempt]:
+        """Yield the possible inputs and attributes of a node, the most likely ones first."""
+        assert node.layer is not None and node.operator is not None
+        correction = findings.corrections.get(node.layer.at)
+        inputs, texts = self._inputs(node, inference)
+        if correction is None:
+            variants = [node.attributes]
+        else:
+            known = {attribute.name: attribute for attribute in node.operator.attributes}
+            variants = _with_values(correction.attributes, [known[name] for name in correction.unresolved])
+        for given in inputs:
+            assumed = list(dict.fromkeys(texts))
+            is_likely = len(variants) == 1 and (correction is None or not correction.unresolved)
+            if correction is not None and correction.text:
+                # Without the correction the attributes have defaults, with which the outputs may be the same.
+                both = [(given, node.attributes), (given, variants[0])] if is_likely else []
+                if not both or agreed(node.operator, both, all_hold=True) is None:
+                    assumed.append(f"{correction.text} in {node.ref}")
+            text = "; ".join(assumed) or None
+            if is_likely or agreed(node.operator, [(given, each) for each in variants]) is None:
+                yield from [Attempt(given, each, text, is_likely) for each in variants]
+            elif variants:
+                yield Attempt(given, variants[0], text, len(variants) > 1)
+            if correction is not None:
+                yield Attempt(given, node.attributes, text, False)
+
+    def _inputs(self, node: Node, inference: Inference) -> tuple[list[Inputs], list[str]]:
+        """Return the types that a node's inputs may have, and the assumptions behind them.
+
+        An input with an uncertain type may have the type of its producer, or that which either of its ends declares.
+        """
+        assert node.layer is not None
+        inferred, own, given = inference.inputs(node), inference.inputs(node), inference.inputs(node)
+        texts: list[str] = []
+        for index, (value, port) in enumerate(zip(node.inputs, node.layer.inputs, strict=False)):
+            taken = declared_type(port)
+            if value is None:
+                if not node.bodies:
+                    inferred[index] = own[index] = given[index] = taken
+                    texts.append(f"input port {port.id} of {node.ref} receives {taken.shape}, as it declares")
+            elif (text := self.of.get(value.node)) is not None:
+                texts.append(text)
+                own[index] = _preferring(taken, inferred[index])
+                given[index] = _preferring(value.declared, inferred[index])
+        variants: list[Inputs] = [inferred]
+        for other in (own, given):
+            if other not in variants:
+                variants.append(other)
+        return variants, texts
+
+
+def _preferring(declared: TensorType | None, inferred: TensorType | None) -> TensorType | None:
+    """Return the declared type where it contradicts the inferred one or is known alone, otherwise the inferred type."""
+    if declared is None or inferred is None:
+        return inferred
+    kind, shape = inferred.element_type, inferred.shape
+    if declared.element_type is not DYNAMIC and kind is not declared.element_type:
+        kind = declared.element_type
+    if declared.rank is not None and (inferred.rank is None or not declared.shape.compatible(shape)):
+        shape = declared.shape
+    same = kind is inferred.element_type and shape is inferred.shape
+    return inferred if same else TensorType(kind, shape)
+
+
+def despite(operator: Operator, inputs: Inputs, attributes: dict[str, Any], breaches: Sequence[Breach]) -> Types | None:
+    """Return the output types that do not depend on the breaches; None if they do or may depend on one.
+
+    They are the same for every value that the attribute may have, or for every element type of the input. An input of a
+    type that the operator does not accept (O002) may be another value than intended, so nothing is known.
+    """
+    given, values = list(inputs), dict[str, Sequence[Any]]()
+    names = [operator.signature.port_name(index) for index in range(len(given))]
+    for breach in breaches:
+        if breach.code == "O003" and breach.port in names:
+            index = names.index(breach.port)
+            if (tensor := given[index]) is not None:
+                given[index] = TensorType(DYNAMIC, tensor.shape)
+            continue
+        limits = _RANGE.fullmatch(breach.allowed or "")
+        attribute = next((a for a in operator.attributes if breach.attribute in (a.name, a.file_name)), None)
+        if limits is None or attribute is None or base_type(attribute.annotation) is not int:
+            return None
+        values[attribute.name] = range(int(limits[1]), int(limits[2]) + 1)
+    variants = islice(product(*values.values()), _MOST_VALUES)
+    return agreed(operator, [(given, attributes | dict(zip(values, chosen, strict=True))) for chosen in variants])
+
+
+def agreed(
+    operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]], *, all_hold: bool = False
+) -> Types | None:
+    """Return the output types of a layer if they are the same for all variants that break no constraint.
+
+    `all_hold`: return None if a variant breaks a constraint.
+    """
+    common: list[TensorType] | None = None
+    for inputs, attributes in variants:
+        if not operator.is_complete(inputs, attributes):
+            return None
+        breaches: list[Breach] = []
+        types = operator.infer(inputs, attributes, breaches)
+        if breaches and all_hold:
+            return None
+        if breaches:
+            continue
+        if common is not None and [(t.element_type, t.shape) for t in types] != [
+            (t.element_type, t.shape) for t in common
+        ]:
+            return None
+        common = types
+    return common
+
+
+def _with_values(attributes: dict[str, Any], unresolved: Sequence[Attribute]) -> list[dict[str, Any]]:
+    """Return the attributes with each combination of values of those that have no allowed value."""
+    values = [_values(attribute, attributes) for attribute in unresolved]
+    names = [attribute.name for attribute in unresolved]
+    combinations = islice(product(*values), _MOST_VALUES)
+    return [attributes | dict(zip(names, chosen, strict=True)) for chosen in combinations]
+
+
+def _values(attribute: Attribute, attributes: dict[str, Any]) -> Sequence[Any]:
+    if attribute.members:
+        return attribute.members
+    if base_type(attribute.annotation) is bool:
+        return (False, True)
+    if attribute.name in attributes:
+        return (attributes[attribute.name],)
+    return () if attribute.required else (attribute.default,)
