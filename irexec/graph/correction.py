@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from irexec.diagnostics.findings import Correction
 from irexec.diagnostics.nearest import clearest
@@ -14,7 +14,7 @@ from irexec.ops.declare.operator import Operator
 _CORRECTED = frozenset({"D005", "D008", "D010"})
 
 
-def corrected(layer: Layer, operator: Operator, given: dict[str, str], faults: Iterable[AttributeFault]) -> Correction:
+def corrected(layer: Layer, operator: Operator, given: dict[str, str], faults: Sequence[AttributeFault]) -> Correction:
     """Return the attributes that a layer has after the corrections that `irexec fix --unsafe` would make.
 
     `given`: the texts of the attributes. Attributes are unresolved if their findings suggest no clear correction; some
@@ -40,4 +40,5 @@ def corrected(layer: Layer, operator: Operator, given: dict[str, str], faults: I
                 values.pop(name, None)
             else:
                 assumed[fault.attribute] = attribute_text(values[name])
-    return Correction(values, tuple(unresolved), ", ".join(f'{name}="{text}"' for name, text in assumed.items()))
+    written = ", ".join(f'{name}="{text}"' for name, text in assumed.items())
+    return Correction(values, tuple(unresolved), written, frozenset(fault.missing for fault in faults if fault.missing))

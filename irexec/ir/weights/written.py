@@ -99,7 +99,7 @@ def _refuse(name: str, wanted: str, layer: Layer, findings: Findings, known: tup
                 "append the bytes of the value to the .bin file (numpy.ndarray.tofile) and set their offset and size"
             )
         correction = findings.corrections.get(layer.at)
-        if correction is None or name not in correction.attributes:  # Otherwise it is present under a wrong name.
+        if correction is None or name not in correction.renamed:
             findings.add("C001", f"the constant has no {name}", hint=advice, **details)
         return
     message = f"{name} of the constant is {quoted(text)}, expected {wanted}"
