@@ -88,6 +88,15 @@ def shown_number(value: float | None) -> str:
 def shown_seconds(seconds: float) -> str:
     """Return a time with three digits: `12.3 ms`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
+        if seconds >= size * UP:
+            return f"{three_digits(seconds / size)} {unit}"
     return f"{seconds * 1e6:.3g} us"
+
+
+UP = 0.9995
+"""The part of a unit from which on an amount, with three digits, is written in this unit."""
+
+
+def three_digits(number: float) -> str:
+    """Return a number with three digits, or with all digits before the point."""
+    return f"{number:.3g}" if number < 999.5 else f"{number:.0f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -247,5 +248,7 @@ def element_types(types: frozenset[ElementType]) -> str:
 
 
 def module_path(facts: OperatorFacts) -> str:
-    """Return the source file of an operator, from the root of the repository."""
+    """Return the source file of an operator, from the root of the repository, or the path of an extension."""
+    if not facts.module.startswith("irexec."):
+        return getattr(sys.modules.get(facts.module), "__file__", None) or facts.module
     return Path(*facts.module.split(".")).with_suffix(".py").as_posix()

@@ -16,7 +16,7 @@ GROUPS = {
 EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "run": (
         ("irexec run model.xml --input x=image.npy -o results.npz", "run with one input, and save the results"),
-        ("irexec run model.xml --trace --sort time", "list the layers that take most of the time"),
+        ("irexec run model.xml --worst 10", "list the most expensive layers"),
     ),
     "convert": (
         ("irexec convert model.onnx -o converted.xml", "convert an ONNX model to IR"),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from irexec.snippets.reader import Snippet
     from irexec.snippets.run import ExampleRun
 
-_MODEL_ONLY = ("trace", "sort", "dump", "until", "weights", "as", "sanitize", "repeat", "explain")
+_MODEL_ONLY = ("trace", "sort", "worst", "dump", "until", "weights", "as", "sanitize", "repeat", "explain")
 _SNIPPET_ONLY = ("precision", "duplicates", "page")
 
 
@@ -96,6 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dump", metavar="DIR", help="write every output of every layer to this folder as .npy, and index.json"
     )
     watch.add_argument("--until", metavar="LAYER", help="stop after this layer and print its outputs")
+    watch.add_argument("--worst", type=whole(1), metavar="N", help="show only the N layers that take the most time")
     watch.add_argument("--repeat", type=whole(1), metavar="N", help="run N times and print the minimum and median time")
     watch.add_argument(
         "--sanitize",
@@ -195,7 +196,8 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
     if model is None or not findings.report.ok:
         return _refused(args, findings.report)
     result, sanitizer = None, Sanitizer(model) if args.sanitize else None
-    tracing, histograms = args.trace or args.sort is not None, args.format == "json"
+    by_time = args.sort is not None or args.worst is not None
+    tracing, histograms = args.trace or by_time, args.format == "json"
     with watchers(trace=tracing, dump=args.dump, findings=findings, histograms=histograms) as (listeners, trace):
         if sanitizer is not None:
             listeners.append(sanitizer)
@@ -206,7 +208,9 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
     result.seconds = reading.seconds | result.seconds
     found_in_all = Report([*findings.report, *result.report, *(sanitizer.report if sanitizer is not None else ())])
     result.report = args.choice.beyond_errors(found_in_all)
-    if trace is not None and args.sort is not None:
+    if trace is not None and result.executed:
+        trace.divide(args.repeat or 1)
+    if trace is not None and by_time:
         trace.sort_by_time()
     _save(args, result)
     found, explained = _forecast(args, result), _explained(args, result)
@@ -216,7 +220,7 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
     _print(
         args,
         lambda: model_dict(result, trace) | more,
-        lambda page: show_model(result, page, trace, found, explained, verbose=args.verbose),
+        lambda page: show_model(result, page, trace, found, explained, worst=args.worst, verbose=args.verbose),
     )
     return exit_code_of_use(result.report)
 

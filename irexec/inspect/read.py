@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from irexec.arrays.brief import shown_shape
 from irexec.arrays.given import check_names
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import EVERY, Choice
@@ -15,6 +14,7 @@ from irexec.inference import Inference, infer
 from irexec.inspect.facts import Summary
 from irexec.inspect.summary import summarize
 from irexec.reading import Reading
+from irexec.runs.run import report_wrong_shape
 from irexec.types import PartialShape, TensorType
 
 
@@ -55,7 +55,6 @@ def _types_for(model: Model, shapes: Mapping[str, tuple[int, ...]]) -> Inference
         type = parameter.outputs[0].type
         given = next((shapes[key] for key in (name, *names[name]) if key in shapes), None)
         if given is not None and not type.shape.accepts(given):
-            message = f"--shape {name}: {shown_shape(given)} does not match the model's shape {type.shape}"
-            findings.add("O008", message, layer=parameter.ref, found=shown_shape(given), allowed=str(type.shape))
+            report_wrong_shape(findings, parameter.outputs[0], f"--shape {name}", name, given)
         types.append(type if given is None else TensorType(type.element_type, PartialShape(given)))
     return infer(model, types) if findings.report.ok else Inference(findings.report)

@@ -30,9 +30,13 @@ def show_model(
     forecast: Forecast | None = None,
     explained: list[Explanation] | None = None,
     *,
+    worst: int | None = None,
     verbose: bool = False,
 ) -> None:
-    """Print inputs, trace, outputs, the forecast for another precision, lowered layers, checks and findings."""
+    """Print inputs, trace, outputs, the forecast for another precision, lowered layers, checks and findings.
+
+    `worst`: the number of layers of the trace to show; None for all.
+    """
     page.line(run.model.name or "model", "heading")
     if run.inputs:
         page.heading("inputs")
@@ -41,8 +45,9 @@ def show_model(
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         page.line(f"  taken from the file: {', '.join(names[:_NAMES])}{more}; set other values with --input", "dim")
     if trace is not None and trace.rows:
-        page.heading("trace")
-        page.table(trace.table(), ("name", None, None, None, "dim"), right=7)
+        few = "" if worst is None else f"most expensive layers ({min(worst, len(trace.rows))} of {len(trace.rows)})"
+        page.heading(few or "trace")
+        page.table(trace.table(worst), ("name", None, None, None, "dim"), right=7)
         page.heading("time per type")
         page.table(trace.totals(), ("name",))
     if run.executed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irexec.arrays.brief import plural
+from irexec.arrays.brief import UP, plural, three_digits
 from irexec.inspect.facts import Layer, Port, Summary
 from irexec.render.printing import Printout
 
@@ -104,14 +104,14 @@ def label(layer: Layer) -> str:
 def shown_count(number: int) -> str:
     """Return a number with three digits and a unit: `4.09 G`; small numbers without a unit."""
     for size, unit in _UNITS:
-        if number >= size * (1 if size > 1e3 else 10):
-            return f"{number / size:.3g} {unit}"
+        if number >= size * (UP if size > 1e3 else 10):
+            return f"{three_digits(number / size)} {unit}"
     return str(number)
 
 
 def shown_bytes(number: int) -> str:
     """Return an amount of memory: `97.5 MB`; a kB is 1000 bytes."""
     for size, unit in _UNITS:
-        if number >= size:
-            return f"{number / size:.3g} {unit}B"
+        if number >= size * UP:
+            return f"{three_digits(number / size)} {unit}B"
     return plural(number, "byte")

@@ -157,14 +157,25 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
             declared = PartialShape(entry.array.shape)
         elif shape is not None:
             if not declared.accepts(shape):
-                found, allowed = shown_shape(shape), str(declared)
-                message = f"{given.asked('shape', entry.name)}: {found} does not match the model's shape {allowed}"
-                findings.add("O008", message, layer=entry.port.node.ref, found=found, allowed=allowed)
+                report_wrong_shape(findings, entry.port, given.asked("shape", entry.name), entry.name, shape)
             declared = PartialShape(shape)
         types.append(TensorType(kind, declared))
     if findings.report.ok:
         _draw(model, inputs, types, given, findings)
     return inputs
+
+
+def report_wrong_shape(findings: Findings, port: Value, asked: str, name: str, shape: tuple[int, ...]) -> None:
+    """Report a shape that the model does not declare for an input. `asked`: the option that gives it."""
+    declared, found = port.type.shape, shown_shape(shape)
+    message = f"{asked}: {found} does not match the model's shape {declared}"
+    hint = None
+    if declared.rank == len(shape):
+        dims = ",".join(
+            str(given) if dim.compatible(given) else "?" for dim, given in zip(declared, shape, strict=True)
+        )
+        hint = f"`irexec shapes MODEL --input {name}={dims}` lists the sizes that the layers would accept"
+    findings.add("O008", message, layer=port.node.ref, found=found, allowed=str(declared), hint=hint)
 
 
 def _names(inputs: list[ModelInput]) -> list[tuple[str, ...]]:

@@ -32,7 +32,7 @@ class Output:
 
 @dataclass(slots=True)
 class Row:
-    """One layer: the number of its calls and their total time. `depth` is the number of enclosing bodies."""
+    """One layer: the number of its calls and their total time in one run. `depth` is the number of enclosing bodies."""
 
     node: Node
     depth: int
@@ -96,6 +96,11 @@ class Trace:
         """Sort by time, longest first; layers of bodies are then no longer grouped under their layer."""
         self._rows = dict(sorted(self._rows.items(), key=lambda entry: -entry[1].seconds))
 
+    def divide(self, runs: int) -> None:
+        """Replace the sums of several runs of the model by their means."""
+        for row in self.rows:
+            row.calls, row.seconds = row.calls // runs, row.seconds / runs
+
     def totals(self) -> list[tuple[str, ...]]:
         """Return rows of text: for each type the number of layers, their time, and its share of the total.
 
@@ -114,10 +119,10 @@ class Trace:
             table.append((type, *cells))
         return table
 
-    def table(self) -> list[tuple[str, ...]]:
-        """Return rows of text: a heading, then a row per output."""
+    def table(self, most: int | None = None) -> list[tuple[str, ...]]:
+        """Return rows of text: a heading, then a row per output of (at most `most`) layers."""
         table: list[tuple[str, ...]] = [_HEADING]
-        for row in self.rows:
+        for row in self.rows[:most]:
             name = "  " * row.depth + (row.node.given_name or f"#{row.node.id}")
             for index, output in enumerate(row.outputs):
                 numbers = output.statistics

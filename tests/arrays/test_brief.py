@@ -60,4 +60,6 @@ def test_long_strings_are_cut() -> None:
 
 def test_numbers_and_times() -> None:
     assert [shown_number(v) for v in (None, 3.0, 1 / 3, 1e9)] == ["-", "3", "0.3333", "1e+09"]
-    assert [shown_seconds(s) for s in (2.5, 0.0123, 4.2e-6)] == ["2.5 s", "12.3 ms", "4.2 us"]
+    assert [shown_seconds(s) for s in (2.5, 0.0123, 4.2e-6, 9.996e-4, 0.9994, 1500)] == [
+        "2.5 s", "12.3 ms", "4.2 us", "1 ms", "999 ms", "1500 s"
+    ]  # fmt: skip

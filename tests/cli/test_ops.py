@@ -71,7 +71,8 @@ def test_a_user_s_own_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path = tmp_path / "own.py"
     path.write_text(EXTENSION)
     try:
-        assert output(["ops", "Same", "--extension", str(path)], capsys).startswith("Same-mine (version mine)\n")
+        text = output(["ops", "Same", "--extension", str(path)], capsys)
+        assert text.startswith("Same-mine (version mine)\n") and text.endswith(f"source: {path}\n")
         assert "\nSame-mine " in output(["ops", "--extension", str(path)], capsys)
     finally:
         del REGISTRY["Same", "mine"]

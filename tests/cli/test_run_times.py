@@ -28,7 +28,15 @@ def test_several_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COMMAND, "--repeat", "3", "--trace", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["seconds"]["fastest"] <= result["seconds"]["run"]
-    assert {row["calls"] for row in result["trace"]} == {3}
+    assert {row["calls"] for row in result["trace"]} == {1}, "the trace contains means"
+    assert sum(row["seconds"] for row in result["trace"]) < 2 * result["seconds"]["run"]
+
+
+def test_the_most_expensive_layers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "--worst", "2"]) == 0
+    table, _, _ = capsys.readouterr().out.partition("\nmost expensive layers (2 of ")[2].partition("\n\n")
+    _, _, *rows = table.splitlines()
+    assert sum(not row.startswith("    ") for row in rows) == 2, "further outputs of a layer have no name"
 
 
 @pytest.mark.parametrize("is_installed", [False, True])

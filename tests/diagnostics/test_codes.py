@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from irexec.diagnostics import LayerRef
 from irexec.diagnostics.codes import CODES, Area
+from irexec.diagnostics.findings import Findings
 
 
 def test_every_code_has_an_area() -> None:
@@ -28,3 +30,11 @@ def test_titles_have_one_form(code: str) -> None:
     title = CODES[code].title
     assert title[0].islower() or title.split()[0] in ("OpenVINO", "ONNX")
     assert title[-1] not in ".?!" and "'t" not in title and len(title) <= 80
+
+
+def test_openvino_s_behaviour_for_an_operator_that_it_does_not_have() -> None:
+    def openvino(version: str) -> str | None:
+        return Findings().add("D001", "m", layer=LayerRef("0", "s", "MyScale", version)).openvino
+
+    assert openvino("opset8") == "silently ignores it"
+    assert openvino("extension") == "rejects the file, unless an extension of OpenVINO defines the operator"

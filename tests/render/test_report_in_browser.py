@@ -139,6 +139,16 @@ def test_an_overlay_switches(browser: Browser, report: Path) -> None:
     assert browser.run("document.querySelectorAll('.value, .heat').length") == 0
 
 
+def test_the_most_expensive_layers_are_ranked(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    title = "[...document.querySelectorAll('#panel h3')].find((h) => h.textContent.includes(' (10 of 12)'))"
+    first = f"{title}.nextSibling.textContent"
+    assert browser.run(f"{title}.textContent") == "most expensive layers (10 of 12)"
+    assert browser.run(first).startswith("net/layer.11/relu12 ms · 15 %net/layer.10/relu")
+    browser.run("choice.value = 'magnitude'; choice.dispatchEvent(new Event('change'))")
+    assert browser.run(f"{title}.textContent") == "layers by magnitude (10 of 12)"
+
+
 def test_names_stay_legible_under_an_overlay(browser: Browser, report: Path) -> None:
     """Parameters and results are dark where other layers are light: their names are not painted in the dark ink."""
     browser.open(report)

@@ -59,6 +59,7 @@ function lay(key) {
   for (const box of view.querySelectorAll(".hot")) box.classList.remove("hot");
   const overlay = data.overlays.find((o) => o.key === key);
   redraw();
+  if (!view.querySelector(".selected") && !$("query").value) tellModel();
   $("legend").hidden = !overlay;
   if (!overlay) return;
   $("legend").replaceChildren(make("div", { class: "scale" }), make("span", {}, overlay.legend));

@@ -52,7 +52,17 @@ function tellModel() {
       data.changes.length > 500 ? make("p", {}, `and ${data.changes.length - 500} more`) : null) : null,
     data.findings.length ? section(`findings (${errors.length} ${errors.length === 1 ? "error" : "errors"})`,
       ...data.findings.slice(0, 200).map((f) => finding(f, true))) : null,
-    ...data.models.map(aboutModel));
+    tellStrongest(), ...data.models.map(aboutModel));
+}
+
+/** The layers with the strongest marks of the chosen data, or else those that take most of the time of a run. */
+function tellStrongest() {
+  const overlay = data.overlays.find((o) => o.key === ($("overlay").value || "time"));
+  if (!overlay) return null;
+  const marked = Object.entries(overlay.marks).sort(([, a], [, b]) => b[0] - a[0]), shown = marked.slice(0, 10);
+  const title = overlay.key === "time" ? "most expensive layers" : `layers by ${overlay.title}`;
+  return section(`${title} (${shown.length} of ${marked.length})`,
+    table(shown.map(([index, [, words, sign]]) => [toLayer(Number(index)), `${sign ? sign + " " : ""}${words}`]), ["wide", "number"]));
 }
 
 function aboutModel(model) {
