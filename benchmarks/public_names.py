@@ -129,7 +129,11 @@ def main() -> int:
         print(f"missing module: {name}")
     for name in missing.names:
         print(f"missing name: {name}")
-    print(f"{missing.compared} names compared: {len(missing.modules)} modules and {len(missing.names)} names missing")
+    names = len(NO_NAMES.keys() & missing.excused.keys())
+    print(
+        f"{missing.compared} names compared: {len(missing.modules)} modules and {len(missing.names)} names are missing "
+        f"without a reason, {len(missing.excused) - names} modules and {names} names with one"
+    )
     return int(bool(missing.modules or missing.names))
 
 

@@ -177,7 +177,7 @@ KNOWN = [
     Known("names", _FOLDABLE, line=r"_ops\(\)", theirs=_NOT_EVALUATED, program="ConstantFolding"),
     Known("shapes", _FOLDABLE, line=r"_ops\(\)", program=rf"(?s)ops\.({_NOT_EVALUATED_FUNCTIONS})\(.*ConstantFolding"),
     Known("shapes", _ARRAYS, line="get_target_inputs", mine=r"^\[\]$", program=r"ops\.range\(\d"),
-    Known("results", _LAST, line=r"\.results", program=r"(?s)ops\.result\(p\d\).*\.set_(input_)?tensors?\("),
+    Known("results", _LAST, line=r"\.results", program=rf"(?s)({_OUTPUT_IS_INPUT}).*\.set_(input_)?tensors?\("),
     Known("looser", _ARRAYS, line=r"len\(n\d+\)", theirs=r"object of type 'openvino\._pyopenvino\.Node' has no len"),
     Known("stricter", _BEYOND, line=rf"{_RUN}|reshape", mine=r"error\[O001\] b has \d+ rows, expected \d+"),
     Known("stricter", _BEYOND, line=_RUN, mine=r"error\[O005\] data has \d+ elements along axis -?\d, expected 1"),
