@@ -15,7 +15,7 @@ from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_
 from irexec.openvino.construction import check_parameters, name_ports, parts
 from irexec.openvino.editing import DroppedModel, changed, current, order, replace, revalidate, settle_names, without
 from irexec.openvino.given import check_type
-from irexec.openvino.named_ports import port_named, shapes_of, value_named, variables_of
+from irexec.openvino.named_ports import output_named, port_named, shapes_of, value_named, variables_of
 from irexec.openvino.node import Node
 from irexec.openvino.ov_any import OVAny, unboxed
 from irexec.openvino.rt_map import NoSuchInfo, RTMap, info_at, set_info
@@ -69,7 +69,7 @@ class Model(DroppedModel):
 
     def output(self, tensor_name: str | int | None = None, *, index: int | None = None) -> Value:
         """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
-        return port_named(self.outputs, tensor_name if index is None else index, "Output")
+        return output_named(self, tensor_name if index is None else index)
 
     def get_output_size(self) -> int:
         """Return the number of results."""

@@ -31,6 +31,15 @@ def port_named(ports: list[Value], key: Any, what: str) -> Value:
     return port_of(ports, not_negative(key) if isinstance(key, int) else key, what)
 
 
+def output_named(model: graph.Model, key: Any) -> Value:
+    """Return the output of a key; it has all names of the tensor that its Result takes."""
+    if isinstance(key, str):
+        for result in model.results:
+            if (taken := result.inputs[0]) is not None and key in taken.names:
+                return result.outputs[0]
+    return port_named(model.outputs, key, "Output")
+
+
 def shapes_of(model: graph.Model, shapes: Any) -> dict[Value, Any]:
     """Return the requested shape of each named input. Raises RuntimeError if one does not fit the input's layout."""
     if isinstance(shapes, Mapping):

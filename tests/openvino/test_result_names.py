@@ -114,3 +114,26 @@ def test_an_added_output_that_takes_an_input_has_its_names() -> None:
         return names(model)
 
     assert names_after_edits(irexec) == names_after_edits(openvino) == [["new"], ["relu"], ["new"], ["tanh"]]
+
+
+@pytest.mark.parametrize("own", [set(), {"own"}])
+def test_an_output_is_found_by_all_names_of_the_tensor_that_its_result_takes(own: set[str]) -> None:
+    def found(ov: Any) -> list[list[bool]]:
+        x, relu, model = network(ov, {"relu"}, own)
+        x.output(0).add_names({"input"})
+        relu.output(0).add_names({"later"})
+        model.add_outputs(x.output(0))
+        wanted = ("relu", "own", "later", "x", "input", "result", "m")
+        return [
+            [has(model.output, name) for name in wanted],
+            [has(ov.compile_model(model, "CPU").output, name) for name in wanted],
+        ]
+
+    def has(port: Callable[[str], Any], name: str) -> bool:
+        try:
+            port(name)
+        except RuntimeError:
+            return False
+        return True
+
+    assert found(irexec) == found(openvino)
