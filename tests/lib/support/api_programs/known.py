@@ -146,6 +146,7 @@ KNOWN = [
         mine=r"\['Result_#'\]",
         program=_OUTPUT_IS_INPUT,
     ),
+    Known("looser", _BOTH, line="outputs", theirs="a name for a Tensor without names", program=_OUTPUT_IS_INPUT),
     Known("looser", _BOTH, line=r"p\d", theirs=r"p\d (was|is) not found|KeyError: .*p\d", program=_OUTPUT_IS_INPUT),
     Known(
         "stricter",
