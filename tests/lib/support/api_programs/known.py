@@ -83,7 +83,7 @@ _OF_FLOATS = (
 # Functions whose pages allow numeric types only.
 _OF_NUMBERS = r"ops\.(avg_pool|cum_sum|elu|log_softmax|max_pool|mvn|prelu|round|softmax|topk)\("
 _F16_TO_INTEGER = r"(?s)f(loat)?16.*ops\.convert\(n\d+, '[iu]\d+'"
-_INTEGER = r"(?s)(\w+) = ops\.\w+\([^\n]*np\.(u?int|bool).*ops\.sigmoid\(\1\)"
+_INTEGER = r"(?s)(\w+) = ops\.\w+\([^\n]*(np\.(u?int|bool)|Type\.[iub]).*ops\.sigmoid\(\1\)"
 _ADDED_AGAIN = r"(?s)(remove_result|\.clone\(\)).*add_outputs"
 _RUN_MODEL = r"compile_model\(|[cr]\d+(\.infer)?\("
 _REFUSED = r"validate_nodes|\.reshape\(|run_passes|serialize"
@@ -142,7 +142,7 @@ KNOWN = [
         "names",
         _OWN,
         line=r"c\d+\.outputs",
-        theirs=r"Parameter_#', 'Result_#",
+        theirs=r"(Parameter_#', 'Result_#|Result_#', 'p\d)'",
         mine=r"\['Result_#'\]",
         program=_OUTPUT_IS_INPUT,
     ),
