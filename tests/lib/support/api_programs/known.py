@@ -62,6 +62,7 @@ _FOLDED = "folding replaces the layers that others take; OpenVINO replaces those
 _MERGED = "`reshape` keeps equal layers; OpenVINO merges them"
 _BOTH = "a tensor that is an output keeps all its names in copies; OpenVINO's copies keep those of its Result"
 _OWN = "an output that takes an input has its own names; OpenVINO's compiled model adds those of the input"
+_DECLARED_RANK = "a result has the rank that the model declares; OpenVINO's device makes a scalar of some"
 _NONE = "None stands for an argument that is left out"
 _KEPT_INFO = "a file keeps all texts in the rt_info of layers; OpenVINO keeps those whose keys begin with user_data"
 
@@ -225,6 +226,7 @@ KNOWN = [
     Known("looser|exception type", _MEMBERS, theirs=_ANOTHER_CLASS),
     Known("stricter|exception type", _MISSING, mine=r"expected \d arrays, one for each input"),
     Known("stricter|exception type", _MEMORY, line=r"\.results", mine="nothing was inferred yet"),
+    Known("results", _DECLARED_RANK, line=_RUN, theirs=r"array\(-?\d", mine=r"array\(\[-?\d[\d.]*\]"),
     Known("results|shapes", _MEMORY, line=r"r\d+\.(infer\(\)|results|get_(output_)?tensor|output_t)", raised=_FAILED),
     Known("results", _MISSING, line=_ONE_ARRAY, program=_TWO_INPUTS),
     Known("stricter", _LOSSY, mine=r"the array for input '\w+' is \w+, expected"),
