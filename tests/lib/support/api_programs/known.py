@@ -209,7 +209,7 @@ KNOWN = [
     Known("stricter", _UNDECLARED, line="compile|build", mine="undeclared param", program="remove_param|add_outputs"),
     Known("shapes", "a request that has not run has no latency", line=r"\.latency", theirs="False", raised=_FAILED),
     Known("stricter", _DIMENSIONS, mine="Cannot parse (min|max) bound"),
-    Known("results|shapes", _PADDING, line=_RUN, theirs=r"3\.4028235e\+38", mine="inf", program=r"ops\.max_pool"),
+    Known("results|shapes", _PADDING, line=_RUN, theirs=r"3\.4028235e\+38", program=r"ops\.max_pool"),
     Known("results", _PADDING, line=_RUN, theirs="^(?!.*nan)", mine="nan", program=_GATED_PADDING),
     Known("results", _LAST, line=r"\.results", program=r"\.set_output_tensors?\("),
     Known("shapes", "`query_model` lists all layers", line=r"query_model"),
