@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.packed.matrix import PackedMatrix
-from irexec.lowering.follow import Link, Operands
+from irexec.lowering.follow import Operands
 from irexec.lowering.grids import MOST_PRODUCTS, Grid, Rows, packed_rows, signed_bytes, whole_rows
 from irexec.lowering.levels import ELEMENT_BYTES, WORK, fits_32_bits, numbers_of_grid
 from irexec.lowering.llvm import compiler
@@ -22,13 +22,13 @@ from irexec.lowering.llvm.arithmetic import Source
 from irexec.lowering.llvm.bytes import LAYER, MULTIPLE, STARTS, write_bytes, write_starts
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.products import CompiledProduct
-from irexec.lowering.table import Lowered, Site
+from irexec.lowering.table import Lowered, OfWholeNumbers, Site
 from irexec.lowering.tasks import tasks_for
-from irexec.lowering.work import F32, Work, by_numbers
+from irexec.lowering.work import F32, Work
 from irexec.ops.matrix.matmul import as_matrix
 from irexec.ops.matrix.product import FEW_ROWS
 from irexec.threads.parallel import split
-from irexec.types import Array, TensorType
+from irexec.types import Array
 
 
 def byte_product(site: Site, transposed: bool) -> InBytes | None:
@@ -98,8 +98,11 @@ class InBytes(Lowered):
     def shape(self, a: Array, b: Any) -> tuple[int, ...] | None:
         return (*a.shape[:-1], self._columns) if a.ndim >= 2 and a.shape[-1] == self._depth and a.size else None
 
-    def _multiply(self, work: Work, data: Array, out: Array, after: tuple[After, ...], operands: Records | int) -> None:
+    def tasks(
+        self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
         """Add the jobs that multiply f32 on the grid, or contiguous bytes."""
+        data = inputs[0]
         data = work.contiguous(data) if self._source == "floats" else data
         self._compiled_for(data.size // self._depth).tasks(work, self._levels(work, data), out, after, operands)
 
@@ -124,10 +127,13 @@ class InBytes(Lowered):
 
     def _compile(self, rows: int) -> CompiledProduct:
         elements = np.ascontiguousarray(self._numbers).view(np.float32).T
-        starts = self._numbers.sum(1, dtype=np.int64) * self._grid.zero
-        if self._bias is not None:
-            starts += self._bias.astype(np.int64)
-        return CompiledProduct(elements, rows, starts.astype(np.int32), is_whole=self._is_whole)
+        return CompiledProduct(elements, rows, self._sums_and_starts()[1], is_whole=self._is_whole)
+
+    def _sums_and_starts(self) -> tuple[Array, Array]:
+        """Return the sum of each column's weights, and the number with which the sums of the column start."""
+        sums = self._numbers.sum(1, dtype=np.int64)
+        starts = sums * self._grid.zero + (0 if self._bias is None else self._bias.astype(np.int64))
+        return sums.astype(np.int32), starts.astype(np.int32)
 
 
 class ByteProduct(InBytes):
@@ -148,13 +154,13 @@ class ByteProduct(InBytes):
     ) -> None:
         if not after:
             after, operands = self._alone[0], self._alone[1].records(())
-        self._multiply(work, inputs[0], out, after, operands)
+        super().tasks(work, inputs, out, after, operands)
 
     def behind(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
         return (After("multiply", "column"), *after), operands.behind(self._scales)
 
 
-class WholeProduct(InBytes):
+class WholeProduct(OfWholeNumbers, InBytes):
     """A product of whole numbers in f64."""
 
     along = "column"
@@ -162,14 +168,6 @@ class WholeProduct(InBytes):
     def __init__(self, site: Site, grid: Grid, numbers: Array) -> None:
         super().__init__(site, grid, numbers, is_whole=True)
         self._site = site
-
-    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
-        if (shape := self.shape(*inputs)) is None:
-            return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
-        return by_numbers(inputs[0], shape, out, lambda work, data, sums: self._multiply(work, data, sums, (), 0))
-
-    def leads(self, links: Sequence[Link], result: TensorType) -> None:
-        return None
 
     def can_add(self, bias: Array) -> bool:
         """Return whether `bias` consists of whole numbers, and the sums fit into 32 bits after adding it."""
@@ -188,7 +186,7 @@ class OfBytes(InBytes):
     ) -> None:
         data, _, *zero = inputs
         if not zero:
-            self._multiply(work, data, out, after, operands)
+            super().tasks(work, inputs, out, after, operands)
             return
         compiled = self._compiled_for(data.size // self._depth)
         starts = self._starts(work, compiled, zero[0])
@@ -197,9 +195,7 @@ class OfBytes(InBytes):
     def _starts(self, work: Work, compiled: CompiledProduct, zero: Array) -> Array:
         """Return the numbers with which the sums of columns start, in scratch memory."""
         if compiled not in self._begin:
-            sums = self._numbers.sum(1, dtype=np.int64)
-            begin = sums * self._grid.zero + (0 if self._bias is None else self._bias.astype(np.int64))
-            sums, begin = (compiled.padded(numbers.astype(np.int32)) for numbers in (sums, begin))
+            sums, begin = map(compiled.padded, self._sums_and_starts())
             self._begin[compiled] = sums, begin
         sums, begin = self._begin[compiled]
         out = work.scratch("starts", sums.shape)

@@ -1,20 +1,25 @@
-"""Concat of f32 lowered."""
+"""Concat of f32 lowered, on all threads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
-from irexec.lowering.joining import CompiledConcat
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.joining import TASK, write_join
+from irexec.lowering.llvm.memory import Records
 from irexec.lowering.narrow import computes_in_f32
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import Work
 from irexec.ops.movement.concat import concat_1
+from irexec.threads.parallel import split
 from irexec.types import Array
 
 # Fewer elements are left to NumPy, which has less overhead.
 LEAST_SIZE = 1 << 7
+# The approximate number of elements that one task copies.
+PIECE = 1 << 13
 
 
 @lowers(concat_1)
@@ -28,16 +33,32 @@ def _(site: Site, *, axis: int) -> Lowered | None:
 
 
 class Concat(Lowered):
-    """The concatenation of f32 arrays of these shapes."""
+    """The concatenation of f32 arrays of these shapes, which differ along `axis` only."""
 
     selects = True
 
     def __init__(self, site: Site, shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...], axis: int) -> None:
         super().__init__(site)
-        self._shape, self._join = shape, CompiledConcat(shapes, axis)
+        self._shape, self._function = shape, compiler().written(write_join)
+        rows, lengths = prod(shapes[0][:axis]), [prod(each[axis:]) for each in shapes]
+        self._tasks = Records.of(list(_tasks(rows, lengths)))
 
     def shape(self, *tensors: Array) -> tuple[int, ...] | None:
         return self._shape
 
     def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
-        self._join.tasks(work, inputs, out)
+        sources = Records.of([work.all_contiguous(inputs)])
+        work.add(self._function, Records.of([[sources, out]]), self._tasks)
+
+
+def _tasks(rows: int, lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Return tasks, each of some rows of a source, or of a part of a single row."""
+    total, place = sum(lengths), 0
+    for source, length in enumerate(lengths):
+        pieces = -(-rows * length // PIECE)
+        for first, last in split(rows, pieces):
+            for start, stop in split(length, pieces if rows == 1 else 1, 16):
+                record = [source, first, last, stop - start, start, place + start, length, total]
+                assert len(record) == len(TASK)
+                yield record
+        place += length

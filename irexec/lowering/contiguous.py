@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from irexec.lowering.llvm import compiler
-from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.transposing import LAYER, write_copy, write_transpose
-from irexec.lowering.tasks import tasks_for
+from irexec.lowering.tasks import Arranged, pieces_of, tasks_for
 from irexec.threads.parallel import split
+from irexec.types import Array
 
 # The cost of an element, in multiply-adds.
 WORK = 16
@@ -22,16 +22,8 @@ WORK = 16
 MOST_MATRICES = 1 << 14
 
 
-class Copying(NamedTuple):
-    """The job of a copy; the first fields of `layer` are the addresses of the array and of the copy."""
-
-    function: Native
-    layer: Records
-    tasks: Records
-
-
 @lru_cache(maxsize=256)
-def copying(shape: tuple[int, ...], strides: tuple[int, ...]) -> Copying | None:
+def copying(shape: tuple[int, ...], strides: tuple[int, ...]) -> Arranged | None:
     """Return the jobs that copy an array of f32, matrix by matrix of its last axes; None for too many matrices."""
     axes = [(1, 0), (1, 0), *_joined(shape, [stride // 4 for stride in strides])]
     (rows, step), (columns, pitch) = axes[-2:]
@@ -40,22 +32,27 @@ def copying(shape: tuple[int, ...], strides: tuple[int, ...]) -> Copying | None:
     count = prod(extent for extent, _ in axes[:-2])
     if count > MOST_MATRICES:
         return None
-    starts = np.zeros(1, np.int64)
-    for extent, stride in axes[:-2]:
-        starts = np.add.outer(starts, np.arange(extent) * stride).reshape(-1)
+    starts = starts_along(axes[:-2])
     parts = tasks_for(prod(shape) * WORK)
     matrices = split(len(starts), parts)
     layer = Records.of([[0, 0, starts, rows, columns, step, pitch]])
     assert layer.numbers.shape == (1, len(LAYER))
     if step == 1 and rows >= lanes and columns >= lanes:
-        pieces = [piece for piece in split(rows, parts // len(matrices), lanes) if piece[1] - piece[0] >= lanes]
-        pieces[-1] = (pieces[-1][0], rows)
+        pieces = pieces_of(rows, parts // len(matrices), lanes)
         function = made.written(write_transpose)
     else:
         pieces = split(rows, parts // len(matrices))
         function = made.written(write_copy)
     tasks = Records.of([[*matrix, *piece] for matrix, piece in product(matrices, pieces)])
-    return Copying(function, layer, tasks)
+    return Arranged(function, layer, tasks)
+
+
+def starts_along(axes: Iterable[tuple[int, int]]) -> Array:
+    """Return the offsets of the elements along axes with these extents and strides."""
+    starts = np.zeros(1, np.int64)
+    for extent, stride in axes:
+        starts = np.add.outer(starts, np.arange(extent) * stride).reshape(-1)
+    return starts
 
 
 def _joined(shape: tuple[int, ...], strides: list[int]) -> list[tuple[int, int]]:

@@ -39,9 +39,7 @@ class Converted(Lowered):
     stores_its_type = True
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
-        if inputs[0].size >= LEAST_SIZE:
-            return super().__call__(*inputs, out=out)
-        return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
+        return self.by_kernel(inputs, out) if inputs[0].size < LEAST_SIZE else super().__call__(*inputs, out=out)
 
     def takes(self, types: NodeTypes) -> bool:
         return True

@@ -12,7 +12,7 @@ from irexec.engine.packed.matrix import PackedMatrix
 from irexec.ir.weights.file import release_pages
 from irexec.lowering import pairs
 from irexec.lowering.convolver import CompiledConvolver, WholeConvolver
-from irexec.lowering.follow import Link, Operands
+from irexec.lowering.follow import Operands
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Source
 from irexec.lowering.llvm.memory import Records
@@ -20,13 +20,13 @@ from irexec.lowering.packed import PackedKernel, can_multiply
 from irexec.lowering.quantized import ByteConvolver, Quantized, quantized
 from irexec.lowering.recent import Recent
 from irexec.lowering.sliding import Sliding
-from irexec.lowering.table import Lowered, Site, lowers
-from irexec.lowering.work import F32, Work, by_numbers
+from irexec.lowering.table import Lowered, OfWholeNumbers, Site, lowers
+from irexec.lowering.work import F32, Work
 from irexec.ops.compute.products import sum_dtype
 from irexec.ops.convolution.convolution import convolution_1, group_convolution_1, without_idle_taps
 from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
-from irexec.types import Array, TensorType
+from irexec.types import Array
 
 Convolver = ByteConvolver | pairs.PairConvolver | CompiledConvolver | WholeConvolver | Sliding
 
@@ -126,15 +126,12 @@ class Convolution(Lowered):
         return without_idle_taps(self._weights, shape, self._windows)
 
 
-class WholeConvolution(Convolution):
+class WholeConvolution(OfWholeNumbers, Convolution):
     """A convolution of whole numbers in f64, whose sums have 32 bits."""
 
     def __init__(self, site: Site, constant: Array | PackedKernel, windows: Windowing, whole: Quantized) -> None:
         super().__init__(site, constant, windows, whole.numbers, whole.convolver)
         self._site, self._whole = site, whole
-
-    def leads(self, links: Sequence[Link], result: TensorType) -> None:
-        return None
 
     def can_add(self, bias: Array) -> bool:
         """Return whether `bias` consists of whole numbers, and the sums fit into 32 bits after adding it."""
@@ -144,11 +141,6 @@ class WholeConvolution(Convolution):
         """Return the convolution for bytes as data; its sums are stored as integers (`is_whole`) or scaled in f32."""
         make = self._whole.of_bytes(source, bias, is_whole)
         return Convolution(self._site, self._constant, self._windows, self._whole.numbers, make)
-
-    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
-        if (shape := self.shape(*inputs)) is None:
-            return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
-        return by_numbers(inputs[0], shape, out, lambda work, data, sums: self.tasks(work, (data, None), sums))
 
 
 class _Sized:

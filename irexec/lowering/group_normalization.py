@@ -13,8 +13,7 @@ from irexec.lowering.follow import Follow, Layout, Link, records_of
 from irexec.lowering.narrow import computes_in_f32, rounding_of
 from irexec.lowering.pointwise import CHEAP_WORK, SHORTEST, lay_out
 from irexec.lowering.recent import Recent
-from irexec.lowering.row_kernels import CompiledRows
-from irexec.lowering.rows import LONGEST
+from irexec.lowering.rows import LONGEST, CompiledRows
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import Work
 from irexec.ops.compute.precision import widen

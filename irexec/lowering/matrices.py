@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irexec.lowering.contiguous import starts_along
 from irexec.lowering.llvm import compiler
-from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.matrices import LAYER, PLACE, write_matrices
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.recent import Recent
-from irexec.lowering.tasks import TASKS, tasks_for
+from irexec.lowering.tasks import TASKS, Arranged, pieces_of, tasks_for
 from irexec.lowering.work import Work
 from irexec.threads.parallel import parts_along, split
 from irexec.types import Array
@@ -29,15 +29,6 @@ LEAST_ROWS = 256
 F32_BYTES = 4
 
 
-class _Arrangement(NamedTuple):
-    """The properties of a call that follow from the shapes and strides of its arrays."""
-
-    function: Native
-    layer: Records
-    tasks: Records
-    scratch: int
-
-
 class CompiledMatrices:
     """Products of matrices `[..., M, K]` and `[..., K, N]` of f32, or of other 32-bit elements in f32 arrays.
 
@@ -46,21 +37,21 @@ class CompiledMatrices:
 
     def __init__(self, kind: Arithmetic = "floats") -> None:
         self._kind: Arithmetic = kind
-        self._arranged = Recent[tuple[object, ...], _Arrangement]()
+        self._arranged = Recent[tuple[object, ...], Arranged]()
 
     def tasks(self, work: Work, left: Array, right: Array, out: Array) -> None:
         """Multiply into `out` `[..., M, N]`, which is contiguous."""
         left = work.by_rows(left, "left")
         known = left.shape, left.strides, right.shape, right.strides
-        found = self._arranged.of(known, lambda: _arrange(left, right, out.shape[:-2], self._kind))
-        work.add(found.function, found.layer.filled(left, right, out), found.tasks, found.scratch)
+        made = self._arranged.of(known, lambda: _arrange(left, right, out.shape[:-2], self._kind))
+        work.arranged(made, left, right, out)
 
 
-def _arrange(left: Array, right: Array, batch: tuple[int, ...], kind: Arithmetic) -> _Arrangement:
+def _arrange(left: Array, right: Array, batch: tuple[int, ...], kind: Arithmetic) -> Arranged:
     made = compiler()
     (rows, depth), columns = left.shape[-2:], right.shape[-1]
     height, across = made.height(rows, VECTORS), VECTORS * made.lanes
-    starts = [_starts(left, batch), _starts(right, batch), np.arange(prod(batch)) * (rows * columns)]
+    starts = [starts_of(left, batch), starts_of(right, batch), np.arange(prod(batch)) * (rows * columns)]
     places = Records(np.stack(starts, axis=1))
     assert places.numbers.shape[1] == len(PLACE)
     strides = [left.strides[-2] // F32_BYTES, right.strides[-2] // F32_BYTES, right.strides[-1] // F32_BYTES]
@@ -70,18 +61,14 @@ def _arrange(left: Array, right: Array, batch: tuple[int, ...], kind: Arithmetic
     wanted = tasks_for(len(places) * rows * depth * columns)
     parts = split(len(places), wanted)
     row_parts = parts_along(rows, max(1, wanted // (TASKS * len(parts))), LEAST_ROWS)
-    pieces = [piece for piece in split(rows, row_parts, height) if piece[1] - piece[0] >= height]
-    pieces[-1] = (pieces[-1][0], rows)
+    pieces = pieces_of(rows, row_parts, height)
     tasks = Records.of([[*part, *piece] for part, piece in product(parts, pieces)])
 
     function = made.written(write_matrices, height, VECTORS, kind)
-    return _Arrangement(function, layer, tasks, height * across + -(-columns // across) * across * depth)
+    return Arranged(function, layer, tasks, height * across + -(-columns // across) * across * depth)
 
 
-def _starts(array: Array, batch: tuple[int, ...]) -> Array:
-    """Return the offset of each matrix in an array that broadcasts to this batch."""
+def starts_of(array: Array, batch: tuple[int, ...]) -> Array:
+    """Return the offset of each matrix in an array of f32 that broadcasts to this batch."""
     strides = np.broadcast_to(array, (*batch, *array.shape[-2:])).strides
-    starts = np.zeros(1, np.int64)
-    for extent, stride in zip(batch, strides, strict=False):
-        starts = np.add.outer(starts, np.arange(extent) * (stride // F32_BYTES)).reshape(-1)
-    return starts
+    return starts_along((extent, stride // F32_BYTES) for extent, stride in zip(batch, strides, strict=False))

@@ -24,7 +24,7 @@ from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Packing
 from irexec.lowering.narrow import computes_in_f32, converted
 from irexec.lowering.products import MOST_ROWS, READ_ROWS, RowsProduct
 from irexec.lowering.table import Lowered, Site
-from irexec.lowering.tasks import tasks_for
+from irexec.lowering.tasks import pieces_of, tasks_for
 from irexec.lowering.work import Work
 from irexec.ops.convolution.columns import Range
 from irexec.ops.declare.prepared import Prepared
@@ -91,8 +91,7 @@ class CompiledPacked(RowsProduct):
         if rows <= SOME_ROWS and self._packing.in_dword == 2 and is_square:
             return self._some(rows, parts, after)
         across, height = VECTORS * made.lanes, made.height(rows, VECTORS)
-        row_pieces = [p for p in split(rows, -(-rows // MOST_ROWS), height) if p[1] - p[0] >= height]
-        row_pieces[-1] = (row_pieces[-1][0], rows)
+        row_pieces = pieces_of(rows, -(-rows // MOST_ROWS), height)
         pieces = split(self.columns, parts, across)
         tasks = [[*columns, *these] for these, columns in product(row_pieces, pieces)]
         together = _unpacked_together(self._packing, self._group, self.depth)

@@ -62,9 +62,7 @@ class Elementwise(Lowered):
         self._first, self._shape, self._compiled, self._is_small = first, shape, compiled, is_small
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
-        if not self._is_small:
-            return super().__call__(*inputs, out=out)
-        return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
+        return self.by_kernel(inputs, out) if self._is_small else super().__call__(*inputs, out=out)
 
     def shape(self, *inputs: Any) -> tuple[int, ...] | None:
         return self._shape

@@ -13,7 +13,7 @@ from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.products import write_multiply
 from irexec.lowering.recent import Recent
-from irexec.lowering.tasks import WORTH_PRODUCTS, tasks_for
+from irexec.lowering.tasks import WORTH_PRODUCTS, pieces_of, tasks_for
 from irexec.lowering.work import Work
 from irexec.ops.matrix.product import FEW_ROWS
 from irexec.threads.parallel import parallel_for, parts_for, split
@@ -102,8 +102,7 @@ class CompiledProduct(RowsProduct):
         """Return the function and tasks for this number of rows, and the scratch memory of each task."""
         height = compiler().height(rows, self.vectors)
         parts = tasks_for(self._work(rows))
-        pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
-        pieces[-1] = (pieces[-1][0], rows)
+        pieces = pieces_of(rows, -(-rows // MOST_ROWS), height)
         tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
         function = compiler().written(write_multiply, height, self.vectors, after, self._kind)
         return function, Records.of(tasks), height * self.across

@@ -13,9 +13,9 @@ from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.recurrence import VECTORS
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.recurrence import CompiledSequence
+from irexec.lowering.sequence import LoweredSequence
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import F32, Work
-from irexec.ops.declare.operator import NodeTypes
 from irexec.ops.onnx.recurrent import Recurrence, checked_lengths
 from irexec.ops.onnx.recurrent_quantized import dynamic_quantize_lstm_7, quantized
 from irexec.types import Array
@@ -92,18 +92,8 @@ class CompiledQuantizedLstm(CompiledSequence):
         return np.where(lengths[:, None, None] > 0, end, initial)
 
 
-class LoweredQuantizedLstm(Lowered):
+class LoweredQuantizedLstm(LoweredSequence):
     """A DynamicQuantizeLSTM whose weights are constants."""
-
-    def __init__(self, site: Site, compiled: CompiledQuantizedLstm) -> None:
-        super().__init__(site)
-        self._compiled = compiled
-
-    def takes(self, types: NodeTypes) -> bool:
-        return True
-
-    def shape(self, *inputs: Any) -> None:
-        return None
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         x, hidden, cell, lengths, *_ = inputs

@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.columns import Kind as ColumnKind
 from irexec.lowering.llvm.columns import write_columns
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.llvm.rows import Kind
+from irexec.lowering.llvm.rows import Kind, write_rows
 from irexec.lowering.narrow import computes_in_f32
-from irexec.lowering.row_kernels import WORK, CompiledRows
+from irexec.lowering.recent import Recent
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.tasks import tasks_for
 from irexec.lowering.work import Work
@@ -31,6 +33,46 @@ from irexec.types import Array
 LEAST_SIZE, SHORTEST, LONGEST = 1 << 5, 2, 1 << 16
 # Fewer columns side by side would leave most of a vector unused.
 LEAST_WIDTH = 8
+
+
+# The cost of an element, in multiply-adds.
+WORK: dict[Kind, int] = {
+    "sum": 2,
+    "mean": 2,
+    "length": 3,
+    "largest": 2,
+    "smallest": 2,
+    "centred": 6,
+    "normalized_inside": 10,
+    "normalized_outside": 10,
+    "softmax": 48,
+}
+
+
+class CompiledRows:
+    """The compiled kernel `kind` over the rows of f32 arrays."""
+
+    def __init__(self, kind: Kind, number: float = 0.0) -> None:
+        self._kind: Kind = kind
+        self._number = np.array([number], np.float32)
+        self._known = Recent[tuple[int, int], Records]()
+
+    def tasks(
+        self,
+        work: Work,
+        data: Array,
+        width: int,
+        out: Array,
+        after: tuple[After, ...] = (),
+        operands: Records | int = 0,
+    ) -> None:
+        """Process rows of `data` of this width into `out`, which is contiguous and may be `data` itself."""
+        layer = Records.of([[work.contiguous(data), out, operands, self._number, width]])
+        work.add(compiler().written(write_rows, self._kind, after), layer, self._parts(data.size // width, data.size))
+
+    def _parts(self, rows: int, size: int) -> Records:
+        parts = tasks_for(size * WORK[self._kind])
+        return self._known.of((rows, parts), lambda: Records.of(split(rows, parts)))
 
 
 class RowWise(Lowered):

@@ -1,16 +1,21 @@
-"""ScaledDotProductAttention of f32 without a sink lowered."""
+"""ScaledDotProductAttention of f32 without a sink lowered: the memory layout of the heads, and queries as tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from itertools import product
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 
-from irexec.lowering.attention import CompiledAttention
-from irexec.lowering.llvm.attention import Mask
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.attention import LAYER, Mask, write_attention
+from irexec.lowering.llvm.memory import Field, Records
+from irexec.lowering.matrices import F32_BYTES, starts_of
+from irexec.lowering.recent import Recent
 from irexec.lowering.table import Lowered, Site, lowers
+from irexec.lowering.tasks import TASKS, Arranged, pieces_of, tasks_for
 from irexec.lowering.work import Work
 from irexec.ops.declare.operator import require
 from irexec.ops.sequence.scaled_dot_product_attention import (
@@ -18,8 +23,16 @@ from irexec.ops.sequence.scaled_dot_product_attention import (
     common_batch,
     scaled_dot_product_attention_13,
 )
+from irexec.threads.parallel import parts_along, split
 from irexec.types import F32, Array
 
+# The number of vectors in a panel of keys, and in a panel of values.
+VECTORS = 2
+# The cost of a score in multiply-adds, without its products.
+SCORE_WORK = 32
+# Laying out keys and values takes as long as about 9 queries; with more than two tasks per head, each task has at least
+# this many queries.
+LEAST_QUERIES = 256
 # For fewer queries than this, preparing compiled code costs more than it saves, unless the keys have few elements.
 FEW_QUERIES, FEW_ELEMENTS = 8, 1 << 15
 
@@ -39,7 +52,7 @@ class Attention(Lowered):
     def __init__(self, site: Site, causal: bool, has_known_mask: bool) -> None:
         super().__init__(site)
         self._causal, self._has_known_mask = causal, has_known_mask
-        self._compiled = CompiledAttention()
+        self._arranged = Recent[tuple[object, ...], Arranged]()
 
     def shape(
         self, query: Array, key: Array, value: Array, mask: Array | None = None, *others: Array | None
@@ -62,9 +75,10 @@ class Attention(Lowered):
             else:
                 kind = "forbidding" if mask.dtype == np.bool_ else "added"
                 arrays.append(self._mask(work, mask, key.shape[-2]))
-        arrangement = self._compiled.arranged(arrays, kind, out.shape[:-2])
+        known = kind, *[(array.shape, array.strides) for array in arrays]
+        made = self._arranged.of(known, lambda: _arrange(out.shape[:-2], kind, *arrays))
         factor = np.full(1, 1 / sqrt(query.shape[-1]), np.float32) if scale is None else scale.reshape(1)
-        self._compiled.tasks(work, arrangement, arrays, factor, out)
+        work.arranged(made, *arrays, *[0] * (4 - len(arrays)), out, factor)
 
     def _mask(self, work: Work, mask: Array, keys: int) -> Array:
         """Return the mask as numbers, with a column for each key."""
@@ -72,3 +86,47 @@ class Attention(Lowered):
             work.needs_values(self._has_known_mask)
             mask = np.where(mask, np.float32(0), np.float32(-1))
         return work.by_rows(np.broadcast_to(mask, (*mask.shape[:-1], keys)) if mask.shape[-1] == 1 else mask, "mask")
+
+
+def _arrange(
+    batch: tuple[int, ...], kind: Mask, query: Array, key: Array, value: Array, mask: Array | None = None
+) -> Arranged:
+    made = compiler()
+    (length, depth), (keys, columns) = query.shape[-2:], value.shape[-2:]
+    height, across = made.height(length, VECTORS), VECTORS * made.lanes
+    starts = [starts_of(array, batch) for array in (query, key, value)]
+    starts.append(starts[0] * 0 if mask is None else starts_of(mask, batch))
+    starts.append(np.arange(prod(batch)) * (length * columns))
+    heads = Records(np.stack(starts, axis=1))
+    pitch = -(-keys // made.lanes) * made.lanes
+    scores = height * across
+    key_panels = scores + height * pitch + height
+    value_panels = key_panels + -(-keys // across) * across * depth
+    sizes: dict[str, Field] = {
+        "heads": heads,
+        "keys": keys,
+        "depth": depth,
+        "columns": columns,
+        "query_row": query.strides[-2] // F32_BYTES,
+        "key_row": key.strides[-2] // F32_BYTES,
+        "key_column": key.strides[-1] // F32_BYTES,
+        "value_row": value.strides[-2] // F32_BYTES,
+        "mask_row": 0 if mask is None or mask.shape[-2] == 1 else mask.strides[-2] // F32_BYTES,
+        "scores": scores,
+        "pitch": pitch,
+        "key_panels": key_panels,
+        "value_panels": value_panels,
+    }
+    function = made.written(write_attention, height, VECTORS, kind)
+    work = len(heads) * length * keys * (depth + columns + SCORE_WORK)
+    tasks = _tasks(len(heads), length, height, tasks_for(work))
+    size = value_panels + -(-columns // across) * across * keys
+    layer = Records.named(LAYER, [dict.fromkeys(LAYER, 0) | sizes])
+    return Arranged(function, layer, tasks, size)
+
+
+def _tasks(heads: int, length: int, height: int, wanted: int) -> Records:
+    """Return at most `wanted` tasks. Heads are divided first, because each task rearranges all keys of its heads."""
+    head_parts = split(heads, wanted)
+    parts = parts_along(length, max(1, wanted // (TASKS * len(head_parts))), LEAST_QUERIES)
+    return Records.of([[*head, *rows] for head, rows in product(head_parts, pieces_of(length, parts, height))])

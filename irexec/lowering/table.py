@@ -15,7 +15,7 @@ from irexec.lowering.grids import Grid
 from irexec.lowering.llvm.after import After, Rounding
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.narrow import converted, rounded, rounding_of
-from irexec.lowering.work import F32, Work
+from irexec.lowering.work import F32, Work, by_numbers
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.ops.declare.prepared import Prepared
@@ -106,7 +106,7 @@ class Lowered:
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         shape = self.shape(*inputs)
         if shape is None:
-            return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
+            return self.by_kernel(inputs, out)
         assert self.dtype is not None
         is_narrow = rounding_of(self.dtype) is not None
         stored = self.dtype if self.stores_its_type and not is_narrow else F32
@@ -119,6 +119,9 @@ class Lowered:
             target = result
         work.run()
         return settle(target, self.dtype, result)
+
+    def by_kernel(self, inputs: Sequence[Any], out: Array | None) -> Any:
+        return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
 
     def reads(self, place: int) -> bool:
         """Return whether `tasks` reads the input at a place; it does not read constants that the form has prepared."""
@@ -177,22 +180,28 @@ class Fused(Lowered):
         self.first.tasks(work, inputs[: self._inputs], out, self._after, operands)
 
 
-class Rounded(Lowered):
+class Rounded(Fused):
     """A layer whose results are rounded after they are stored."""
 
     def __init__(self, first: Lowered, rounding: Rounding) -> None:
-        self.kernel, self.dtype, self._inputs = first.kernel, first.dtype, first._inputs
-        self.first, self._rounding = first, rounding
-
-    def shape(self, *inputs: Any) -> tuple[int, ...] | None:
-        return self.first.shape(*inputs)
-
-    def reads(self, place: int) -> bool:
-        return self.first.reads(place)
+        super().__init__(first, (), Operands([]))
+        self._rounding = rounding
 
     def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
         self.first.tasks(work, inputs, out)
         rounded(work, out, self._rounding)
+
+
+class OfWholeNumbers(Lowered):
+    """A sum of products of whole numbers in f64, computed in 32 bits: `tasks` stores whole numbers."""
+
+    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
+        if (shape := self.shape(*inputs)) is None:
+            return self.by_kernel(inputs, out)
+        return by_numbers(inputs[0], shape, out, lambda work, data, sums: self.tasks(work, (data, None), sums))
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> None:
+        return None
 
 
 Lower = Callable[..., Lowered | None]

@@ -36,7 +36,8 @@ from irexec.lowering.llvm.pool import (
     write_sequence,
     write_serve,
 )
-from irexec.threads.parallel import all_cores_have_callers, num_threads, parts_for
+from irexec.ops.convolution.columns import Range
+from irexec.threads.parallel import all_cores_have_callers, num_threads, parts_for, split
 
 # The number of spins without work, about 100 µs, after which a member sleeps until it is woken.
 SPINS = 4000
@@ -62,6 +63,15 @@ class Job(NamedTuple):
     tasks: Records
     rounds: int
     scratch_bytes: int
+
+
+class Arranged(NamedTuple):
+    """A job for arrays of given shapes and strides; the first fields of `layer` are the addresses of the arrays."""
+
+    function: Native
+    layer: Records
+    tasks: Records
+    scratch: int = 0
 
 
 class Sequence:
@@ -230,6 +240,12 @@ def tasks_for(products: int) -> int:
     """Return the number of tasks for this number of multiply-adds, independent of the number of threads."""
     parts = parts_for(products, WORTH_PRODUCTS)
     return 1 if parts == 1 else TASKS * parts
+
+
+def pieces_of(rows: int, parts: int, height: int) -> list[Range]:
+    """Divide rows into up to `parts` ranges of at least `height` rows; only the last may have a remainder."""
+    pieces = [piece for piece in split(rows, parts, height) if piece[1] - piece[0] >= height]
+    return [*pieces[:-1], (pieces[-1][0], rows)]
 
 
 def run_job(job: Job) -> None:

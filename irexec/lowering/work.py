@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from irexec.lowering.contiguous import Copying, copying
+from irexec.lowering.contiguous import copying
 from irexec.lowering.llvm.host import Native
-from irexec.lowering.llvm.memory import Records
-from irexec.lowering.tasks import Job, run_job
+from irexec.lowering.llvm.memory import Field, Records
+from irexec.lowering.tasks import Arranged, Job, run_job
 from irexec.threads import parallel
 from irexec.types import Array
 
@@ -40,6 +40,10 @@ class Work:
         A round starts when the previous one is complete.
         """
         self.jobs.append(Job(function, shared, tasks, rounds, 4 * scratch_size))
+
+    def arranged(self, made: Arranged, *arrays: Field) -> None:
+        """Add a job for these arrays."""
+        self.add(made.function, made.layer.filled(*arrays), made.tasks, made.scratch)
 
     def run(self) -> None:
         for job in self.jobs:
@@ -72,10 +76,10 @@ class Work:
     def copied(self, array: Array, out: Array) -> bool:
         """Add a copy of f32 elements to `out`, which is contiguous; return False if compiled code cannot copy them."""
         if (found := self._copying(array)) is not None:
-            self.add(found.function, found.layer.filled(array, out), found.tasks)
+            self.arranged(found, array, out)
         return found is not None
 
-    def _copying(self, array: Array) -> Copying | None:
+    def _copying(self, array: Array) -> Arranged | None:
         fits = array.dtype == F32 and array.flags.aligned and array.size
         return copying(array.shape, array.strides) if fits else None
 

@@ -16,7 +16,7 @@ from support.lowering import small_ones_too
 import irexec
 from irexec import Model
 from irexec.engine import CompiledModel
-from irexec.lowering import convolution, matmul, row_kernels
+from irexec.lowering import convolution, matmul, rows
 from irexec.lowering.checked import CheckedBackend
 
 ops: Any = irexec.opset15
@@ -60,7 +60,7 @@ def test_a_right_model_runs() -> None:
     [
         (matmul.CompiledProduct, "MatMul"),
         (convolution.CompiledConvolver, "Convolution"),
-        (row_kernels.CompiledRows, "SoftMax"),
+        (rows.CompiledRows, "SoftMax"),
     ],
 )
 def test_a_wrong_layer_is_named(place: Any, layer: str, monkeypatch: pytest.MonkeyPatch) -> None:

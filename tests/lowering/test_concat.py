@@ -11,11 +11,11 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 
 
 from support.amounts import amount
-from support.lowering import forms, lowered, ran
+from support.lowering import forms, lowered
 
 import irexec
 from irexec import Model
-from irexec.lowering import concat, joining
+from irexec.lowering import concat
 from irexec.threads import parallel
 
 ops: Any = irexec.opset15
@@ -24,7 +24,7 @@ ops: Any = irexec.opset15
 @pytest.mark.parametrize("seed", range(amount(30, 12)))
 def test_arrays_of_any_shape(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(joining, "PIECE", int(rng.choice([1, 7, 64, 1 << 13])))
+    monkeypatch.setattr(concat, "PIECE", int(rng.choice([1, 7, 64, 1 << 13])))
     rank = int(rng.integers(1, 5))
     axis, shape = int(rng.integers(rank)), [int(n) for n in rng.integers(1, 12, rank)]
     if seed % 4 == 0:
@@ -35,14 +35,17 @@ def test_arrays_of_any_shape(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
     expected = np.concatenate(arrays, axis)
     if not expected.size:
         return
-    compiled = joining.CompiledConcat(shapes, axis)
+    monkeypatch.setattr(concat, "LEAST_SIZE", 1)
+    inputs = [ops.parameter(one, np.float32, name=f"x{number}") for number, one in enumerate(shapes)]
+    model = lowered(Model([ops.concat(inputs, axis)], inputs))
     try:
         for threads in (1, 2, 8):
             parallel.set_num_threads(threads)
-            found = np.full(expected.shape, 7, np.float32)
-            assert ran(compiled, [np.asfortranarray(array) for array in arrays], found).tobytes() == expected.tobytes()
+            found = model([np.asfortranarray(array) for array in arrays])[0]
+            assert found.tobytes() == expected.tobytes()
     finally:
         parallel.set_num_threads(None)
+    assert "Concat" in forms(model)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
