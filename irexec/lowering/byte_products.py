@@ -19,7 +19,7 @@ from irexec.lowering.levels import ELEMENT_BYTES, WORK, fits_32_bits, numbers_of
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Source
-from irexec.lowering.llvm.bytes import LAYER, MULTIPLE, STARTS, write_bytes, write_starts
+from irexec.lowering.llvm.levels import BYTES, MULTIPLE, STARTS, write_bytes, write_starts
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.table import Lowered, OfWholeNumbers, Site
@@ -110,7 +110,7 @@ class InBytes(Lowered):
         """Return the bytes of the data, four to an element, in scratch memory with one more vector at the end."""
         function = compiler().written(write_bytes, self._source)
         out = work.scratch("bytes", (data.size // ELEMENT_BYTES + MULTIPLE,))
-        layer = Records.named(LAYER, [{"source": data, "result": out, "grid": self._grid_numbers}])
+        layer = Records.named(BYTES, [{"source": data, "result": out, "grid": self._grid_numbers}])
         pieces = split(data.size, tasks_for(data.size * WORK), MULTIPLE)
         work.add(function, layer, Records.of([list(piece) for piece in pieces]))
         elements = (*data.shape[:-1], self._depth // ELEMENT_BYTES)

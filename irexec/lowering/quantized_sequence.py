@@ -40,12 +40,10 @@ class _Weights:
 
 
 class CompiledQuantizedLstm(CompiledSequence):
-    kind = "quantized_lstm"
-
     def __init__(self, w: _Weights, r: _Weights, b: Array, direction: str, how: Recurrence) -> None:
         assert w.numbers is not None and r.numbers is not None
         directions, units, columns = r.numbers.shape
-        super().__init__(directions, units, direction, how.activations[:3], how.clip)
+        super().__init__("quantized_lstm", directions, units, direction, how.activations[:3], how.clip)
         # The contributions of inputs: columns of all directions.
         inputs = np.zeros((-(-w.numbers.shape[1] // ELEMENT_BYTES) * ELEMENT_BYTES, directions * columns), np.int8)
         inputs[: w.numbers.shape[1]] = w.numbers.swapaxes(0, 1).reshape(-1, directions * columns)
@@ -72,9 +70,6 @@ class CompiledQuantizedLstm(CompiledSequence):
         return np.ascontiguousarray(
             padded.reshape(directions, states, self.gates, self.blocks, -1).transpose(0, 3, 1, 2, 4)
         )
-
-    def __call__(self, x: Array, hidden: Array, cell: Array, lengths: Array) -> tuple[Array, ...]:
-        return self._run(x, (hidden, cell), lengths)
 
     def _project(self, work: Work, rows: Array, out: Array) -> None:
         levels, zero, step = quantized(rows)

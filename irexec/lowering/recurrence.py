@@ -22,11 +22,13 @@ WORTH_PRODUCTS = 1 << 17
 class CompiledSequence:
     """All directions of a sequence whose weights are constants. `layer` has the fields that all calls share."""
 
-    kind: Kind
     layer: Records
 
-    def __init__(self, directions: int, units: int, direction: str, activations: Sequence[str], clip: float) -> None:
-        self.gates, self.lanes = GATES[self.kind], compiler().lanes
+    def __init__(
+        self, kind: Kind, directions: int, units: int, direction: str, activations: Sequence[str], clip: float
+    ) -> None:
+        self.kind: Kind = kind
+        self.gates, self.lanes = GATES[kind], compiler().lanes
         self.directions, self.units, self.direction = directions, units, direction
         self.blocks = -(-self.units // (VECTORS * self.lanes))
         self.padded = self.blocks * VECTORS * self.lanes
@@ -42,10 +44,11 @@ class CompiledSequence:
         assert record.numbers.shape == (1, len(LAYER))
         return record
 
-    def _run(self, x: Array, states: Sequence[Array], lengths: Array) -> tuple[Array, ...]:
-        """Return Y and the last states of X `[batch, steps, input]` and states `[batch, directions, units]`, none
-        empty.
+    def __call__(self, x: Array, *states_and_lengths: Array) -> tuple[Array, ...]:
+        """Return Y and the last states of X `[batch, steps, input]`, the states `[batch, directions, units]` and the
+        lengths, none empty.
         """
+        *states, lengths = states_and_lengths
         batch, steps, _ = x.shape
         gates = self.directions * self.gates * self.units
         # Code that processes complete vectors reads beyond the last element.
@@ -95,11 +98,13 @@ class CompiledSequence:
         return found
 
 
-class _InFloats(CompiledSequence):
+class CompiledRecurrence(CompiledSequence):
     """A sequence whose W, R and B are constants, in f32."""
 
-    def __init__(self, w: Array, r: Array, b: Array, direction: str, activations: Sequence[str], clip: float) -> None:
-        super().__init__(len(r), r.shape[2], direction, activations, clip)
+    def __init__(
+        self, kind: Kind, w: Array, r: Array, b: Array, direction: str, activations: Sequence[str], clip: float
+    ) -> None:
+        super().__init__(kind, len(r), r.shape[2], direction, activations, clip)
         block = VECTORS * self.lanes
         self.project = CompiledProduct(w.reshape(-1, w.shape[2]).T, CompiledProduct.MANY_ROWS)
         self.bias = np.ascontiguousarray(b[:, : self.gates * self.units], F32)
@@ -107,7 +112,7 @@ class _InFloats(CompiledSequence):
         recurrent_bias[:, : b.shape[1] - self.gates * self.units] = b[:, self.gates * self.units :]
         self.bias_place = Records.of([[self.bias, 1, 1, 1]])
         # The number of gates that multiply the state itself.
-        together = 2 if self.kind == "reset_gru" else self.gates
+        together = 2 if kind == "reset_gru" else self.gates
         panels, candidate = (
             _packed(part, part.shape[1] // self.units, self.blocks, block) if part.size else 0
             for part in np.split(r, [together * self.units], axis=1)
@@ -116,34 +121,6 @@ class _InFloats(CompiledSequence):
 
     def _project(self, work: Work, rows: Array, out: Array) -> None:
         self.project.tasks(work, rows, out, (After("add", "column"),), self.bias_place)
-
-
-class CompiledLstm(_InFloats):
-    kind = "lstm"
-
-    def __call__(self, x: Array, hidden: Array, cell: Array, lengths: Array) -> tuple[Array, ...]:
-        return self._run(x, (hidden, cell), lengths)
-
-
-class _OfOneState(_InFloats):
-    def __call__(self, x: Array, hidden: Array, lengths: Array) -> tuple[Array, ...]:
-        return self._run(x, (hidden,), lengths)
-
-
-class CompiledGru(_OfOneState):
-    """A GRU with linear_before_reset: the state is multiplied before the reset gate is applied."""
-
-    kind = "gru"
-
-
-class CompiledResetGru(_OfOneState):
-    """A GRU without linear_before_reset."""
-
-    kind = "reset_gru"
-
-
-class CompiledRnn(_OfOneState):
-    kind = "rnn"
 
 
 def _packed(r: Array, gates: int, blocks: int, block: int) -> Array:

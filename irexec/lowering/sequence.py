@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from irexec.ir.weights.file import release_pages
-from irexec.lowering.recurrence import CompiledGru, CompiledLstm, CompiledResetGru, CompiledRnn
+from irexec.lowering.llvm.recurrence import Kind
+from irexec.lowering.recurrence import CompiledRecurrence
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.operator import NodeTypes
@@ -18,8 +19,6 @@ from irexec.ops.sequence.lstm import SequenceGates as LstmGates
 from irexec.ops.sequence.recurrent import Direction, Gates, checked_lengths
 from irexec.ops.sequence.rnn import SequenceGates as RnnGates
 from irexec.types import Array
-
-Compiled = CompiledLstm | CompiledGru | CompiledResetGru | CompiledRnn
 
 
 class LoweredSequence(Lowered):
@@ -44,39 +43,33 @@ class LoweredSequence(Lowered):
         return tuple(narrow(array, x.dtype) for array in found)
 
 
-def _sequence(
-    site: Site,
-    compiled: type[Compiled],
-    direction: Direction,
-    gates: Gates,
-    defaults: Sequence[str],
-) -> Lowered | None:
+def _sequence(site: Site, kind: Kind, direction: Direction, gates: Gates, defaults: Sequence[str]) -> Lowered | None:
     weights = tuple([array for array in site.types.constants[-3:] if array is not None and array.size])
     if len(weights) < 3 or compute_dtype(weights[1].dtype) != np.float32:
         return None
     options = direction, gates.activations or defaults, gates.clip
 
-    def make() -> Compiled:
+    def make() -> CompiledRecurrence:
         w, r, b = map(widen, weights)
-        made = compiled(w, r, b, *options)
+        made = CompiledRecurrence(kind, w, r, b, *options)
         for array in weights:
             # Compiled code uses the weights in another layout.
             release_pages(array)
         return made
 
-    return LoweredSequence(site, site.prepared.of(weights, (compiled.kind, options), make))
+    return LoweredSequence(site, site.prepared.of(weights, (kind, options), make))
 
 
 @lowers(lstm.lstm_sequence_5)
 def _(site: Site, *, direction: Direction, gates: LstmGates) -> Lowered | None:
-    return _sequence(site, CompiledLstm, direction, gates, lstm.DEFAULTS)
+    return _sequence(site, "lstm", direction, gates, lstm.DEFAULTS)
 
 
 @lowers(gru.gru_sequence_5)
 def _(site: Site, *, direction: Direction, gates: GruGates, linear_before_reset: bool) -> Lowered | None:
-    return _sequence(site, CompiledGru if linear_before_reset else CompiledResetGru, direction, gates, gru.DEFAULTS)
+    return _sequence(site, "gru" if linear_before_reset else "reset_gru", direction, gates, gru.DEFAULTS)
 
 
 @lowers(rnn.rnn_sequence_5)
 def _(site: Site, *, direction: Direction, gates: RnnGates) -> Lowered | None:
-    return _sequence(site, CompiledRnn, direction, gates, rnn.DEFAULTS)
+    return _sequence(site, "rnn", direction, gates, rnn.DEFAULTS)

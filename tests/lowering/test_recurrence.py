@@ -15,7 +15,7 @@ from support.amounts import amount
 from support.lowering import forms, kernels, lowered
 
 import irexec
-from irexec.lowering.recurrence import CompiledGru, CompiledLstm, CompiledResetGru, CompiledRnn
+from irexec.lowering.recurrence import CompiledRecurrence
 from irexec.ops.sequence import gru, lstm, rnn
 from irexec.threads import parallel
 
@@ -56,7 +56,7 @@ def test_the_results_are_those_of_the_plain_kernel(seed: int) -> None:
     given = drawn(rng, batch, steps, inputs, units, 1 + (direction == "bidirectional"))
     gates = lstm.SequenceGates(activations=activations, clip=clip)
     expected = lstm.lstm_sequence_5.kernel(*given, hidden_size=units, direction=direction, gates=gates)
-    found = CompiledLstm(*given[4:], direction, activations, clip)(*given[:3], given[3].astype(np.int64))
+    found = CompiledRecurrence("lstm", *given[4:], direction, activations, clip)(*given[:3], given[3].astype(np.int64))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
@@ -75,8 +75,8 @@ def test_the_results_of_a_gru_are_those_of_the_plain_kernel(seed: int, before: b
     expected = gru.gru_sequence_5.kernel(
         x, hidden, lengths, w, r, b, hidden_size=units, direction=direction, gates=gates, linear_before_reset=before
     )
-    compiled = CompiledGru if before else CompiledResetGru
-    found = compiled(w, r, b, direction, activations, gates.clip)(x, hidden, lengths.astype(np.int64))
+    kind = "gru" if before else "reset_gru"
+    found = CompiledRecurrence(kind, w, r, b, direction, activations, gates.clip)(x, hidden, lengths.astype(np.int64))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
@@ -93,7 +93,7 @@ def test_the_results_of_a_simple_network_are_those_of_the_plain_kernel(seed: int
     expected = rnn.rnn_sequence_5.kernel(
         x, hidden, lengths, w, r, b, hidden_size=units, direction=direction, gates=gates
     )
-    found = CompiledRnn(w, r, b, direction, (activation,), clip)(x, hidden, lengths.astype(np.int64))
+    found = CompiledRecurrence("rnn", w, r, b, direction, (activation,), clip)(x, hidden, lengths.astype(np.int64))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
@@ -133,7 +133,7 @@ def test_one_nan_stays_with_its_batch_element() -> None:
     given[0][0, 0, 0] = np.inf
     gates = lstm.SequenceGates(activations=("sigmoid", "tanh", "tanh"))
     expected = lstm.lstm_sequence_5.kernel(*given, hidden_size=33, direction="bidirectional", gates=gates)
-    found = CompiledLstm(*given[4:], "bidirectional", ("sigmoid", "tanh", "tanh"), np.inf)(*given[:4])
+    found = CompiledRecurrence("lstm", *given[4:], "bidirectional", ("sigmoid", "tanh", "tanh"), np.inf)(*given[:4])
     for one, other in zip(found, expected, strict=True):
         assert np.isfinite(other[2]).all()
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
@@ -145,7 +145,7 @@ def test_results_are_the_same_for_any_number_of_threads() -> None:
     results = []
     for count in (1, 2, 8):
         parallel.set_num_threads(count)
-        compiled = CompiledLstm(*given[4:], "bidirectional", ("sigmoid", "tanh", "tanh"), 0.0)
+        compiled = CompiledRecurrence("lstm", *given[4:], "bidirectional", ("sigmoid", "tanh", "tanh"), 0.0)
         results.append(compiled(*given[:4]))
     for other in results[1:]:
         assert all(np.array_equal(*pair) for pair in zip(results[0], other, strict=True))

@@ -1,4 +1,6 @@
-"""Elements that pack several numbers: the bytes of four channels of f32 on a grid, or the bf16 of two channels."""
+"""Elements that pack several numbers: the bytes of four channels of f32 on a grid, or the bf16 of two channels, or four
+bytes that are adjacent in a row.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic, Source, bits
-from irexec.lowering.llvm.code import I32, Code, Number, Run, begun
+from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic, Source, as_floats, bits
+from irexec.lowering.llvm.code import F64, I32, Code, Number, Run, begun
 
 # The fields of `levels`' record, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
@@ -17,6 +19,13 @@ LAYER = (
     "pixels",  # the number of pixels of a channel
 )  # fmt: skip
 TASK = ("first", "last", "first_pixel", "last_pixel")
+# The fields of `bytes`' record: addresses as in LAYER.
+BYTES = ("source", "result", "grid")
+RANGE = ("first", "last")
+# The fields of `starts`' record: addresses of a whole number in f64, of two numbers for each column, and of the result.
+STARTS = ("zero", "weight_sums", "begin", "result")
+# Tasks begin at multiples of this number of elements: the maximum number of lanes of a vector.
+MULTIPLE = 16
 # Adding this to a small number rounds it to a whole number, which is then in the lowest bits of the sum.
 ROUNDER = 12582912.0
 
@@ -47,6 +56,37 @@ def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic, source: S
                 target.put_vector(x, _paired(code, *(bits(code, vector) for vector in vectors)), mask)
 
         code.in_vectors(count, write)
+    return code.end()
+
+
+def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -> Code:
+    """Write `bytes(layer, task, scratch, round)`: the levels of some elements, which begin at a multiple of MULTIPLE.
+
+    Up to one vector of bytes after the last element is also written.
+    """
+    code, layer, task = begun(module, name, lanes, BYTES, RANGE)
+    read, kind = reader(code, layer.source, layer.grid, source), ir.VectorType(ir.IntType(8), lanes)
+    target = layer.result.run(kind.element) + task.first
+
+    def write(x: Any, mask: Any) -> None:
+        target.put_vector(x, code.builder.trunc(read(task.first + x, mask), kind))
+
+    code.in_vectors(task.last - task.first, write)
+    return code.end()
+
+
+def write_starts(module: Any, name: str, lanes: int) -> Code:
+    """Write `starts(layer, task, scratch, round)`: `begin - zero * weight_sums` for each column."""
+    code, layer, task = begun(module, name, lanes, STARTS, RANGE)
+    b = code.builder
+    number = b.load(b.inttoptr(layer.zero.value, F64.as_pointer()), align=1)
+    zero = code.splat(b.fptosi(number, I32))
+
+    def write(x: Any, mask: Any) -> None:
+        begin, sums = (bits(code, each.floats().vector(x, mask)) for each in (layer.begin, layer.weight_sums))
+        layer.result.floats().put_vector(x, as_floats(code, "whole_bytes", b.sub(begin, b.mul(zero, sums))), mask)
+
+    code.in_vectors(task.last, write)
     return code.end()
 
 

@@ -90,23 +90,19 @@ def _zero(data: Array, out: Array) -> Array:
 @convolution_1.specialize
 def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
     kernel = types.constants[1]
-    return None if kernel is None else _ConstantKernel(kernel[None], windows)
+    return None if kernel is None else _with_constant(kernel[None], windows)
 
 
 @group_convolution_1.specialize
 def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
     kernel = types.constants[1]
-    return None if kernel is None else _ConstantKernel(kernel, windows)
+    return None if kernel is None else _with_constant(kernel, windows)
 
 
-class _ConstantKernel:
-    """A convolution with a constant kernel, laid out once."""
-
-    def __init__(self, kernel: Array, windows: Windowing) -> None:
-        self._convolve = Convolve(kernel, kernel.dtype, windows)
-
-    def __call__(self, data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
-        return self._convolve(data, out)
+def _with_constant(kernel: Array, windows: Windowing) -> Callable[..., Array]:
+    """Return the convolution with a constant kernel, laid out once."""
+    convolve = Convolve(kernel, kernel.dtype, windows)
+    return lambda data, kernel, /, *, out=None: convolve(data, out)
 
 
 @convolution_1.work
