@@ -16,10 +16,10 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
-from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, with_rank
+from irexec.ops.convolution.convolution import check_channels, grouped_channels, spatial_rank, with_rank
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Elements, operator, require, summed
+from irexec.ops.declare.operator import Check, Elements, Operator, operator, require, summed
 from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import dimension_of, has_rank
@@ -125,45 +125,6 @@ def placement(
     return list(wanted), [t - t // 2 if windows.auto_pad == "same_upper" else t // 2 for t in totals]
 
 
-def _rule(
-    check: Check,
-    data: TensorType,
-    kernel: TensorType,
-    output_shape: TensorType | None,
-    leading: int,
-    windows: Spreading,
-) -> PartialShape:
-    spatial = spatial_rank(check, data, kernel, leading)
-    padding = windows.output_padding
-    if not check_windows(check, "C1", spatial, windows, output_padding=padding) or spatial is None:
-        return PartialShape.dynamic(data.rank)
-    d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + leading)
-    if leading == 3:
-        channels = grouped_channels(check, d, k[0], k[1]) * k[2]
-    else:
-        message = f"the kernel has {k[0]} input channels, expected {d[1]} as in data"
-        check("C4", d[1].compatible(k[0]), message, port="kernel", found=str(k[0]), allowed=str(d[1]))
-        channels = k[1]
-    if output_shape is not None:
-        return PartialShape([d[0], channels, *_given(check, output_shape, spatial)])
-    strides, dilations, begins, ends = windows.for_rank(spatial)
-    extents: list[Dimension] = []
-    for axis in range(spatial):
-        extent, size, s = d[2 + axis], k[leading + axis], strides[axis]
-        if not check("C3", size.max != 0, f"the kernel has no pixels along spatial axis {axis}", port="kernel"):
-            return PartialShape.dynamic(data.rank)
-        spare = begins[axis] + ends[axis] - (padding[axis] if padding else 0)
-        least = (extent.min - 1) * s + dilated(max(size.min, 1), dilations[axis])
-        most = None
-        if extent.max is not None and size.max is not None:
-            most = (extent.max - 1) * s + dilated(size.max, dilations[axis])
-        full = f"{least}.." if most is None else least if least == most else f"{least}..{most}"
-        message = f"the padding removes {spare} pixels of spatial axis {axis}, expected less than {full}"
-        check("C5", most is None or most > spare, message, found=str(spare), allowed=f"below {full}")
-        extents.append(Dimension(max(least - spare, 1), None if most is None else max(most - spare, 1)))
-    return PartialShape([d[0], channels, *extents])
-
-
 def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimension]:
     """Check C6; return the extents given by output_shape, or unknown dimensions."""
     if not has_rank(check, "C6", output_shape, 1, "output_shape"):
@@ -180,29 +141,50 @@ def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimensi
     return [dimension_of(v) for v in known]
 
 
-@convolution_backprop_data_1.work
-def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType, output_shape: TensorType | None) -> int:
-    """Return the number of products: the elements of data times those of the kernel of one input channel."""
-    return prod(data.shape.to_shape()) * prod(kernel.shape.to_shape()[1:])
+def _declare(convolution: Operator, leading: int) -> None:
+    """Declare the rules of a convolution whose kernel has this number of axes before the spatial ones."""
+
+    @convolution.work
+    def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType, output_shape: TensorType | None) -> int:
+        """Return the number of products: the elements of data times those of the kernel of one input channel."""
+        return prod(data.shape.to_shape()) * prod(kernel.shape.to_shape()[leading - 1 :])
+
+    @convolution.shapes
+    def _(
+        check: Check, data: TensorType, kernel: TensorType, output_shape: TensorType | None, *, windows: Spreading
+    ) -> PartialShape:
+        spatial = spatial_rank(check, data, kernel, leading)
+        padding = windows.output_padding
+        if not check_windows(check, "C1", spatial, windows, output_padding=padding) or spatial is None:
+            return PartialShape.dynamic(data.rank)
+        d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + leading)
+        if leading == 3:
+            channels = grouped_channels(check, d, k[0], k[1]) * k[2]
+        else:
+            check_channels(check, d[1], k[0])
+            channels = k[1]
+        if output_shape is not None:
+            return PartialShape([d[0], channels, *_given(check, output_shape, spatial)])
+        strides, dilations, begins, ends = windows.for_rank(spatial)
+        extents: list[Dimension] = []
+        for axis in range(spatial):
+            extent, size, s = d[2 + axis], k[leading + axis], strides[axis]
+            if not check("C3", size.max != 0, f"the kernel has no pixels along spatial axis {axis}", port="kernel"):
+                return PartialShape.dynamic(data.rank)
+            spare = begins[axis] + ends[axis] - (padding[axis] if padding else 0)
+            least = (extent.min - 1) * s + dilated(max(size.min, 1), dilations[axis])
+            most = None
+            if extent.max is not None and size.max is not None:
+                most = (extent.max - 1) * s + dilated(size.max, dilations[axis])
+            full = f"{least}.." if most is None else least if least == most else f"{least}..{most}"
+            message = f"the padding removes {spare} pixels of spatial axis {axis}, expected less than {full}"
+            check("C5", most is None or most > spare, message, found=str(spare), allowed=f"below {full}")
+            extents.append(Dimension(max(least - spare, 1), None if most is None else max(most - spare, 1)))
+        return PartialShape([d[0], channels, *extents])
 
 
-@group_convolution_backprop_data_1.work
-def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType, output_shape: TensorType | None) -> int:
-    return prod(data.shape.to_shape()) * prod(kernel.shape.to_shape()[2:])
-
-
-@convolution_backprop_data_1.shapes
-def _(
-    check: Check, data: TensorType, kernel: TensorType, output_shape: TensorType | None, *, windows: Spreading
-) -> PartialShape:
-    return _rule(check, data, kernel, output_shape, 2, windows)
-
-
-@group_convolution_backprop_data_1.shapes
-def _(
-    check: Check, data: TensorType, kernel: TensorType, output_shape: TensorType | None, *, windows: Spreading
-) -> PartialShape:
-    return _rule(check, data, kernel, output_shape, 3, windows)
+_declare(convolution_backprop_data_1, 2)
+_declare(group_convolution_backprop_data_1, 3)
 
 
 @convolution_backprop_data_1.draw("output_shape")

@@ -15,7 +15,7 @@ import numpy as np
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
 from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, summed
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, Operator, operator, summed
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
@@ -87,59 +87,49 @@ def _zero(data: Array, out: Array) -> Array:
     return out
 
 
-@convolution_1.specialize
-def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
-    kernel = types.constants[1]
-    return None if kernel is None else _with_constant(kernel[None], windows)
-
-
-@group_convolution_1.specialize
-def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
-    kernel = types.constants[1]
-    return None if kernel is None else _with_constant(kernel, windows)
-
-
 def _with_constant(kernel: Array, windows: Windowing) -> Callable[..., Array]:
     """Return the convolution with a constant kernel, laid out once."""
     convolve = Convolve(kernel, kernel.dtype, windows)
     return lambda data, kernel, /, *, out=None: convolve(data, out)
 
 
-@convolution_1.work
-def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
-    """Return the number of products: the elements of the output times those of the kernel of one output channel."""
-    return math.prod(outputs[0].shape.to_shape()) * math.prod(kernel.shape.to_shape()[1:])
+def _declare(convolution: Operator, leading: int) -> None:
+    """Declare the rules of a convolution whose kernel has this number of axes before the spatial ones."""
+
+    @convolution.specialize
+    def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
+        kernel = types.constants[1]
+        return None if kernel is None else _with_constant(kernel if leading == 3 else kernel[None], windows)
+
+    @convolution.work
+    def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
+        """Return the number of products: the elements of the output times those of the kernel of one output channel."""
+        return math.prod(outputs[0].shape.to_shape()) * math.prod(kernel.shape.to_shape()[leading - 1 :])
+
+    @convolution.shapes
+    def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing) -> PartialShape:
+        spatial = spatial_rank(check, data, kernel, leading)
+        if not check_windows(check, "C1", spatial, windows) or spatial is None:
+            return PartialShape.dynamic(data.rank)
+        d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + leading)
+        channels = grouped_channels(check, d, k[0], k[2]) * k[1] if leading == 3 else k[0]
+        if leading == 2:
+            check_channels(check, d[1], k[1])
+        extents = output_dims(check, "C5", d.dims[2:], k.dims[leading:], windows)
+        return PartialShape([d[0], channels, *extents])
 
 
-@group_convolution_1.work
-def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
-    return math.prod(outputs[0].shape.to_shape()) * math.prod(kernel.shape.to_shape()[2:])
+_declare(convolution_1, 2)
+_declare(group_convolution_1, 3)
 
 
-@convolution_1.shapes
-def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing) -> PartialShape:
-    spatial = spatial_rank(check, data, kernel, 2)
-    if not check_windows(check, "C1", spatial, windows) or spatial is None:
-        return PartialShape.dynamic(data.rank)
-    d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + 2)
-    if d[1].compatible(k[1]):
+def check_channels(check: Check, channels: Dimension, inputs: Dimension) -> None:
+    """Check C4: data has as many channels as the kernel has inputs."""
+    if channels.compatible(inputs):
         holds("C4")
     else:
-        message = f"the kernel has {k[1]} input channels, expected {d[1]} as in data"
-        check("C4", False, message, port="kernel", found=str(k[1]), allowed=str(d[1]))
-    extents = output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)
-    return PartialShape([d[0], k[0], *extents])
-
-
-@group_convolution_1.shapes
-def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing) -> PartialShape:
-    spatial = spatial_rank(check, data, kernel, 3)
-    if not check_windows(check, "C1", spatial, windows) or spatial is None:
-        return PartialShape.dynamic(data.rank)
-    d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + 3)
-    channels = grouped_channels(check, d, k[0], k[2])
-    extents = output_dims(check, "C5", d.dims[2:], k.dims[3:], windows)
-    return PartialShape([d[0], channels * k[1], *extents])
+        message = f"the kernel has {inputs} input channels, expected {channels} as in data"
+        check("C4", False, message, port="kernel", found=str(inputs), allowed=str(channels))
 
 
 def spatial_rank(check: Check, data: TensorType, kernel: TensorType, leading: int) -> int | None:
