@@ -39,6 +39,7 @@ class Reading:
     holds the printed layers of a text without a `<net>`: the report lists the repairs of their text until they are
     evaluated (snippets/evaluate.py). `seconds`: the times of reading and checking. `weights`: the given weights, or
     those that were found. `again` repeats the checks in another mode; it opens a file again only for an ONNX model.
+    `nodes` returns a model of an ONNX file's nodes as written, to be looked at if there is no other model.
     """
 
     source: Source | None
@@ -49,6 +50,7 @@ class Reading:
     weights: PathLike | bytes | Weights | None = None
     snippet: Snippet | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    nodes: Callable[[], Model | None] | None = None
 
 
 @no_collection(to_stay=True)
@@ -140,7 +142,16 @@ def _onnx(given: PathLike | bytes, file: str | None, others: bool, model_class: 
     from irexec.frontends.onnx import read_onnx
 
     model, report = read_onnx(given, mode, file=file, others=others, model_class=model_class)
-    return Reading(None, None, model, report, partial(_onnx, given, file, others, model_class))
+    again = partial(_onnx, given, file, others, model_class)
+    return Reading(None, None, model, report, again, nodes=partial(_nodes, given, file))
+
+
+def _nodes(given: PathLike | bytes, file: str | None) -> Model | None:
+    try:
+        from irexec.frontends.onnx.written import as_written
+    except ImportError:  # Without the package onnx, whose absence has been reported.
+        return None
+    return as_written(given, file)
 
 
 def _printed_layers(source: Source, page: str | None, strict: bool, mode: Mode) -> Reading:

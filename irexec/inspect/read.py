@@ -23,6 +23,8 @@ def summary_of(
 ) -> tuple[Summary | None, Report]:
     """Return the facts about a model that was read, and the findings of `validate`; None if there is no model.
 
+    If an ONNX model cannot be converted, its layers are the nodes of the file.
+
     `shapes`: shapes of dynamic inputs, by name; dependent shapes are inferred from them. `choice`: the findings that
     count.
     """
@@ -34,6 +36,8 @@ def summary_of(
         findings.add("U003", "the file contains layers without a model", place=place, hint=hint)
         return None, findings.report
     report = examined(reading)
+    if model is None and reading.nodes is not None and not shapes:
+        model = reading.nodes()
     if model is None:
         return None, report
     report = choice.of(report)

@@ -162,7 +162,7 @@ def _layer(
     facts.outputs = [_output(value, types[value]) for value in node.outputs]
     if node.constant is not None:
         facts.constant = _constant_text(node)
-    facts.multiply_adds = multiply_adds(node, types.inputs(node), types.outputs(node))
+    facts.multiply_adds = 0 if operator is None else multiply_adds(node, types.inputs(node), types.outputs(node))
     if node.layer is not None and source is not None:
         place = source.locate(At(node.layer.at))
         facts.line, facts.column = place.line, place.column
@@ -173,6 +173,8 @@ def _attributes(node: Node) -> Iterator[Attribute]:
     written = node.layer.data if node.layer is not None else {}
     if node.operator is None or node.type == "Const":
         yield from (Attribute(name, text) for name, text in written.items())
+        if node.operator is None and node.layer is None:
+            yield from (Attribute(name, str(value)) for name, value in node.attributes.items())
         return
     for attribute in node.operator.attributes:
         if attribute.name in node.attributes:

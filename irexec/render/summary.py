@@ -16,7 +16,10 @@ def show(summary: Summary, page: Printout, sized: Sequence[tuple[str, str]] = ()
     """Print the facts about a model under headings. `sized`: rows about its size that replace rows of the same name."""
     page.line(summary.name or "model", "heading")
     if summary.file is not None and summary.file.lower().endswith(".onnx"):
-        page.line("  the layers are OpenVINO's, which the ONNX nodes were converted to", "dim")
+        written = any(layer.operator is None for layer in summary.layers)
+        words = "ONNX nodes, because the model cannot be converted"
+        words = words if written else "OpenVINO's, which the ONNX nodes were converted to"
+        page.line(f"  the layers are {words}", "dim")
     for title, ports in (("inputs", summary.inputs), ("outputs", summary.outputs)):
         page.heading(title)
         page.table(map(_port_row, ports), ("name", None, None, "dim"))
@@ -47,7 +50,9 @@ def size_rows(summary: Summary) -> list[tuple[str, str]]:
         layers += f", {bodies} in bodies"
     kinds = [f"{name} {shown_bytes(size)}" for name, size in totals.weight_types.items() if size]
     work = shown_count(totals.multiply_adds)
-    if totals.uncounted:
+    if unknown := sum(layer.operator is None for layer in summary.layers):
+        work = f"unknown for {plural(unknown, 'layer')} without a known operator"
+    elif totals.uncounted:
         # The largest terms depend on dynamic sizes, so that the sum of the known terms would mislead.
         known = f"at least {work}; " if totals.multiply_adds else ""
         work = f"{known}unknown for {_names(summary, totals.uncounted)} because of dynamic shapes"

@@ -9,6 +9,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 import itertools
+import json
 
 from onnx import TensorProto, helper, numpy_helper
 
@@ -80,3 +81,26 @@ def test_show_says_whose_layers_it_shows(tmp_path: Path, capsys: pytest.CaptureF
     convolution(tmp_path, [1, 4, 8, 8], [8, 2, 3, 3], 2)
     assert main(["show", str(tmp_path / "conv.onnx")]) == 0
     assert "  the layers are OpenVINO's, which the ONNX nodes were converted to\n" in capsys.readouterr().out
+
+
+def test_the_nodes_of_a_model_that_cannot_be_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "conv.onnx"
+    nodes = [
+        helper.make_node("Abs", ["x"], ["a"]),
+        helper.make_node("Conv", ["a", "w"], ["h"], group=2, kernel_shape=[3, 3], name="conv"),
+        helper.make_node("Relu", ["h"], ["y"]),
+    ]
+    saved(path, nodes, {"x": [1, 4, 8, 8]}, {"w": [6, 1, 3, 3]})
+    assert main(["show", str(path), "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    layers = {layer["name"]: layer for layer in found["layers"]}
+    assert list(layers) == ["x", "a", "w", "conv", "y", "y/result"]
+    assert {a["name"]: a["value"] for a in layers["conv"]["attributes"]} == {"group": "2", "kernel_shape": "3,3"}
+    assert layers["a"]["outputs"][0]["shape"] == "[1,4,8,8]"
+    assert layers["w"]["outputs"][0]["shape"] == "[6,1,3,3]" and layers["y"]["type"] == "Relu"
+    assert [finding["code"] for finding in found["findings"]] == ["F009"]
+    assert main(["show", str(path)]) == 1
+    text = capsys.readouterr().out
+    assert "the layers are ONNX nodes, because the model cannot be converted" in text
+    assert "unknown for 3 layers without a known operator" in text and "error[F009]" in text
+    assert main(["report", str(path), "-o", str(tmp_path / "out.html")]) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -83,11 +84,19 @@ def convert(
     return model
 
 
+def converted_types(file: OnnxFile, folder: Path | None) -> dict[str, TensorType]:
+    """Return the types of a graph's values that can be converted, by name."""
+    converter = Converter(file, Builder(OnnxFindings(), folder), {}, frozenset())
+    with suppress(OutOfTime):
+        converter.model()
+    return converter.types
+
+
 class Converter:
     """Converts one model; findings report the parts that cannot be converted.
 
     `constant`: inputs whose initializers are constants, even if callers supply values. `needed`: further such inputs,
-    found because the translation of a node depends on their values.
+    found because the translation of a node depends on their values. `types`: the types of the graph's values.
     """
 
     def __init__(
@@ -98,6 +107,7 @@ class Converter:
         self.functions = {(f.domain, f.name, f.overload): f for f in file.proto.functions}
         self.raw = file.raw
         self.needed: set[str] = set()
+        self.types: dict[str, TensorType] = {}
         self._defaults: dict[Node, Array] = {}
         self._missing: dict[str, list[str]] = {}
         self.makers: dict[str, LayerRef] = {}
@@ -111,6 +121,7 @@ class Converter:
         stored = set(scope.values)
         parameters = [p for i in graph.input if i.name not in stored and (p := self._parameter(i, scope))]
         self.translate(graph.node, scope)
+        self.types = {name: value.type for name, value in scope.values.items() if value is not None}
         results = [r for output in graph.output if (r := self._result(output, scope))]
         model = self.builder.model_class.of(results, parameters, graph.name)
         model.rt_info = description(self.proto, parameters)
