@@ -15,8 +15,8 @@ from irexec.debug.comparison.culprit import function_of
 from irexec.debug.errors import percent
 from irexec.debug.units import unit
 from irexec.graph.model import Model, Node
-from irexec.ops.declare.contents import CONTENTS
-from irexec.ops.declare.operator import Tolerance
+from irexec.ops.declare.contents import category_of
+from irexec.ops.declare.operator import Operator, Tolerance
 from irexec.types import Array, ElementType
 
 FEWEST = 64
@@ -27,10 +27,6 @@ _STANDARD_ERRORS = 8.0
 _NEAREST, _OTHERS = 0.51, 0.1
 """The largest error of rounding to the nearest, and the share of larger errors below which no bias is reported."""
 _ELEMENTWISE = frozenset({"activation", "arithmetic", "type"})
-ALONG_AXES = frozenset({"SoftMax", "LogSoftmax", "CumSum"})
-"""Operators of these categories whose results depend on several elements."""
-_WITH_RECIPROCALS = frozenset({"Divide", "Mod", "FloorMod"})
-"""Operators that may multiply by a reciprocal in f32, which is rounded twice."""
 
 
 def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], tolerance: Tolerance) -> str | None:
@@ -68,10 +64,10 @@ def lost(model: Model, inputs: Sequence[Array], expected: Sequence[Array], found
     units in the last place, such as sines near a multiple of π, may differ.
     """
     nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
-    if len(nodes) != 1 or len(found) != 1 or not inputs or nodes[0].type in ALONG_AXES or found[0].dtype != np.float32:
+    if len(nodes) != 1 or len(found) != 1 or not inputs or found[0].dtype != np.float32:
         return None
     operator = nodes[0].operator
-    if operator is None or operator.allowed.cancels or CONTENTS[operator.type][0].split(".")[0] not in _ELEMENTWISE:
+    if operator is None or operator.allowed.cancels or not _is_elementwise(operator):
         return None
     right, other = expected[0].astype(np.float64), found[0].astype(np.float64)
     with np.errstate(all="ignore"):
@@ -96,11 +92,17 @@ _TINY = 1e-36
 """A magnitude above the subnormal numbers of f32, which devices may replace by 0."""
 
 
+def _is_elementwise(operator: Operator) -> bool:
+    """Return whether each result is computed from one element of each input."""
+    category = category_of(operator.type)
+    return category in _ELEMENTWISE and not operator.allowed.mixes
+
+
 def _is_rounded_once(node: Node, found: Array, tolerance: Tolerance) -> bool:
-    kind = ElementType.of(found.dtype)
-    if node.type in ALONG_AXES or (node.type in _WITH_RECIPROCALS and kind.bitwidth == 32):
+    kind, operator = ElementType.of(found.dtype), node.operator
+    if operator is None or not _is_elementwise(operator) or not kind.is_real:
         return False
-    if CONTENTS.get(node.type, ("",))[0].split(".")[0] not in _ELEMENTWISE or not kind.is_real:
+    if operator.allowed.reciprocal and kind.bitwidth == 32:
         return False
     once = tolerance.kind in ("exact", "rounded")
     return once and (kind.bitwidth == 16 or (kind.bitwidth == 32 and tolerance.ulp <= 1.0))

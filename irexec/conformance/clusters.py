@@ -9,7 +9,7 @@ from typing import Any
 
 from irexec.conformance.results import Finding, Tally, finding_dict
 from irexec.conformance.verdict import NARROWED, ROUNDED, WRAPS
-from irexec.ops.declare.contents import CONTENTS
+from irexec.ops.declare.contents import category_of
 
 _NUMBERS = re.compile(r"\b0x[0-9a-f]+\b|\d+")
 _MESSAGE = 90
@@ -101,7 +101,7 @@ def _cause(finding: Finding) -> tuple[str, ...]:
     if len(layers) == 1 and word != "refused":
         type = layers[0].rpartition("-")[0]
         return (type, word, special, *rest[:-1], "")
-    category = CONTENTS.get(type, ("",))[0].split(".")[0]
+    category = category_of(type)
     if word == "shape" and category in _BROADCASTING and "empty" in finding.facts:
         return "empty inputs of elementwise layers", word
     return (f"{category} of NaN" if category == "comparison" and special == "edges" else type, word, special, *rest)

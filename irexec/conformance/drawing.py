@@ -19,7 +19,7 @@ from irexec.conformance.values import draw_inputs
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.inference import infer
-from irexec.ops.declare.contents import CONTENTS, everything
+from irexec.ops.declare.contents import category_of, everything
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.records import replace
 from irexec.types import BF16, F32, F64, ElementType, TensorType
@@ -34,7 +34,7 @@ _TIES = ("sort", "reduction", "comparison", "condition")
 @lru_cache(maxsize=2048)
 def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
     """Return the profiles of values that a case of this operator may have, for the element type of its first input."""
-    category = CONTENTS[operator.type][0].split(".")[0]
+    category = category_of(operator.type)
     found = ["plain", "plain", "plain"]
     if category in _ANY_VALUES and operator.allowed.special:
         found.append("edges")
@@ -181,15 +181,16 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
         )
         if rng.random() < share and not (flag in _OF_CALLS and folded)
     ]
-    if draft.given and draft.given[0].kind is BF16 and _category(operator) in _AS_DECLARED and rng.random() < 0.3:
+    if (
+        draft.given
+        and draft.given[0].kind is BF16
+        and category_of(operator.type) in _AS_DECLARED
+        and rng.random() < 0.3
+    ):
         flags = [*(flag for flag in flags if flag != "one-thread"), "default"]
     return CaseName(
         str(operator), tuple(draft.attributes.items()), tuple(ports), int(rng.integers(1000)), profile, tuple(flags)
     )
-
-
-def _category(operator: Operator) -> str:
-    return CONTENTS[operator.type][0].split(".")[0]
 
 
 def _other_values(rng: np.random.Generator, draft: Draft, number: int) -> tuple[str, ...] | None:
@@ -211,7 +212,7 @@ def _text(value: object) -> str:
 def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
     """Return which inputs are constants of the model; at least one input is computed."""
     share = pick(rng, (0.0, 0.5, 0.9, 0.9))
-    category = _category(draft.operator)
+    category = category_of(draft.operator.type)
     others = pick(rng, (0.0, 0.9, 0.9)) if category in _WITH_WEIGHTS else share / 2
     return [
         port is not None

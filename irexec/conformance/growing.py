@@ -17,7 +17,7 @@ from irexec.conformance.drawing import operators
 from irexec.conformance.names import CaseName, Dim, Port
 from irexec.conformance.seeds import calls_of
 from irexec.conformance.values import draw_inputs, draw_values
-from irexec.ops.declare.contents import CONTENTS
+from irexec.ops.declare.contents import category_of
 from irexec.ops.declare.operator import Operator
 from irexec.records import field, record
 from irexec.types import Array, ElementType, TensorType
@@ -45,22 +45,14 @@ _NUDGE, _GAIN = 1e-4, 12.0
 
 @cache
 def groups() -> dict[str, tuple[Operator, ...]]:
-    """Return the operators of each group, except for those with random results and those in `_LEFT_OUT`."""
+    """Return the operators of each group, except for those with random results and those that do not compose."""
     found: dict[str, list[Operator]] = {name: [] for name in _GROUPS}
     for operator in operators():
-        category = CONTENTS[operator.type][0].split(".")[0]
+        category = category_of(operator.type)
         for name, categories in _GROUPS.items():
-            if category in categories and operator.tolerance.kind != "random" and operator.type not in _LEFT_OUT:
+            if category in categories and operator.tolerance.kind != "random" and operator.allowed.composes:
                 found[name].append(operator)
     return {name: tuple(items) for name, items in found.items()}
-
-
-_LEFT_OUT = frozenset({
-    "MatrixNms", "MulticlassNms", "NMSRotated", "NonMaxSuppression", "ExperimentalDetectronTopKROIs", "GatherTree",
-    "CTCGreedyDecoder", "CTCGreedyDecoderSeqLen", "CTCLoss", "BinaryConvolution", "StringTensorPack",
-    "StringTensorUnpack", "ErfInv", "ConvertLike", "Inverse", "FakeConvert",
-})  # fmt: skip
-"""Operators whose inputs have a special meaning, such as boxes, or that amplify every error."""
 
 
 def choose(rng: np.random.Generator, form: str, length: int) -> Iterator[Operator]:
@@ -264,7 +256,7 @@ def _fitted(
     """Return the draft with a port of this shape and type, and with other ports that match it."""
     signature = draft.operator.signature
     own = signature.input(spot).elements
-    category = CONTENTS[draft.operator.type][0].split(".")[0]
+    category = category_of(draft.operator.type)
     for _ in range(_FITS):
         trial = draft.copy()
         port = trial.ports[spot]

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from irexec.conformance.bias import ALONG_AXES, lost, systematic
+from irexec.conformance.bias import lost, systematic
 from irexec.conformance.case import Case
 from irexec.conformance.defendant import Answer
 from irexec.conformance.readings import contradicts, with_allowances
@@ -20,7 +20,7 @@ from irexec.debug.record import Reference
 from irexec.debug.tolerances import FUSED, combined, tolerance_of
 from irexec.diagnostics import IRError
 from irexec.graph.model import Model, Node
-from irexec.ops.declare.contents import CONTENTS
+from irexec.ops.declare.contents import category_of
 from irexec.ops.declare.operator import Tolerance
 from irexec.records import record
 from irexec.types import F32, F64, Array, ElementType
@@ -255,9 +255,10 @@ def _contradicts(case: Case, inputs: Sequence[Array], expected: Sequence[Array],
 
 def _is_elementwise(model: Model) -> bool:
     """Return whether each result depends on single elements: no small result is then a difference of large numbers."""
-    nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
-    categories = ("activation", "arithmetic")
-    return all(CONTENTS.get(n.type, ("",))[0].split(".")[0] in categories and n.type not in ALONG_AXES for n in nodes)
+    nodes = [n.operator for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
+    return all(
+        op is not None and category_of(op.type) in ("activation", "arithmetic") and not op.allowed.mixes for op in nodes
+    )
 
 
 def _is_near_sum(right: Array, other: Array) -> bool:

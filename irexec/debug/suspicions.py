@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from irexec.arrays.brief import plural
-from irexec.debug.ties import Inputs, of_boxes, of_top_k, scattered
+from irexec.debug.ties import Inputs, tied
 from irexec.graph.model import Node
 from irexec.ops.movement.strided_slice import STRIDED_SLICE_MASKS, steps_of
 from irexec.types import Array, ElementType
@@ -197,8 +197,8 @@ def _lost(node: Node, given: Array, outputs: Sequence[Array]) -> str | None:
     return f"{count} of {given.size} values {what}" if count else None
 
 
-_OPEN = _at_once("A003", scattered)
-_BOXES = _at_once("A003", of_boxes, "scores")
+_OPEN = _at_once("A003", tied)
+_BOXES = _at_once("A003", tied, "scores")
 _OVERFLOW = Suspicion("A005", _in_float, _overflowed)
 _DIVISION = _at_once("A007", _by_zero)
 _CONVERSION = Suspicion("A006", _before_convert, _lost)
@@ -214,7 +214,7 @@ SUSPICIONS: dict[str, tuple[Suspicion, ...]] = {
     **dict.fromkeys(("GatherElements", "GatherND"), (_wrapped("indices"),)),
     **dict.fromkeys(_SCATTERS, (_OPEN, _wrapped("indices"), _OVERFLOW)),
     # Only the second output depends on the order of equal values.
-    "TopK": (_at_once("A003", of_top_k, output=1),),
+    "TopK": (_at_once("A003", tied, output=1),),
     **dict.fromkeys(("NonMaxSuppression", "NMSRotated", "MatrixNms", "MulticlassNms"), (_BOXES,)),
     "Slice": (_at_once("A004", _clamped("start", "stop")),),
     "SliceScatter": (_at_once("A004", _clamped("start", "stop")),),

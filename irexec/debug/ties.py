@@ -13,6 +13,12 @@ from irexec.types import Array
 Inputs = Sequence[Array | None]
 
 
+def tied(node: Node, inputs: Inputs) -> str | None:
+    """Return the message about a result that depends on the order of equal values; None if it does not."""
+    ties = node.operator.allowed.ties if node.operator is not None else ""
+    return {"values": of_top_k, "boxes": of_boxes}.get(ties, scattered)(node, inputs)
+
+
 def scattered(node: Node, inputs: Inputs) -> str | None:
     """Return the message about positions that several updates without a reduction write."""
     operator = node.operator

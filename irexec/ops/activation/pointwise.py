@@ -24,10 +24,11 @@ from irexec.ops.activation.formulas import (
     softsign,
     swish,
 )
+from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import Formula, blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, Operator, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, Operator, Undefined, operator, rounded
 from irexec.ops.declare.tolerance import FINITE, LARGEST, ROUNDED, Allowed, Tolerance
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
 from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
@@ -150,6 +151,12 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
     while slope.ndim > data.ndim and slope.shape[0] == 1:
         slope = slope[0]
     return wide_pair(_prelu, data, slope, Broadcasting(), out)
+
+
+@prelu_1.undefined_for
+def _(data: Array, slope: Array) -> Undefined:
+    """The result is undefined for integers whose products may exceed their type."""
+    return wraps(data.dtype, max(largest(data), largest(slope)) * largest(slope))
 
 
 def _prelu(data: Array, slope: Array, out: Array | None = None) -> Array:

@@ -16,7 +16,7 @@ from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.declare.attributes import NonNegative, ReaderDefault
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.declare.tolerance import FINITE
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.shapes import axis_in
 from irexec.threads.parallel import scratch
 from irexec.types import FLOATS, Array, PartialShape, TensorType
@@ -60,7 +60,7 @@ def log_softmax_5(x: T, /, *, axis: int = 1, out: Array | None = None) -> T:
 Rows = Callable[[Array, Array, Array, int], None]
 
 
-softmax_1.allowed = softmax_8.allowed = log_softmax_5.allowed = FINITE
+softmax_1.allowed = softmax_8.allowed = log_softmax_5.allowed = Allowed(special=False, mixes=True)
 
 
 def _along(rows: Rows, x: Array, axis: int, out: Array | None) -> Array:

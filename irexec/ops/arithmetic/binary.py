@@ -6,16 +6,18 @@ Source: the operation pages of these names, and the page of broadcast rules.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
 from irexec.ops.compute.named import made_later, ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, Tolerance, Undefined, exact, operator, rounded
-from irexec.ops.declare.tolerance import FINITE, LARGEST, LEAST
+from irexec.ops.declare.tolerance import FINITE, LARGEST, LEAST, Allowed
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
@@ -139,7 +141,9 @@ def _integer_power(a: Array, b: Array, out: Array | None = None) -> Array:
     return into(result, out)
 
 
-mod_1.allowed = floor_mod_1.allowed = power_1.allowed = FINITE
+power_1.allowed = FINITE
+divide_1.allowed = Allowed(reciprocal=True)
+mod_1.allowed = floor_mod_1.allowed = Allowed(special=False, reciprocal=True)
 
 
 @divide_1.undefined_for
@@ -164,8 +168,11 @@ def _(a: Array, b: Array) -> Undefined:
 
 @power_1.undefined_for
 def _(a: Array, b: Array) -> Undefined:
-    """Return "no result" for integers with a negative exponent."""
-    return "no result" if not is_float(b.dtype) and (b < 0).any() else False
+    """Return "no result" for integers with a negative exponent, True if a power may exceed the integer type."""
+    if is_float(b.dtype):
+        return False
+    bits = math.log2(max(largest(a), 1.0)) * largest(b)
+    return "no result" if (b < 0).any() else wraps(a.dtype, 2.0 ** min(bits, 1000.0))
 
 
 _PERIODS = 1 << 16

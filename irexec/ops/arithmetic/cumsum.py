@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, narrow
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.declare.tolerance import FINITE
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import axis_of, integer
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
@@ -67,4 +67,4 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return np.asarray(rng.integers(-rank if dtype is not None and dtype.kind == "i" else 0, rank)).astype(dtype)
 
 
-cumsum_3.allowed = FINITE
+cumsum_3.allowed = Allowed(special=False, mixes=True)

@@ -14,11 +14,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64, erfinv_near
+from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, in_doubles, result_like, through_floats
 from irexec.ops.compute.named import ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
-from irexec.ops.declare.tolerance import ROUNDED
+from irexec.ops.declare.tolerance import ROUNDED, Allowed
 from irexec.ops.rules.shapes import same_as
 from irexec.types import FLOATS, NUMERIC, SIGNED, Array
 
@@ -87,6 +88,7 @@ abs_1 = _exact(
     "The absolute value of each element; the lowest integer stays itself (it wraps).",
     values="elementwise",
 )
+abs_1.undefined_for(lambda x: wraps(x.dtype, largest(x)))
 ceiling_1 = _exact("Ceiling", ufunc("ceil"), "Each element rounded up to a whole number.", _whole, "elementwise")
 floor_1 = _exact("Floor", ufunc("floor"), "Each element rounded down to a whole number.", _whole, "elementwise")
 sign_1 = _exact("Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positive elements; nan stays nan.")
@@ -127,6 +129,9 @@ atanh_4.allowed = erf_1.allowed = ROUNDED
 def erfinv_17(x: T_FLOAT, /, *, out: Array | None = None) -> T_FLOAT:
     """The y with erf(y) = x: 0 at 0, ±infinity at ±1, nan outside [-1, 1]."""
     return in_doubles(erfinv_f64 if x.dtype == np.float64 else erfinv_near, x, out)
+
+
+erfinv_17.allowed = Allowed(composes=False)
 
 
 @operator("Negative", "opset1", shapes=same_as(), inplace="x")

@@ -11,6 +11,7 @@ infinity. Strings convert only to strings.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -131,3 +132,23 @@ def _to_integer(array: Array, target: ElementType) -> Array:
     if target is I4:
         return (((whole & 15) ^ 8).astype(np.int8) - np.int8(8)).astype(target.dtype)
     return (whole & ((1 << target.bitwidth) - 1)).astype(target.dtype)
+
+
+def wraps(dtype: np.dtype[Any], bound: float) -> bool:
+    """Return whether numbers up to this magnitude exceed an integer type; False for floats."""
+    return dtype.kind in "iu" and bound >= 2.0 ** (8 * dtype.itemsize - (dtype.kind == "i"))
+
+
+def largest(array: Array) -> float:
+    """Return the largest magnitude of the elements; 0 without elements."""
+    return float(np.abs(array.astype(np.float64)).max(initial=0.0))
+
+
+def is_out_of_range(data: Array, kind: ElementType) -> bool:
+    """Return whether an integer type cannot represent a number of `data`, even without its fraction."""
+    if not kind.is_integral_number:
+        return False
+    wide = data.astype(np.float64)
+    top = 2.0 ** (kind.bitwidth - (kind.kind == "i"))
+    low = -top if kind.kind == "i" else 0.0
+    return bool((~np.isfinite(wide) | (np.trunc(wide) >= top) | (np.trunc(wide) < low)).any())

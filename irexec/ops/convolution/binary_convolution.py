@@ -13,6 +13,7 @@ import numpy as np
 from irexec.ops.compute.products import settle
 from irexec.ops.convolution.convolution import Convolve
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, U1, Array, PartialShape, TensorType
@@ -67,3 +68,6 @@ def _(data: Array, kernel: Array, *, windows: Windowing, pad_value: float) -> Un
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw zeros and ones."""
     return rng.integers(0, 2, types[port].shape.to_shape()).astype(types[port].element_type.dtype)
+
+
+binary_convolution_1.allowed = Allowed(composes=False)

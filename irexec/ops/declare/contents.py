@@ -83,6 +83,11 @@ def versioned(type: str, number: int | None) -> str | None:
     return f"opset{next((v for v in versions if v >= number), versions[-1])}"
 
 
+def category_of(type: str) -> str:
+    """Return the category of an operator's page, without its subcategory; an empty text for other operators."""
+    return CONTENTS.get(type, ("",))[0].split(".")[0]
+
+
 def find(type: str, version: str) -> Operator | None:
     """Return the operator of a canonical type and a version text; None if it does not exist or is not implemented."""
     if (type, version) in REGISTRY:

@@ -83,8 +83,12 @@ class Allowed:
     depend on it. `special`: false if the page does not define the results for NaN, infinities and zeros. `limit`:
     infinity times zero may be 0 instead of NaN. `cancels`: the formula on the page adds 1 to small numbers or subtracts
     it, so that small results may be lost. `rounding`: integers may be rounded "either" way, or their rounding is
-    "open". `chosen`: `f(expected, found, *inputs, **attributes)` returns whether `found` is another valid choice; None
-    if the inputs allow only one choice.
+    "open". `mixes`: each result depends on several elements of an input of the same shape. `reciprocal`: a quotient may
+    be a product with a reciprocal, which is rounded twice. `ties`: the choice or the order of equal "values", or of
+    "boxes" with equal scores, is undefined. `moves`: `f(*inputs, **attributes)` returns whether all results may be
+    moved by less than their step. `composes`: false if inputs have a special meaning, such as boxes, or if errors are
+    amplified, so that generated graphs do not contain the operator. `chosen`: `f(expected, found, *inputs,
+    **attributes)` returns whether `found` is another valid choice; None if the inputs allow only one choice.
     """
 
     nan: tuple[float, ...] | dict[str, tuple[float, ...]] = ()
@@ -92,6 +96,11 @@ class Allowed:
     limit: bool = False
     cancels: bool = False
     rounding: Literal["", "either", "open"] = ""
+    mixes: bool = False
+    reciprocal: bool = False
+    ties: Literal["", "values", "boxes"] = ""
+    moves: Callable[..., bool] | None = None
+    composes: bool = True
     chosen: Callable[..., bool | None] | None = None
 
 

@@ -16,6 +16,7 @@ from irexec.ops.declare.attributes import NonNegative, Positive, PositiveInts, R
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.detection.generate_proposals import refine
 from irexec.ops.detection.roi_align import average_or_max
+from irexec.ops.detection.roi_pooling import without_pixels
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, I32, Array, PartialShape, TensorType
 
@@ -217,3 +218,6 @@ def _(*inputs: Array, **attributes: Any) -> Undefined:
     """Return masks of the undefined elements: the rows after the last detection."""
     labels = detection_output_6.compute(*inputs, **attributes)[1]
     return labels[:, None].repeat(4, 1) == 0, labels == 0, labels == 0
+
+
+roi_feature_extractor_6.undefined_for(without_pixels)

@@ -16,7 +16,7 @@ from irexec.ops.declare.attributes import Positive, ReaderDefault, Within
 from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable
+from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable, without_pixels
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -272,3 +272,7 @@ def _(
 
 psroi_pooling_1.draw("rois")(draw_rois)
 deformable_psroi_pooling_1.draw("rois")(draw_rois)
+
+
+for _operator in (psroi_pooling_1, deformable_psroi_pooling_1):
+    _operator.undefined_for(without_pixels)

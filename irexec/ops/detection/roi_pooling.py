@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -177,3 +177,11 @@ def draw_rois(
         ends = np.sort(rng.uniform(0, 1 if normalized else extent / spatial_scale, (count, 2)))
         boxes[:, axis], boxes[:, axis + 2] = ends[:, 0], ends[:, 1]
     return boxes.astype(kind.element_type.dtype)
+
+
+def without_pixels(*inputs: Array | None, **_: Any) -> bool:
+    """Return whether feature maps have no elements, from which the pages do not define a result."""
+    return any(a is not None and a.ndim == 4 and not a.size for a in inputs)
+
+
+roi_pooling_2.undefined_for(without_pixels)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.casting import is_out_of_range
 from irexec.ops.declare.older import OlderForm, element_types
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator, require
 from irexec.ops.rules.axes import filled, first_known
@@ -180,9 +181,14 @@ def _drawn(rng: np.random.Generator, port: str, types: dict[str, TensorType], ki
     return filled(types, port, {"start": start, "stop": 8, "step": 1}[port])
 
 
-@range_1.undefined_for
 @range_4.undefined_for
-def _(start: Array, stop: Array, step: Array) -> Undefined:
+def _(start: Array, stop: Array, step: Array, *, output_type: ElementType) -> Undefined:
+    """Return True also for a start that the type of the result does not represent."""
+    return is_out_of_range(start, output_type) or _undefined(start, stop, step)
+
+
+@range_1.undefined_for
+def _undefined(start: Array, stop: Array, step: Array) -> bool:
     """Return True if the number of elements depends on the rounding of a quotient."""
     first, last, by = (float(np.asarray(a).reshape(-1)[0]) for a in (start, stop, step))
     if all(number.is_integer() and abs(number) < _EXACT for number in (first, last, by)):

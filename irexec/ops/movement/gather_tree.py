@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require
-from irexec.ops.declare.tolerance import FINITE
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import drawn_below
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import NUMERIC, Array, PartialShape, TensorType
@@ -75,4 +75,4 @@ def _(*inputs: Array) -> Undefined:
     return any(bool((a != np.rint(a)).any()) for a in inputs)
 
 
-gather_tree_1.allowed = FINITE
+gather_tree_1.allowed = Allowed(special=False, composes=False)

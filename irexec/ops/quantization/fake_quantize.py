@@ -15,6 +15,7 @@ from irexec.ops.compute.elementwise import BLOCK, aligned, for_blocks
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.declare.attributes import ReaderDefault, Within
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -140,5 +141,20 @@ def _(x: Array, *limits: Array, levels: int) -> Undefined:
     return bool((inside & (np.abs(place - np.floor(place) - 0.5) < _BETWEEN)).any())
 
 
+def _moves(x: Array, low: Array, high: Array, *_: Array, levels: int, **others: object) -> bool:
+    """Return whether none of a few levels is 0: a runtime that computes with integers moves all of them by up to half
+    a level.
+    """
+    if levels > _FEW:
+        return False
+    first, last = low.astype(np.float64), high.astype(np.float64)
+    with np.errstate(all="ignore"):
+        zero = -first / (last - first) * (levels - 1)
+    return bool((np.abs(zero - np.rint(zero)) > _BETWEEN).any())
+
+
+fake_quantize_1.allowed = Allowed(moves=_moves)
+_FEW = 64
+"""The number of levels up to which half a level exceeds the error allowed for graphs."""
 _BETWEEN = 1e-3
 """The distance from the middle of two levels, in levels."""

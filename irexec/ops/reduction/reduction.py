@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
 from irexec.ops.declare.operator import Check, Elements, Operator, Undefined, operator, require, rounded
@@ -98,17 +99,26 @@ _ALLOWED = {"ReduceMax": LARGEST, "ReduceMin": LEAST, "ReduceMean": ROUNDED, "Re
 _CHOOSING = frozenset({"ReduceMin", "ReduceMax", "ReduceMean"})
 
 
-def _undefined(data: Array, axes: Array, *, chooses: bool) -> Undefined:
-    """The result is undefined for axes of a scalar, and for the minimum, maximum or mean of no elements (`chooses`)."""
+_POWERS = {"ReduceMean": 1, "ReduceL1": 1, "ReduceL2": 2}
+"""The powers of the elements in sums of integers that may exceed their type on the way to the result."""
+
+
+def _undefined(data: Array, axes: Array, *, type: str) -> Undefined:
+    """The result is undefined for axes of a scalar, for the minimum, maximum or mean of no elements, and for integers
+    whose sum of magnitudes or squares may exceed their type.
+    """
     if not data.ndim and axes.size:
         return "no result"
-    return chooses and not data.size
+    power = _POWERS.get(type)
+    return (type in _CHOOSING and not data.size) or (
+        power is not None and wraps(data.dtype, largest(data) ** power * _count(data, axes))
+    )
 
 
 def _made(type: str, opset: str, kernel: Callable[..., Array], **declared: Any) -> Operator:
     made = operator(type, opset, shapes=reduced_shape, **declared)(kernel)
     made.draw("axes")(draw_axes)
-    made.undefined_for(partial(_undefined, chooses=type in _CHOOSING))
+    made.undefined_for(partial(_undefined, type=type))
     made.allowed = _ALLOWED.get(type, made.allowed)
     return made
 

@@ -12,6 +12,7 @@ import numpy as np
 from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.operator import Elements, TypeFrom, operator, rounded
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.sort.class_detections import Found, Listing, Most, outputs, shared_shapes, undefined_order
 from irexec.types import FLOATS, Array
 
@@ -90,3 +91,4 @@ def _overlaps(boxes: Array, extra: np.floating) -> Array:
 
 
 matrix_nms_8.undefined_for(undefined_order)
+matrix_nms_8.allowed = Allowed(composes=False, ties="boxes")

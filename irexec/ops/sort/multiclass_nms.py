@@ -16,6 +16,7 @@ from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.declare.signature import InputsOf
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import (
     Found,
@@ -157,3 +158,4 @@ def multiclass_nms_8(
 
 multiclass_nms_9.undefined_for(undefined_order)
 multiclass_nms_8.undefined_for(undefined_order)
+multiclass_nms_9.allowed = multiclass_nms_8.allowed = Allowed(composes=False, ties="boxes")

@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.ops.compute.boxes import descending
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import integer, one_element
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import IndexType
@@ -159,3 +160,4 @@ def _(
 
 
 nms_rotated_13.undefined_for(undefined_selection)
+nms_rotated_13.allowed = Allowed(composes=False, ties="boxes")

@@ -335,7 +335,8 @@ def _is_selection(
 
 for _new in (non_max_suppression_9, non_max_suppression_5):
     _new.undefined_for(undefined_selection)
+    _new.allowed = Allowed(composes=False, ties="boxes")
 for _old in (non_max_suppression_4, non_max_suppression_3, non_max_suppression_1):
     # The pages' formulas for the number of rows do not include the number of images.
     _old.undefined_for(partial(undefined_selection, by_formula=False))
-    _old.allowed = Allowed(chosen=_is_selection)
+    _old.allowed = Allowed(chosen=_is_selection, composes=False, ties="boxes")

@@ -180,4 +180,4 @@ def _is_chosen(
 
 
 for _version in (top_k_1, top_k_3, top_k_11):
-    _version.allowed = Allowed(chosen=_is_chosen)
+    _version.allowed = Allowed(chosen=_is_chosen, ties="values")

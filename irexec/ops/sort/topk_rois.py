@@ -13,6 +13,7 @@ from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.attributes import NonNegative
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -43,3 +44,6 @@ def _(check: Check, rois: TensorType, probabilities: TensorType, *, max_rois: in
 def _(rois: Array, probabilities: Array, *, max_rois: int) -> Undefined:
     """Return a mask of the undefined elements: the rows after the last region."""
     return (np.arange(max_rois)[:, None].repeat(4, 1) >= len(probabilities),)
+
+
+experimental_detectron_top_k_rois_6.allowed = Allowed(composes=False)

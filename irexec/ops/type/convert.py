@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
-from irexec.ops.compute.casting import cast, castable
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, PassThrough, TypeFrom, operator
+from irexec.ops.compute.casting import cast, castable, is_out_of_range
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, PassThrough, TypeFrom, Undefined, operator
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import into
 from irexec.types import ANY, STRING, Array, ElementType, PartialShape, TensorType
 
@@ -52,6 +53,21 @@ def convert_like_1(data: T, like: T2, /, *, out: Array | None = None) -> T2:
 @convert_like_1.shapes
 def _(check: Check, data: TensorType, like: TensorType) -> PartialShape | TensorType:
     return _converted(check, data, like.element_type, None)
+
+
+@convert_1.undefined_for
+def _(input: Array, *, destination_type: ElementType) -> Undefined:
+    """The result is undefined for numbers that the integer type does not represent."""
+    return is_out_of_range(input, destination_type)
+
+
+@convert_like_1.undefined_for
+def _(data: Array, like: Array) -> Undefined:
+    """As Convert-1."""
+    return is_out_of_range(data, ElementType.of(like.dtype))
+
+
+convert_like_1.allowed = Allowed(composes=False)
 
 
 @convert_like_1.specialize

@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import filled
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import I32, INDICES, STRING, U8, Array, Dimension, PartialShape, TensorType
@@ -97,3 +98,6 @@ def _(check: Check, begins: TensorType, ends: TensorType, symbols: TensorType) -
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     # All strings are empty, since begins and ends of 0 are valid for any number of symbols.
     return filled(types, port, 0)
+
+
+string_tensor_unpack_15.allowed = string_tensor_pack_15.allowed = Allowed(composes=False)
