@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from irexec.conformance.case import Case, operator_named
-from irexec.conformance.defendant import OUT_OF_MEMORY, Answer, Defendant, Unusable
+from irexec.conformance.defendant import KNOWN, OUT_OF_MEMORY, Answer, Defendant, Unusable
 from irexec.conformance.drawing import draw, made
 from irexec.conformance.grown import NAME as GROWN
 from irexec.conformance.grown import draw_grown, grown_case, simpler_grown
@@ -75,10 +75,12 @@ class JudgeBlock(Task[Tally]):
         return found
 
     def _free(self, case: Case, running: list[tuple[Case, Defendant]]) -> Defendant | None:
-        """Return a process of the runtime that runs no case; None if as many as are used at a time run one."""
+        """Return a process of the runtime that runs no case; None if as many as are used at a time run one. A user's
+        class, which may need a device for itself, has one process for each of its settings.
+        """
         if len(running) == _AT_ONCE:
             return None
-        numbers = range(_AT_ONCE if case.config == "f32" else 1)
+        numbers = range(_AT_ONCE if case.config == "f32" and self.runtime in KNOWN else 1)
         processes = (self.defendant(case, number) for number in numbers)
         return next((process for process in processes if all(process is not busy for _, busy in running)), None)
 
