@@ -87,8 +87,8 @@ def _elementwise(many: Many) -> Batch | None:
     return Batch(_aligned(many))
 
 
-def _aligned(many: Many, least: int = 0) -> list[Array | None]:
-    rank = max(least, *(many.rank(port) for port in range(len(many.inputs))))
+def _aligned(many: Many) -> list[Array | None]:
+    rank = max(many.rank(port) for port in range(len(many.inputs)))
     found: list[Array | None] = []
     for port, (array, is_many) in enumerate(zip(many.inputs, many.is_many, strict=True)):
         if array is not None and is_many:

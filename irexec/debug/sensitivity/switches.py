@@ -95,11 +95,6 @@ class Board:
         model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
         return model
 
-    @property
-    def all_sites(self) -> frozenset[Site]:
-        """The sites of the model in which every unit is fine."""
-        return frozenset(self.sites.values())
-
     def constant(self, value: Value) -> Array | None:
         """Return the array of a Const, or of a constant that was computed and held; otherwise None."""
         return self.known.get(value) if value.node.held is None else value.node.constant

@@ -67,7 +67,7 @@ def test_the_effect_of_every_unit_is_that_of_a_whole_run() -> None:
     units = trials.board.units
     for unit, effect in zip(units, trials.effects(units), strict=True):
         mixed = noise_of(expected, outputs_of(trials.board.wired(unit.sites), steps))
-        rest = noise_of(expected, outputs_of(trials.board.wired(trials.board.all_sites - {*unit.sites}), steps))
+        rest = noise_of(expected, outputs_of(trials.board.wired({*trials.board.sites.values()} - {*unit.sites}), steps))
         assert trials.proven(Choice(unit.sites)).noise == mixed
         assert (effect.without.noise, effect.alone.noise) == pytest.approx((mixed, rest), rel=1e-3)
 

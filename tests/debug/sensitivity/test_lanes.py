@@ -34,7 +34,7 @@ def check(board: Board, steps: list[list[Array]], count: int = 6) -> None:
         some = RNG.choice(len(sites), int(RNG.integers(1, 4)))
         lanes.append(Lane(number % len(steps), frozenset(sites[k] for k in some), bool(number % 2)))
     for lane, results in zip(lanes, Pass(board, lanes).run(steps), strict=True):
-        fine = board.all_sites - lane.changed if lane.from_fine else lane.changed
+        fine = {*board.sites.values()} - lane.changed if lane.from_fine else lane.changed
         expected = CompiledModel(board.wired(fine)).infer_new_request(steps[lane.step]).to_tuple()
         for mine, theirs in zip(results, expected, strict=True):
             assert mine.shape == theirs.shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.frontends.onnx.op import Op
-from irexec.frontends.onnx.registry import corresponds, translates
+from irexec.frontends.onnx.registry import EXPERIMENTAL, corresponds, translates
 from irexec.graph.model import Value
 
 corresponds("Relu", "ReLU", since=(1, 6, 13, 14))
@@ -68,7 +68,7 @@ def _prelu(op: Op) -> Value:
 corresponds("PRelu", "PReLU", 2, since=(1, 6))
 
 
-@translates("ThresholdedRelu", since=(10, 22))
+@translates("ThresholdedRelu", since=(EXPERIMENTAL, 10, 22))
 def _thresholded_relu(op: Op) -> Value:
     above = op.make("Greater", op[0], op.like(op.number("alpha", 1.0)))
     return op.make("Select", above, op[0], op.like(0))

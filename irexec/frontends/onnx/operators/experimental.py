@@ -48,12 +48,6 @@ def _softplus(op: Op) -> Value:
     return op.make("Multiply", op.make("SoftPlus", inner, opset=4), op.like(op.number("alpha", 1.0)))
 
 
-@experimental("ThresholdedRelu")
-def _thresholded(op: Op) -> Value:
-    above = op.make("Greater", op[0], op.like(op.number("alpha", 1.0)))
-    return op.make("Select", above, op[0], op.like(0))
-
-
 @experimental("Crop")
 def _crop(op: Op) -> Value:
     """Return an image without its border (left, top, right, bottom), or a part of it of a given height and width."""
