@@ -6,17 +6,25 @@ from __future__ import annotations
 
 import gc
 import os
-from collections import defaultdict
+import sys
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Generator
 from functools import wraps
+from itertools import accumulate
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support.amounts import IN_CI, spread
 
 from irexec.ops.declare import operator
+
+# The tests start hundreds of processes, and xdist its workers: without compiled files each compiles the checkout for
+# itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @wraps(operator.failed_rule)
@@ -81,6 +89,23 @@ def pytest_configure(config: pytest.Config) -> None:
         if is_whole and not IN_CI:
             # The workers share the cores, on which idle threads of BLAS spin.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    elif os.environ.get(WHOLE_SUITE):
+        worker: dict[str, Any] = config.workerinput
+        config.args = _rotated(int(worker["workerid"].removeprefix("gw")) / int(worker["workercount"]))
+
+
+def _rotated(share: float) -> list[str]:
+    """Return all files and folders of tests, beginning behind a share of their text.
+
+    Every worker of xdist imports all test files, which the first run in a checkout compiles. Because they begin at
+    different files, each worker finds most of the files compiled by another one.
+    """
+    tests, size = Path(__file__).parent, Counter[Path]()
+    for path in sorted(tests.rglob("test_*.py")):
+        size[tests / path.relative_to(tests).parts[0]] += path.stat().st_size
+    first = bisect_right(list(accumulate(size.values())), share * size.total())
+    entries = [str(entry) for entry in size]
+    return [*entries[first:], *entries[:first]]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -93,6 +118,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("any_python")
         if not IN_CI and (marker := item.get_closest_marker("in_ci")) is not None:
             item.add_marker(pytest.mark.skip(reason=f"{marker.args[0]}: in CI only (CI=true)"))
+    if os.environ.get(WHOLE_SUITE):
+        items.sort(key=lambda item: item.path)  # The workers collect in different orders and must agree on one.
     if not IN_CI and os.environ.get(WHOLE_SUITE):
         tables: dict[str, list[pytest.Item]] = defaultdict(list)
         for item in items:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,17 @@ def _count(event: str, arguments: tuple[Any, ...]) -> None:
         _opened[os.path.realpath(os.fsdecode(arguments[0]))] += 1
 
 
-# A hook cannot be removed; it counts only inside `counting`.
-sys.addaudithook(_count)
+@cache
+def _add_hook() -> None:
+    """Add the hook, which cannot be removed and is called for all events of the process, when a test first needs it."""
+    sys.addaudithook(_count)
 
 
 @contextmanager
 def counting(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[tuple[Counter[str], Counter[str]]]:
     """Count how often each file of the folder is opened, by its name, and how often each text is parsed."""
     global _opened
+    _add_hook()
     opened, parsed = Counter[str](), Counter[str]()
     original = reader._Reader.__init__
 
