@@ -375,7 +375,7 @@ def test_a_large_text_does_not_keep_typing_waiting(editor: Editor, tmp_path: Pat
 
 def test_a_large_text_is_answered_about_while_it_is_checked(editor: Editor, tmp_path: Path) -> None:
     """Its check starts when nothing was typed for as long as the last one took, and then takes as long again."""
-    uri, layers = address(tmp_path / "large.xml"), amount(6000, 1000)
+    uri, layers = address(tmp_path / "large.xml"), amount(6000, 600)
     net = Net()
     last = net.parameter("x", "1,3,8")
     for _ in range(layers):

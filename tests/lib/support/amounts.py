@@ -17,9 +17,9 @@ def amount(in_ci: int, otherwise: int) -> int:
     return in_ci if IN_CI else otherwise
 
 
-def spread(cases: Sequence[T], least: int = 12) -> list[T]:
-    """Every sixth case of a long table, or more, so that at least `least` are left; evenly spaced."""
-    count = max(least, len(cases) // 6)
+def spread(cases: Sequence[T]) -> list[T]:
+    """Every sixth case of a long table, but at least eight, evenly spaced."""
+    count = max(8, len(cases) // 6)
     if count >= len(cases):
         return [*cases]
     return [cases[number * len(cases) // count] for number in range(count)]
