@@ -10,14 +10,13 @@ import numpy as np
 
 from irexec.engine.packed.matrix import PackedMatrix
 from irexec.ir.weights.file import release_pages
-from irexec.lowering import pairs
 from irexec.lowering.convolver import CompiledConvolver, WholeConvolver
 from irexec.lowering.follow import Operands
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Source
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.packed import PackedKernel, can_multiply
-from irexec.lowering.quantized import ByteConvolver, Quantized, quantized
+from irexec.lowering.quantized import FoldedConvolver, Quantized, multiplies_pairs, pair_convolver, quantized
 from irexec.lowering.recent import Recent
 from irexec.lowering.sliding import Sliding
 from irexec.lowering.table import Lowered, OfWholeNumbers, Site, lowers
@@ -28,7 +27,7 @@ from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
 from irexec.types import Array
 
-Convolver = ByteConvolver | pairs.PairConvolver | CompiledConvolver | WholeConvolver | Sliding
+Convolver = FoldedConvolver | CompiledConvolver | WholeConvolver | Sliding
 
 
 @lowers(convolution_1)
@@ -60,8 +59,8 @@ def _convolution(site: Site, axes: int, windows: Windowing) -> Lowered | None:
         return None
 
     def make(batch: int, weights: Array | PackedKernel, windows: Windows) -> Convolver:
-        if not isinstance(weights, PackedKernel) and pairs.takes(weights):
-            return pairs.PairConvolver(batch, weights, windows, site.prepared)
+        if not isinstance(weights, PackedKernel) and multiplies_pairs(weights):
+            return pair_convolver(batch, weights, windows, site.prepared)
         return convolver(batch, weights, windows, site.prepared)
 
     return Convolution(site, weights, windows, weights, make)

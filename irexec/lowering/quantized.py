@@ -1,4 +1,4 @@
-"""Convolutions of quantized data with quantized weights in bytes, where the machine has instructions for them.
+"""Convolutions in bytes of quantized data and weights, or in pairs of bf16, if the machine has instructions for them.
 
 Either the data are on the grid of a FakeQuantize, and the weights are whole numbers times a step for each output
 channel: each sum, which is exact, is then multiplied by the product of both steps in f32. Or both are whole numbers in
@@ -24,7 +24,7 @@ from irexec.lowering.table import Site
 from irexec.lowering.work import Work
 from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
-from irexec.types import Array
+from irexec.types import BF16, Array
 
 # A tile reads the start values of all its channels, including those beyond the last channel.
 MOST_HEIGHT = 16
@@ -40,13 +40,13 @@ class Quantized:
         self.numbers = numbers
         self.scales = None if steps is None else (steps.astype(np.float64) * grid.step).astype(np.float32)
 
-    def convolver(self, batch: int, numbers: Array, windows: Windows) -> ByteConvolver:
+    def convolver(self, batch: int, numbers: Array, windows: Windows) -> FoldedConvolver:
         """Return the compiled code; `numbers`: the weights without taps that are always over padding."""
-        return ByteConvolver(batch, self._grid, numbers, windows, self._prepared, self.scales is None)
+        return byte_convolver(batch, self._grid, numbers, windows, self._prepared, self.scales is None)
 
-    def of_bytes(self, source: Source, bias: Array | None, is_whole: bool) -> Callable[..., ByteConvolver]:
+    def of_bytes(self, source: Source, bias: Array | None, is_whole: bool) -> Callable[..., FoldedConvolver]:
         """Return the function that makes the compiled code for data in bytes."""
-        return lambda batch, numbers, windows: ByteConvolver(
+        return lambda batch, numbers, windows: byte_convolver(
             batch, self._grid, numbers, windows, self._prepared, is_whole, source, bias
         )
 
@@ -82,35 +82,51 @@ def _fits(grid: Grid, shape: Sequence[int], windows: Windowing) -> bool:
     return prod(shape[2:]) <= MOST_PRODUCTS and tuple(shape[1:3]) != (1, 1) and (grid.has_zero or not has_padding)
 
 
-class ByteConvolver:
-    """A convolution in bytes. The data are f32 or bytes; `bias` is added to each output.
+class FoldedConvolver:
+    """A convolution of elements that contain several numbers, which `levels` makes from the data."""
 
-    Sums are stored as 32-bit integers if `is_whole`; otherwise as f32, which the first step in `after` scales.
-    """
-
-    def __init__(
-        self,
-        batch: int,
-        grid: Grid,
-        numbers: Array,
-        windows: Windows,
-        prepared: Prepared,
-        is_whole: bool = False,
-        source: Source = "floats",
-        bias: Array | None = None,
-    ) -> None:
-        groups, outputs, inputs = numbers.shape[:3]
-        self._levels = Levels(grid, batch * groups, inputs, prod(windows.extents), source)
-        starts = numbers.reshape(groups * outputs, -1).sum(1, dtype=np.int64) * grid.zero
-        if bias is not None:
-            starts += bias.astype(np.int64)
-        starts = np.concatenate([starts, np.zeros(MOST_HEIGHT, np.int64)]).astype(np.int32)
-        elements = prepared.of((numbers,), "folded", lambda: folded(numbers))
-        what = Bytes(starts, -grid.zero if grid.has_zero else 0)
-        kind: Arithmetic = "whole_bytes" if is_whole else "bytes"
-        self._convolve = CompiledConvolver(batch, elements, windows, prepared, kind, what)
+    def __init__(self, levels: Levels, convolver: CompiledConvolver) -> None:
+        self._levels, self._convolve = levels, convolver
 
     def tasks(
         self, work: Work, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
     ) -> None:
         self._convolve.tasks(work, self._levels.of(work, data), out, after, operands)
+
+
+def byte_convolver(
+    batch: int,
+    grid: Grid,
+    numbers: Array,
+    windows: Windows,
+    prepared: Prepared,
+    is_whole: bool = False,
+    source: Source = "floats",
+    bias: Array | None = None,
+) -> FoldedConvolver:
+    """Return the convolution of f32 or bytes with signed bytes; `bias` is added to each output.
+
+    Sums are stored as 32-bit integers if `is_whole`; otherwise as f32, which the first step in `after` scales.
+    """
+    groups, outputs, inputs = numbers.shape[:3]
+    levels = Levels(grid, batch * groups, inputs, prod(windows.extents), source)
+    starts = numbers.reshape(groups * outputs, -1).sum(1, dtype=np.int64) * grid.zero
+    if bias is not None:
+        starts += bias.astype(np.int64)
+    starts = np.concatenate([starts, np.zeros(MOST_HEIGHT, np.int64)]).astype(np.int32)
+    elements = prepared.of((numbers,), "folded", lambda: folded(numbers))
+    what = Bytes(starts, -grid.zero if grid.has_zero else 0)
+    kind: Arithmetic = "whole_bytes" if is_whole else "bytes"
+    return FoldedConvolver(levels, CompiledConvolver(batch, elements, windows, prepared, kind, what))
+
+
+def multiplies_pairs(weights: Array) -> bool:
+    """Return whether the machine multiplies pairs of bf16, and gains by it with these weights `[G, O, I, *K]`."""
+    return weights.dtype == BF16.dtype and weights.shape[1:3] != (1, 1) and compiler().has_pairs
+
+
+def pair_convolver(batch: int, weights: Array, windows: Windows, prepared: Prepared) -> FoldedConvolver:
+    """Return the convolution with weights in bf16 of f32 that are bf16: products are exact, and sums are in f32."""
+    levels = Levels(None, batch * len(weights), weights.shape[2], prod(windows.extents))
+    elements = prepared.of((weights,), "folded", lambda: folded(weights))
+    return FoldedConvolver(levels, CompiledConvolver(batch, elements, windows, prepared, "pairs"))

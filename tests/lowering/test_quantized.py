@@ -18,7 +18,7 @@ import irexec
 from irexec import Model
 from irexec.lowering import tasks
 from irexec.lowering.llvm import compiler
-from irexec.lowering.quantized import ByteConvolver
+from irexec.lowering.quantized import FoldedConvolver
 from irexec.threads import parallel
 
 ops: Any = irexec.opset15
@@ -58,7 +58,7 @@ def compare(model: Model, x: np.ndarray, is_exact: bool = False) -> Any:
 
 def is_of_bytes(compiled: Any) -> bool:
     """Whether a convolution is in bytes, or has no reason not to be but the machine."""
-    return isinstance(compiled, ByteConvolver) == compiler().has_bytes
+    return isinstance(compiled, FoldedConvolver) == compiler().has_bytes
 
 
 @pytest.mark.parametrize("seed", range(amount(60, 24)))
@@ -153,7 +153,7 @@ def test_other_values_are_summed_in_f32(limits: Any, levels: int, pads: int, wei
     kernel = ops.constant(raw) if weights is None else drawn_weights(weights)
     model = Model([convolved(quantized(x, limits, levels), kernel, pads)], [x])
     given = (rng.standard_normal(tuple(x.shape)) * 2).astype(np.float32)
-    assert not isinstance(compare(model, given), ByteConvolver)
+    assert not isinstance(compare(model, given), FoldedConvolver)
 
 
 @pytest.mark.parametrize(("dtype", "zero"), [(np.uint8, 0), (np.uint8, 255), (np.int8, -3)])
