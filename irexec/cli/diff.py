@@ -15,6 +15,7 @@ from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
+    from irexec.graph.model import Model
     from irexec.reading import Reading
 
 
@@ -27,6 +28,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_arguments(parser)
     add_limit(parser)
     add_format_argument(parser, "json prints one object, which irexec report --diff reads")
+
+
+def _graphs(files: list[str], readings: list[Reading]) -> list[Model]:
+    """Return the graphs of two files, of which at least one has errors, as far as they can be read.
+
+    Of an ONNX model with errors only the graph as written can be compared, with that of another ONNX model.
+    """
+    from irexec.reading import is_onnx
+
+    found = [reading.model for reading in readings]
+    if None in found and all(map(is_onnx, files)):
+        from irexec.frontends.onnx.written import as_written
+
+        found = [as_written(file) for file in files]
+    return [_whole(model) for model in found if model is not None]
+
+
+def _whole(model: Model) -> Model:
+    """Return a model with all its layers, including those that lead to no result."""
+    if not model.unreachable:
+        return model
+    from irexec.graph.model import Model
+
+    return Model.of(model.results, model.parameters, model.name, [*model.sinks, *model.unreachable])
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,9 +74,16 @@ def run(args: argparse.Namespace) -> int:
         readings = [read(file, Weights()) for file in (args.file, args.other)]
         reason = lacking[0].message.partition(";")[0].removeprefix("there are no weights: ")
         unread = f"weights were not compared: {reason}"
-    models = [reading.model for reading in readings if reading.model is not None and (unread or reading.report.ok)]
+    files = [args.file, args.other]
+    broken = [number for number, reading in enumerate(readings) if not (unread or reading.report.ok)]
+    if broken and not args.both:
+        models = _graphs(files, readings)
+    else:
+        models = [reading.model for reading in readings if reading.model is not None and (unread or reading.report.ok)]
     if len(models) < len(readings):
         return refused(Report([error for reading in readings for error in reading.report.errors]))
+    notes = [unread] if unread else []
+    notes += [f"{files[number]} has errors: `irexec validate {files[number]}` lists them" for number in broken]
     try:
         changes = diff(*models)
         comparison = None
@@ -65,12 +97,14 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         text = changes_dict(args.file, args.other, changes)
         text |= {"run": comparison.to_dict()} if comparison is not None else {}
-        print(json.dumps(text | ({"weights_compared": False} if unread else {}), indent=2))
+        text |= {"weights_compared": False} if unread else {}
+        text |= {"with_errors": [files[number] for number in broken]} if broken else {}
+        print(json.dumps(text, indent=2))
     else:
         page = Printout(color=wants_color(sys.stdout))
         show_changes(changes, args.file, args.other, page, comparison)
-        if unread:
-            page.line(unread)
+        for note in notes:
+            page.line(note)
         sys.stdout.write(page.text)
     return 1 if changes else 0
 

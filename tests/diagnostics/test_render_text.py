@@ -14,7 +14,7 @@ from support.waiting import PATIENCE
 from irexec.diagnostics import Diagnostic, LayerRef, Place, Related, Report, Severity
 from irexec.diagnostics.render import render, wants_color, write
 from irexec.diagnostics.render.characters import cells, visible, visible_text, width
-from irexec.diagnostics.render.text import SOURCE_CELLS, excerpt
+from irexec.diagnostics.render.text import SOURCE_CELLS, chunks, excerpt
 
 
 def at(source: str, part: str, line: int = 12, file: str = "model.xml") -> Place:
@@ -254,3 +254,45 @@ def test_when_there_is_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wants_color(io.StringIO())
     monkeypatch.setenv("NO_COLOR", "1")
     assert not wants_color(Terminal())
+
+
+LONG = replace(
+    DIM,
+    message="a message of several words that is longer than a line of the terminal on which it is printed",
+    hint="a hint that is long enough for two lines, so that its second line begins below its first word",
+    related=(Related("a label that does not fit beside the underline", at(70 * " " + "<dim>4</dim>", "4")),),
+)
+
+
+def test_texts_continue_on_the_next_line_of_a_terminal() -> None:
+    assert "".join(chunks(Report([LONG]), width=60)).splitlines()[:3] == [
+        "error[O006]: a message of several words that is longer than",
+        "             a line of the terminal on which it is printed",
+        "  --> model.xml:12:14",
+    ]
+    for columns in (60, 80, 100):
+        lines = "".join(chunks(Report([LONG]), width=columns)).splitlines()
+        assert max(map(len, lines)) < columns + 1
+        hint = next(number for number, line in enumerate(lines) if line.startswith("   = help: a hint"))
+        assert lines[hint + 1].startswith(11 * " ") and lines[hint + 1][11] != " "
+
+
+def test_texts_stay_on_one_line_without_a_terminal() -> None:
+    lines = render(Report([LONG])).splitlines()
+    assert lines[0] == f"error[O006]: {LONG.message}"
+    assert f"   = help: {LONG.hint}" in lines
+
+
+def test_the_summary_names_the_errors_because_of_which_openvino_rejects_the_file() -> None:
+    rejected = replace(DIM, code="D005", openvino="rejects the file")
+    probably = replace(DIM, code="E004", openvino="rejects most such files")
+    assert "OpenVINO" not in render(Report([DIM]))
+    assert "\nOpenVINO rejects the file because of D005 in line 12\n" in render(Report([DIM, rejected]))
+    assert "\nOpenVINO probably rejects the file because of E004 in line 12\n" in render(Report([probably]))
+    many = render(Report([probably, *[rejected] * 6]))
+    assert "rejects the file because of E004 in line 12, D005 in line 12," in many
+    assert "D005 in line 12 and 2 more errors\n" in many
+    other = replace(rejected, place=replace(rejected.place, file="other.xml"))
+    assert "OpenVINO rejects 2 files because of D005 in model.xml:12, D005 in other.xml:12\n" in render(
+        Report([rejected, other])
+    )

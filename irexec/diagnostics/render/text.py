@@ -35,39 +35,73 @@ _Line = list[_Piece]
 def chunks(
     report: Report, *, color: bool = False, summary: bool = True, width: int | None = None, whole: Report | None = None
 ) -> Iterator[str]:
-    """Yield one text per finding, then the summary. `width`: the cells of the terminal that source lines are cut to.
+    """Yield one text per finding, then the summary. `width`: the cells of the terminal: source lines are cut to it,
+    and texts continue on the next line.
 
     `whole`: all findings, if only some are shown.
     """
     for diagnostic in report:
         yield _printed([*_finding(diagnostic, width), []], color)
     if summary:
-        yield _printed(_summary(report if whole is None else whole, report), color)
+        lines = _summary(report if whole is None else whole, report)
+        yield _printed((part for line in lines for part in _wrapped_line(line, width)), color)
 
 
-def _finding(diagnostic: Diagnostic, width: int | None) -> Iterator[_Line]:
+def _finding(diagnostic: Diagnostic, columns: int | None) -> Iterator[_Line]:
     places = [diagnostic.place, *(related.place for related in diagnostic.related)]
     gutter = max((len(str(place.line)) for place in places if place.line is not None), default=1)
-    yield [
-        _Piece(f"{diagnostic.severity}[{diagnostic.code}]", diagnostic.severity),
-        _Piece(f": {_shown(diagnostic.message)}", "strong"),
-    ]
-    room = SOURCE_CELLS if width is None else max(width - gutter - len(" | ......"), _LEAST_CELLS)
-    yield from _snippet(diagnostic.place, gutter, room, "-->", "^", diagnostic.severity, "")
+    head = f"{diagnostic.severity}[{diagnostic.code}]"
+    first, *rest = _wrapped(_shown(diagnostic.message), columns, len(head) + 2)
+    yield [_Piece(head, diagnostic.severity), _Piece(f": {first}", "strong")]
+    for line in rest:
+        yield [_Piece(" " * (len(head) + 2)), _Piece(line, "strong")]
+    room = SOURCE_CELLS if columns is None else max(columns - gutter - len(" | ......"), _LEAST_CELLS)
+    yield from _snippet(diagnostic.place, gutter, room, "-->", "^", diagnostic.severity, "", columns)
     for related in diagnostic.related:
-        yield from _snippet(related.place, gutter, room, ":::", "-", "frame", _shown(related.message))
+        yield from _snippet(related.place, gutter, room, ":::", "-", "frame", _shown(related.message), columns)
     labelled = list(notes(diagnostic))
     if labelled and any(place.source_line is not None for place in places):
         yield [_Piece(" " * (gutter + 1) + "|", "frame")]
     for label, text in labelled:
-        first, *rest = text.split("\n")
-        yield [_Piece(" " * (gutter + 1) + "= ", "frame"), _Piece(f"{label}:", "strong"), _Piece(f" {_shown(first)}")]
+        indent = gutter + len(label) + 5
+        first, *rest = [part for line in text.split("\n") for part in _wrapped(_shown(line), columns, indent)]
+        yield [_Piece(" " * (gutter + 1) + "= ", "frame"), _Piece(f"{label}:", "strong"), _Piece(f" {first}")]
         for line in rest:
-            yield [_Piece(" " * (gutter + len(label) + 5) + _shown(line))]
+            yield [_Piece(" " * indent + line)]
 
 
-def _snippet(place: Place, gutter: int, room: int, arrow: str, mark: str, style: str, label: str) -> Iterator[_Line]:
-    """Yield the position of a place, and its source line with the place underlined; `label` follows the underline."""
+def _wrapped(text: str, columns: int | None, indent: int) -> list[str]:
+    """Return the lines of a text that starts after `indent` cells, broken between words to end within `columns`.
+
+    Without a terminal (`columns` is None) the text stays on one line, as `grep` and editors need it.
+    """
+    if columns is None or indent + width(text) < columns:
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and indent + width(lines[-1]) + 1 + width(word) >= columns:
+            lines.append(word)
+        else:
+            lines[-1] += f" {word}" if lines[-1] else word
+    return lines
+
+
+def _wrapped_line(line: _Line, columns: int | None) -> Iterator[_Line]:
+    """Yield a line of the summary; a line of plain text is broken where the terminal ends."""
+    if len(line) != 1:
+        yield line
+        return
+    first, *rest = _wrapped(line[0].text, columns, 0)
+    yield [_Piece(first, line[0].style)]
+    for part in rest:
+        yield [_Piece(f"  {part}", line[0].style)]
+
+
+def _snippet(
+    place: Place, gutter: int, room: int, arrow: str, mark: str, style: str, label: str, columns: int | None
+) -> Iterator[_Line]:
+    """Yield the position of a place, and its source line with the place underlined; `label` follows the underline, or
+    is below it if the terminal is too narrow."""
     where = visible_text(":".join(str(part) for part in (place.file, place.line, place.column) if part is not None))
     head = _Piece(" " * gutter + f"{arrow} ", "frame")
     if place.source_line is None or place.line is None or place.column is None:
@@ -79,7 +113,12 @@ def _snippet(place: Place, gutter: int, room: int, arrow: str, mark: str, style:
     bar = _Piece(" " * (gutter + 1) + "|", "frame")
     yield [bar]
     yield [_Piece(f"{place.line:>{gutter}} |", "frame"), _Piece(f" {shown}".rstrip())]
-    yield [bar, _Piece(" " * (start + 1) + mark * length + (f" {label}" if label else ""), style)]
+    underline = " " * (start + 1) + mark * length
+    if not label or columns is None or gutter + 3 + len(underline) + width(label) < columns:
+        yield [bar, _Piece(underline + (f" {label}" if label else ""), style)]
+    else:
+        yield [bar, _Piece(underline, style)]
+        yield [bar, _Piece(" " * max(1, min(start + 1, columns - gutter - 3 - width(label))) + label, style)]
 
 
 def excerpt(line: str, start: int, length: int, room: int = SOURCE_CELLS) -> tuple[str, int, int]:
@@ -154,11 +193,32 @@ def _summary(report: Report, shown: Report) -> Iterator[_Line]:
     hidden = kinds - Counter((diagnostic.severity, diagnostic.code) for diagnostic in shown)
     for (_, code), count in sorted(hidden.items()):
         yield [_Piece(f"{count:,} more findings of {code} are not shown")]
+    if rejected := _rejected(report):
+        yield [_Piece(rejected)]
     if unchecked := _unchecked(report):
         yield [_Piece(unchecked)]
     if fixable := _fixable(report):
         yield [_Piece(fixable)]
     yield [_Piece(f"for details: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in shown}))}")]
+
+
+def _rejected(report: Report) -> str:
+    """Return the errors because of which OpenVINO rejects the file, as far as known; empty if there are none."""
+    causes = [finding for finding in report.errors if (finding.openvino or "").startswith("rejects")]
+    if not causes:
+        return ""
+    is_sure = any((finding.openvino or "").startswith("rejects the file") for finding in causes)
+    files = len({finding.file for finding in causes})
+    subject = f"OpenVINO {'' if is_sure else 'probably '}rejects {'the file' if files == 1 else f'{files:,} files'}"
+    places = [f"{finding.code} in {_line_of(finding, files > 1)}" for finding in causes[:_MOST_NAMES]]
+    more = f" and {len(causes) - _MOST_NAMES:,} more errors" if len(causes) > _MOST_NAMES else ""
+    return f"{subject} because of {_shown(', '.join(places))}{more}"
+
+
+def _line_of(finding: Diagnostic, with_file: bool) -> str:
+    if finding.line is None or (with_file and finding.file is None):
+        return "the file" if finding.file is None or not with_file else finding.file
+    return f"{finding.file}:{finding.line}" if with_file else f"line {finding.line}"
 
 
 def _unchecked(report: Report) -> str:

@@ -98,7 +98,9 @@ def _report_lost(lost: list[tuple[Edge, int]], open_ports: list[_End], scope: Ne
         if only is not None and only[0].id and whole(only[1].id).value == whole(edge.to_port).value:
             meant = only[0].id
             hint = f"did you mean {meant}, {only[0].ref}? Its input port {only[1].id} is not connected"
-        details = {"hint": hint, "candidates": () if meant is None else (meant,), "defined": not open_ports}
+        details: dict[str, Any] = {"hint": hint, "candidates": () if meant is None else (meant,)}
+        if open_ports:
+            details |= {"defined": False, "openvino": "rejects most such files, because an input port is not connected"}
         _unknown_layer("E009", "ends", number, At(edge.at, "to-layer"), scope, **details)
 
 
