@@ -138,7 +138,7 @@ _TABLE = [
     Code("P013", E, "two ports of one section have the same id", "connects all edges to the first"),
     Code("D001", E, "the operator does not have this attribute", "silently ignores it", lenient=True),
     Code("D002", E, "a required attribute is missing",
-         "silently uses the initial value of its own variable", lenient=True),
+         "silently reads a missing list as empty; other missing values are undefined", lenient=True),
     Code("D003", E, "only the start of an attribute's text is a valid value",
          "reads the number at the start of the text", lenient=True),
     Code("D004", E, "a boolean is not true, false, 1 or 0", "silently uses the default", lenient=True),

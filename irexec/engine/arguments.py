@@ -83,7 +83,9 @@ def fitting(given: Any, port: Value) -> Array:
             raise IRError(wrong_input(message, layer=layer, found=found, allowed=str(kind)))
     if not port.type.shape.accepts(array.shape):
         found, allowed = shown_shape(array.shape), str(port.type.shape)
-        message = f"the array for input {_label(port)} has shape {found}, expected {allowed}"
+        message = (
+            f"the array for input {_label(port)} has shape {found}, which does not match the model's shape {allowed}"
+        )
         raise IRError(wrong_input(message, layer=layer, found=found, allowed=allowed))
     return array
 

@@ -201,7 +201,9 @@ def _supply(entry: ModelInput, value: Any, findings: Findings) -> None:
     entry.array, entry.origin = array, Origin.SUPPLIED
     if not declared.accepts(array.shape):
         found, allowed = shown_shape(array.shape), str(declared)
-        message = f"the array for input {entry.name} has shape {found}, expected {allowed}"
+        message = (
+            f"the array for input {entry.name} has shape {found}, which does not match the model's shape {allowed}"
+        )
         findings.add("O008", message, layer=layer, found=found, allowed=allowed)
 
 

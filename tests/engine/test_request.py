@@ -218,7 +218,10 @@ def test_every_way_to_hand_over_inputs() -> None:
         ([X], "expected 2 arrays, one for each input ('first', 'y'), got 1"),
         ({"first": X}, "no array was given for 'y'"),
         ({"first": X, "z": X}, "no input is named 'z'"),
-        ([X, np.ones((2, 4), np.float32)], "the array for input 'y' has shape [2,4], expected [?,3]"),
+        (
+            [X, np.ones((2, 4), np.float32)],
+            "the array for input 'y' has shape [2,4], which does not match the model's shape [?,3]",
+        ),
         ([X, np.array([["a", "b", "c"]])], "the array for input 'y' is <U1, expected f32"),
         ([X, X.astype(complex)], "the array for input 'y' is complex128, expected f32"),
         ({7: X, "y": X}, "no input is named 7"),

@@ -42,7 +42,8 @@ class _Steps:
         dst_layout = dst_layout if dims is None else list(dims)
         if dst_layout is None:
             raise TypeError(
-                "convert_layout(): incompatible function arguments: a layout or an order of axes is missing"
+                "convert_layout(): incompatible function arguments: give a layout, such as 'NCHW', or an order of "
+                "axes, such as dims=[0, 3, 1, 2]"
             )
         if isinstance(dst_layout, (list, tuple)):
             order = [int(axis) for axis in dst_layout]

@@ -18,7 +18,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]
 @operator("Parameter", "opset1")
 def parameter_1(*, shape: PartialShape, element_type: ElementType) -> Annotated[Array, TypeFrom("element_type")]:
     """An input of the model. It has no kernel: the engine uses the caller's array."""
-    raise TypeError("a Parameter has no value of its own")
+    raise TypeError("a Parameter cannot be evaluated: its value is the array that the caller passes to the model")
 
 
 @parameter_1.shapes
