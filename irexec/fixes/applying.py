@@ -135,7 +135,9 @@ def improve(
         kept, others, now = _attempt(now, batch, reader, lambda report: _choices(report, allowed, wanted))
         refused.update(map(_key, others))
         made += kept
-    return FixResult(now.data, now.report.capped(), made)
+    is_finished = reader.left or all(_key(f) in refused for f in _choices(now.report, allowed, wanted))
+    notes = [] if is_finished else ["more fixes are possible: run the command again"]
+    return FixResult(now.data, now.report.capped(), made, notes)
 
 
 @dataclass(slots=True)

@@ -22,6 +22,9 @@ _FEW_LINES = 50
 _MOST_LEVELS = 8
 """The maximum depth of the search for unique lines between two matching lines."""
 
+_MOST_SHOWN = 5
+"""The largest number of other lines that a line about a fix names."""
+
 _Pair = tuple[int, int]
 
 
@@ -124,11 +127,18 @@ def made_text(path: str | os.PathLike[str], repaired: FixResult) -> str:
     lines = []
     for finding, fix in sorted(repaired.made, key=lambda choice: (choice[0].line or 0, choice[0].column or 0)):
         unsafe = " (unsafe)" if fix.safety is Safety.UNSAFE else ""
-        lines.append(f"{os.fspath(path)}:{finding.line}: {finding.code} {fix.title}{unsafe}")
+        others = sorted({edit.begin[0] for edit in fix.edits} - {finding.line})
+        where = f", also in line{'s' * (len(others) > 1)} {_listed(others)}" if others else ""
+        lines.append(f"{os.fspath(path)}:{finding.line}: {finding.code} {fix.title}{where}{unsafe}")
     count = len(repaired.made)
     lines.append(f"fixed {count} finding{'' if count == 1 else 's'} in {os.fspath(path)}")
     lines += [f"note: {os.fspath(path)}: {note}" for note in repaired.notes]
     return "".join(f"{visible_text(line)}\n" for line in [*lines, ""])
+
+
+def _listed(lines: list[int]) -> str:
+    more = f" and {len(lines) - _MOST_SHOWN:,} more" if len(lines) > _MOST_SHOWN else ""
+    return ", ".join(map(str, lines[:_MOST_SHOWN])) + more
 
 
 def difference(path: str | os.PathLike[str], before: bytes, after: bytes) -> str:

@@ -135,3 +135,26 @@ def test_fixes_are_in_sarif(model: Path, capsys: pytest.CaptureFixture[str]) -> 
     line = WRONG.splitlines()[region["startLine"] - 1]
     assert line[region["startColumn"] - 1 : region["endColumn"] - 1] == "relu"
     assert replacement["insertedContent"] == {"text": "ReLU"}
+
+
+def test_every_line_that_a_fix_changes_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, lines = tmp_path / "model.xml", RIGHT.splitlines()
+    changed = [number for number, line in enumerate(lines, 1) if "FP32" in line][-2:]
+    for number in changed:
+        lines[number - 1] = lines[number - 1].replace("FP32", "I32")
+    path.write_text("\n".join(lines), "utf-8")
+    main(["fix", str(path)])
+    assert path.read_text("utf-8").splitlines() == RIGHT.splitlines()
+    assert f"{path}:{changed[0]}: P004 declare FP32, also in line {changed[1]}\n" in capsys.readouterr().out
+
+
+def test_a_limited_number_of_reads_is_mentioned_if_fixes_are_left(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(applying, "LEAST_READS", 2)
+    monkeypatch.setattr(applying, "MOST_READ", 0)
+    main(["fix", "--unsafe", str(model)])
+    assert f"note: {model}: more fixes are possible: run the command again\n" in capsys.readouterr().out
+    main(["fix", "--unsafe", str(model)])
+    assert "more fixes" not in capsys.readouterr().out
+    assert model.read_text("utf-8") == RIGHT
