@@ -28,6 +28,7 @@ def diagnostic(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic) 
     lines = [finding.message]
     lines += [f"{word}: {text}" for word, text in (("found", finding.found), ("allowed", finding.allowed)) if text]
     lines += [f"openvino: {finding.openvino}"] if finding.openvino else []
+    lines += [f"assumes: {finding.assumption}"] if finding.assumption else []
     lines += [f"help: {finding.hint}"] if finding.hint else []
     related = [
         lsp.DiagnosticRelatedInformation(lsp.Location(uri, range_of_place(opened, other.place)), other.message)

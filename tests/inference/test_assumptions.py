@@ -6,6 +6,7 @@ import pytest
 
 import irexec
 from irexec.diagnostics import Report, Safety
+from irexec.diagnostics.render import render
 from irexec.fixes.applying import apply_fixes
 
 POOL = 'strides="2,2" pads_begin="0,0" pads_end="0,0" kernel="2,2" rounding_type="floor" auto_pad="explicit"'
@@ -73,6 +74,13 @@ def test_errors_behind_a_misspelt_attribute_are_reported_in_the_same_pass() -> N
     ]
     assert {f.assumption for f in report} == {None, "pads_end=\"0,0\" in MaxPool 'pool'"}
     assert report.unchecked == []
+    lines = render(report, "concise").splitlines()
+    assert [line.endswith("(assumes pads_end=\"0,0\" in MaxPool 'pool') [unsafe fix]") for line in lines] == [
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_layers_that_agree_with_the_declared_shape_have_no_finding() -> None:

@@ -10,11 +10,12 @@ from irexec.diagnostics.render.characters import visible_text
 
 
 def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
-    """Yield `file:line:column: error[CODE] message`, followed by [fix] if `irexec fix` can correct it, or by
-    [unsafe fix] if `irexec fix --unsafe` can."""
+    """Yield `file:line:column: error[CODE] message` and the assumption on which it depends, followed by [fix] if
+    `irexec fix` can correct it, or by [unsafe fix] if `irexec fix --unsafe` can."""
     for finding in report:
         safeties = {fix.safety for fix in finding.fixes}
         mark = " [fix]" if Safety.SAFE in safeties else " [unsafe fix]" if Safety.UNSAFE in safeties else ""
-        yield visible_text(f"{finding}{mark}") + "\n"
+        assumed = f" (assumes {finding.assumption})" if finding.assumption is not None else ""
+        yield visible_text(f"{finding}{assumed}{mark}") + "\n"
     for (severity, code), count in sorted(report.left_out.items()):
         yield f"{severity}[{code}] and {count:,} more\n"
