@@ -247,9 +247,7 @@ def _with_operand(g: Graph, y: Value, follow: str, operand: str) -> Value:
 def into_quantise(g: Graph, *, before: str, levels: str, ranges: str, after: str) -> None:
     """A FakeQuantize with layers before and after that could be merged with it."""
     if g.base is not F32:
-        raise ValueError(
-            "f16 and bf16 values often lie halfway between two levels, where rounding is arbitrary: f32 only"
-        )
+        raise ValueError("f32 only: f16 and bf16 values often lie halfway between two levels of the quantizer")
     channels = g.channels(2, 3, 8, 16)
     row = (1, channels, 1, 1)
     y = _before(g, g.input(["N", channels, "S", 4]), before, row)
@@ -309,9 +307,7 @@ def _before(g: Graph, x: Value, before: str, row: tuple[int, ...]) -> Value:
 def quantise_dequantise(g: Graph, *, kind: str, zero: str, layer: str, weights: str, rounding: str, near: str) -> None:
     """Values that are quantised to integers and dequantised as exporters write it, and a layer that reads them."""
     if g.base is not F32:
-        raise ValueError(
-            "f16 and bf16 values often lie halfway between two levels, where rounding is arbitrary: f32 only"
-        )
+        raise ValueError("f32 only: f16 and bf16 values often lie halfway between two levels of the quantizer")
     channels, filters = g.channels(2, 4, 8, 16), g.channels(2, 4, 8)
     rank = 2 if layer == "matmul" else 4
     x = g.input(["N", channels] if rank == 2 else ["N", channels, "H", 5])

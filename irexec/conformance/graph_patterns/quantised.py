@@ -32,9 +32,7 @@ def quantised(g: Graph, x: Value, levels: str, ranges: str, channels: int, rank:
 def fake_quantised(g: Graph, *, levels: str, ranges: str, layer: str, weights: str, act: str, again: str) -> None:
     """A layer between FakeQuantizes."""
     if g.base is not F32:
-        raise ValueError(
-            "f16 and bf16 values often lie halfway between two levels, where rounding is arbitrary: f32 only"
-        )
+        raise ValueError("f32 only: f16 and bf16 values often lie halfway between two levels of the quantizer")
     channels, filters = g.channels(2, 4, 8, 16), g.channels(2, 4, 8, 16)
     rank = 3 if layer == "matmul" else 4
     x = g.input(["N", "S", channels] if layer == "matmul" else ["N", channels, 6, 6])
