@@ -15,6 +15,13 @@ from irexec.conformance.made import case_named
 
 REPORTED: tuple[tuple[int, str, str], ...] = (
     (35823, "Add of i64 in 32 bits", "Add-1/i64/a=[2]/b=[2]/data-beyond/seed1"),
+    (35825, "Greater of large i64", "Greater-1/i64/auto_broadcast=numpy/a=[16]/b=[16]/data-beyond/seed1"),
+    (
+        35826,
+        "Equal of large i64",
+        "Equal-1/i64/auto_broadcast=numpy/a=[3]{274877906944,549755813888,7}/b=[3]{0,0,7}/seed1",
+    ),
+    (31196, "Greater of NaN", "Greater-1/f32/auto_broadcast=numpy/a=[65]/b=[]/data-edges/seed3"),
     (35829, "Mod of large i64", "Mod-1/i64/a=[5]/b=[5]{13,13,13,13,13}/data-wide/seed1"),
     (
         35830,
