@@ -135,7 +135,7 @@ KNOWN = [
         "names",
         _BOTH,
         line=r"(inputs|outputs)|(in|out)put\(.*name",
-        theirs=r"\[\]|(Parameter|Result)_#",
+        theirs=r"\[\]|(Parameter|Result)_#|\['(more|out)'\]",
         mine=r"'(p\d|x)'",
         program=_OUTPUT_IS_INPUT,
     ),
