@@ -24,6 +24,8 @@ import written_folds  # noqa: F401
 import written_images  # noqa: F401
 import written_sequences  # noqa: F401
 import written_signals  # noqa: F401
+import written_transducer  # noqa: F401
+import written_unet  # noqa: F401
 import written_windows  # noqa: F401
 from verdicts import _ROUNDED, Planted, effect, judged, largest, through
 from written_nets import FAULTS, HARMLESS, NETS
