@@ -219,3 +219,15 @@ def test_64_bit_integers_are_as_far_apart_as_they_are(shape: tuple[int, ...]) ->
 )
 def test_errors_of_practically_nothing_are_no_percentages(ours: float, theirs: float, text: str) -> None:
     assert off(measure(np.float32([ours]), np.float32([theirs]))) == text
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "values"),
+    [
+        ([1, 2, 3], [1, 2.5, 3.1], "2.5 instead of 2"),
+        ([0.5, 0.25], [0.5, np.nextafter(F(0.25), F(1))], "0.25000003 instead of 0.25"),
+        ([1, 2], [1, 2], ""),
+    ],
+)
+def test_an_error_has_both_values_of_the_largest_difference(ours: Any, theirs: Any, values: str) -> None:
+    assert measure(np.array(ours, F), np.array(theirs, F)).values == values

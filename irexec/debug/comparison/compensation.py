@@ -74,6 +74,6 @@ def _is_equal(row: Row) -> bool:
 
 def _makes_up(row: Row) -> bool:
     own, total = row.own, row.total
-    if row.agrees or own is None or own.reason or total is None or total.ulp > _ROUNDING:
+    if row.agrees or own is None or total is None or total.ulp > _ROUNDING:
         return False
     return row.node.outputs[0].element_type.bitwidth >= _BITS and own.ulp >= _VANISHING * max(total.ulp, 1.0)

@@ -88,17 +88,20 @@ class Culprit:
 
     @property
     def numbers(self) -> str:
-        """The error and the tolerance in the same unit; `not the same` if the error is zero, as for a changed layer."""
+        """The error, the two values of the largest difference, and the tolerance in the unit of the error; `not the
+        same` if the error is zero, as for a changed layer.
+        """
         if not self.own:
             return "not the same"
         if self.own.reason:
             return off(self.own)
-        if self.tolerance == "exact":
-            return f"{off(self.own)} (no difference is expected)"
         kind = self.nodes[-1].outputs[0].element_type if self.nodes[-1].outputs else None
-        if kind is not None and self.limit and is_percentage(self.own):
-            return f"{off(self.own)} (tolerance {percent(self.limit * float(unit(1.0, kind)))})"
-        return f"{off(self.own)} (tolerance {self.tolerance})"
+        allowed = f"tolerance {self.tolerance}"
+        if self.tolerance == "exact":
+            allowed = "no difference is expected"
+        elif kind is not None and self.limit and is_percentage(self.own):
+            allowed = f"tolerance {percent(self.limit * float(unit(1.0, kind)))}"
+        return f"{off(self.own)} ({'; '.join(filter(None, (self.own.values, allowed)))})"
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -175,7 +175,7 @@ class Comparison:
     @property
     def _about_common(self) -> str:
         """The outcome for the results that both sides have."""
-        unseen = f" ({self.unseen} of them not observed)" if self.unseen else ""
+        unseen = f" ({self.unseen} of {plural(self.layers, 'layer')} not observed)" if self.unseen else ""
         if self.empty:
             return f"nothing was compared with {self.other}: no result has a value other than NaN, on either side"
         if self.common_agree:
@@ -191,7 +191,10 @@ class Comparison:
         return text + (f"; {self.where}" if self.where else unseen)
 
     def _agreement(self, unseen: str) -> str:
-        agree = "the one layer agrees" if self.layers == 1 else f"all {self.layers} layers agree"
+        seen = self.layers - self.unseen
+        which = "observed " if self.unseen else ""
+        agree = f"the one {which}layer agrees" if seen == 1 else f"all {seen} {which}layers agree"
+        agree = agree if seen else "the results agree"
         if any(note.startswith(NO_EFFECT) for note in self.notes):
             unseen += " on these inputs, although the models differ"
         others = self.others

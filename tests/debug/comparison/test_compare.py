@@ -20,8 +20,8 @@ import irexec
 from irexec import opset15 as ops
 from irexec.cli.main import main
 from irexec.debug.comparison.compare import compare
-from irexec.debug.comparison.result import Comparison
-from irexec.debug.errors import Bounds
+from irexec.debug.comparison.result import Comparison, Row
+from irexec.debug.errors import NONE, Bounds
 from irexec.debug.record import Reference
 from irexec.debug.runtimes.openvino_runtime import OpenVINO
 from irexec.debug.runtimes.runtime import Aligned, OtherModel
@@ -86,7 +86,15 @@ def test_what_cannot_be_shown_at_all_is_not_judged() -> None:
     found = compare(reference("classifier"), Silent("", None))
     assert found.agrees
     assert found.unseen == found.layers > 10
-    assert f"{found.unseen} of them not observed" in found.verdict
+    assert found.verdict == f"the results agree with mock ({found.layers} of {found.layers} layers not observed)"
+
+
+def test_a_verdict_counts_the_layers_that_were_observed() -> None:
+    nodes = [node for node in reference("classifier").model.nodes if node.outputs]
+    for count, agree in ((1, "the one observed layer agrees"), (2, "all 2 observed layers agree")):
+        rows = [Row(node, (), True, NONE, NONE, "exact") for node in nodes[:count]]
+        found = Comparison("folder", rows=rows, layers=20)
+        assert found.verdict == f"{agree} with folder ({20 - count} of 20 layers not observed)"
 
 
 def test_the_right_runtime_agrees() -> None:
