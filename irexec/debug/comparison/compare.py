@@ -9,13 +9,13 @@ from functools import partial
 from irexec.debug.comparison.causes import cause, nearly_read
 from irexec.debug.comparison.common import common
 from irexec.debug.comparison.coverage import can_differ
-from irexec.debug.comparison.culprit import Culprit, descend, look_behind
+from irexec.debug.comparison.culprit import FEW, Culprit, descend, look_behind
 from irexec.debug.comparison.explained import MARGIN, explained, unexplained
 from irexec.debug.comparison.layers import Comparing
 from irexec.debug.comparison.other_causes import changed, failing, layout, misread_result, replaced, where, wrong_state
 from irexec.debug.comparison.remarks import remarks
 from irexec.debug.comparison.result import Comparison, Row, few
-from irexec.debug.comparison.slips import slipped
+from irexec.debug.comparison.slips import first_piece, slipped
 from irexec.debug.comparison.variants import widened
 from irexec.debug.errors import NONE, Bounds, Error, measure, within
 from irexec.debug.record import Reference
@@ -114,6 +114,8 @@ def compare(
         found.culprit = slipped(reference, loaded, found.culprit, comparing.noise)
         if layer_pairs is not None and len(found.culprit.nodes) > 1:
             found.culprit = replaced(layer_pairs, found.culprit)
+        if len(found.culprit.nodes) > FEW:
+            found.culprit = first_piece(model, found.culprit, comparing.noise)
     culprit = found.culprit
     if isinstance(loaded, HasLayerPairs) and culprit is not None and culprit.other is None:
         nodes, ends = culprit.together or culprit.nodes, [*culprit.outputs]

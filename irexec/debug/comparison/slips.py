@@ -9,22 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from irexec.debug.comparison.culprit import Culprit, alone, function_of
 from irexec.debug.comparison.noise import Noise
 from irexec.debug.comparison.windows import comparable
-from irexec.debug.errors import judge
+from irexec.debug.errors import judge, measure
 from irexec.debug.extract import give_types
 from irexec.debug.record import Reference
 from irexec.debug.runtimes.runtime import CannotRun, Loaded
 from irexec.debug.tolerances import combined, tolerance_of
 from irexec.diagnostics import IRError
-from irexec.graph.cut import Cutter
+from irexec.graph.cut import Cutter, needed_by
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.types import Array
 
 # The largest number of layers that are left out, one at a time, and of values that are read instead, one at a time.
 _MOST_LAYERS, _MOST_VALUES = 64, 64
+# The relative error of values that are the same, except for rounding.
+_SAME = 1e-4
 
 
 def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise | None = None) -> Culprit:
@@ -90,6 +94,56 @@ def _misread(
             if _is_right_reading(whole, node, {**given, read: array}, culprit.outputs, noise):
                 yield node, _reading(value, read)
                 break
+
+
+def first_piece(model: Model, culprit: Culprit, noise: Noise | None = None) -> Culprit:
+    """Return, of layers that are wrong together, those that compute the first wrong input of their last Concat; all
+    layers if its inputs cannot be told apart. An unrolled sequence is thus narrowed to its first wrong iteration.
+    """
+    nodes, whole = culprit.together or culprit.nodes, Cutter(model)
+    node = next((node for node in reversed(nodes) if node.type == "Concat"), nodes[-1])
+    before = nodes[: nodes.index(node)]
+    ends = [value for value in node.inputs if value is not None and value.node in before]
+    if len(ends) < max(2, len(node.inputs)):
+        return culprit
+    try:
+        begins, part = alone(whole, before, ends, culprit.inputs)
+        pieces = function_of(part)([culprit.inputs[value] for value in begins])
+        axis, right = int(node.attributes["axis"]), set[Node]()
+        joined = _before_moves(whole, node.outputs[0], np.concatenate(pieces, axis), nodes, culprit.outputs)
+        bounds = np.cumsum([piece.shape[axis] for piece in pieces])[:-1]
+        for value, theirs in zip(ends, np.split(joined, bounds, axis), strict=True):
+            needed = needed_by([value.node])
+            some = [other for other in before if other in needed]
+            begins, part = alone(whole, some, [value], culprit.inputs)
+            if not _agrees(part, [culprit.inputs[value] for value in begins], [theirs], some, noise):
+                if any(p.shape == theirs.shape and measure(p, theirs).relative < _SAME for p in pieces):
+                    return culprit  # The inputs are in another order.
+                return replace(culprit, nodes=[other for other in some if other not in right], together=nodes)
+            # Of a layer with several outputs, another one may be wrong.
+            right |= {other for other in some if len(other.outputs) == 1}
+    except (IRError, KeyError, ValueError):  # The layers cannot be run alone, or do not only move the values.
+        pass
+    return culprit
+
+
+def _before_moves(
+    whole: Cutter, value: Value, ours: Array, nodes: Sequence[Node], outputs: Mapping[Value, Array]
+) -> Array:
+    """Return the other side's array of a value, from `outputs` to which the layers after it only move its elements.
+    Raises ValueError if they do more.
+    """
+    if value in outputs:
+        return outputs[value].reshape(ours.shape)
+    (end, theirs), *_ = outputs.items()
+    numbers = np.arange(ours.size).astype(ours.dtype).reshape(ours.shape)
+    _, part = alone(whole, nodes[nodes.index(value.node) + 1 :], [end], {value: numbers})
+    places = function_of(part)([numbers])[0].astype(np.int64).reshape(-1)
+    if not np.array_equal(np.sort(places), np.arange(ours.size)):
+        raise ValueError
+    made = np.empty_like(theirs.reshape(-1))
+    made[places] = theirs.reshape(-1)
+    return made.reshape(ours.shape)
 
 
 def _candidates(reference: Reference, loaded: Loaded, node: Node, step: int) -> dict[Value, Array]:

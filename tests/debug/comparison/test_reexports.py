@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ pytestmark = pytest.mark.any_python
 F = np.float32
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(0, 1, (1, 6, 16)).astype(F)
+EACH = np.random.default_rng(8).normal(0, 0.4, (4, 8, 8)).astype(F)
+FOUR = np.random.default_rng(9).normal(0, 1, (4, 8)).astype(F)
 WEIGHTS = [RNG.normal(0, 0.4, (16, 16)).astype(F) for _ in range(8)]
 
 
@@ -178,3 +181,42 @@ def test_a_group_is_saved_with_the_layer_that_shows_its_values(tmp_path: Path) -
     found.culprit.save(tmp_path)
     types = [node.type for node in irexec.read_model(tmp_path / "culprit.xml").get_ops()]
     assert types.count("MatMul") == 1
+
+
+def in_pieces() -> Model:
+    """A product for each row, from one split to one Concat."""
+    x = ops.parameter([4, 8], F, name="x")
+    made = []
+    for number, row in enumerate(ops.split(x, np.int64(0), 4, name="rows").outputs()):
+        product = ops.matmul(row, EACH[number], False, False, name=f"product{number}")
+        made.append(ops.tanh(product, name=f"bent{number}"))
+    y = ops.concat(made, 0, name="joined")
+    y = ops.transpose(y, np.int64([1, 0]), name="turned")
+    return Model([ops.multiply(y, F(2), name="last")], [x], "pieces")
+
+
+def in_one(wrong: int | None = None, order: Sequence[int] = range(4)) -> Model:
+    """The same as one product of stacked matrices, of which one may be wrong; or with the rows in another order."""
+    x = ops.parameter([4, 8], F, name="x")
+    weights = EACH.copy()
+    if wrong is not None:
+        weights[wrong] *= F(1.25)
+    y = ops.matmul(ops.unsqueeze(x, np.int64([1])), weights, False, False)
+    y = ops.sigmoid(ops.multiply(ops.gather(ops.squeeze(y, np.int64([1])), np.int64([*order]), np.int64(0)), F(2)))
+    y = ops.subtract(ops.multiply(y, F(2)), F(1))
+    y = ops.transpose(y, np.int64([1, 0]), name="turned")
+    return Model([ops.multiply(y, F(2), name="last")], [x], "pieces")
+
+
+@pytest.mark.parametrize("wrong", [0, 2])
+def test_layers_that_end_in_a_concat_are_narrowed_to_its_first_wrong_input(wrong: int) -> None:
+    assert compared(in_pieces(), in_one(), FOUR).agrees
+    found = compared(in_pieces(), in_one(wrong), FOUR)
+    assert found.culprit is not None
+    assert [node.friendly_name for node in found.culprit.nodes] == ["rows", f"product{wrong}", f"bent{wrong}"]
+
+
+def test_inputs_of_a_concat_in_another_order_are_named_together() -> None:
+    found = compared(in_pieces(), in_one(order=[1, 0, 2, 3]), FOUR)
+    assert found.culprit is not None
+    assert "joined" in [node.friendly_name for node in found.culprit.nodes]
