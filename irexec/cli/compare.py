@@ -34,8 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with",
         "OTHER",
         "openvino, openvino:DEVICE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or torch:FILE.py:FUNCTION (a "
-        "function that returns a PyTorch network), another model (run by irexec), or a folder written by --dump; "
-        "if given several times, the result names the side that differs from all others",
+        "function that returns a PyTorch network), another model (run by irexec), a folder written by --dump, or "
+        "expected results by name (.npz); if given several times, the result names the side that differs from all "
+        "others",
         dest="others",
     )
     add_runtime_options(parser, 600, "response of OTHER")

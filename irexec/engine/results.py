@@ -9,7 +9,8 @@ import numpy as np
 
 from irexec.arrays.plain import unicode_array
 from irexec.graph.model import Value
-from irexec.graph.ports import port_of
+from irexec.graph.order import traversed
+from irexec.graph.ports import NoSuchPort, find, port_name
 from irexec.types import CONTAINERS, Array, ElementType
 from irexec.types.containers import from_container
 
@@ -24,7 +25,7 @@ class NoSuchResult(KeyError, IndexError):
 
 
 class Results(Mapping[Any, Array]):
-    """The outputs of one inference: by position, by tensor name, or by port."""
+    """The outputs of one inference: by position, by name, or by port."""
 
     def __init__(self, ports: Sequence[Value], arrays: Sequence[Array]) -> None:
         self._ports = ports
@@ -34,12 +35,30 @@ class Results(Mapping[Any, Array]):
         if isinstance(key, Value):
             return self._arrays[self._index(key)]
         if isinstance(key, str):
-            return self._arrays[self._index(port_of(self._ports, key))]
+            return self._arrays[self._named(key)]
         if not isinstance(key, (int, np.integer)):
             raise TypeError(f"Unknown key type: {type(key)}")
         if not -len(self._arrays) <= key < len(self._arrays):
             raise NoSuchResult(f"result {key} does not exist; the number of results is {len(self._arrays)}")
         return self._arrays[key]
+
+    def _named(self, name: str) -> int:
+        """Return the position of the result with this tensor name, or with the name that `irexec run` prints."""
+        for index, port in enumerate(self._ports):
+            if name in port.names:
+                return index
+        displayed = [port_name(port) or f"output_{index}" for index, port in enumerate(self._ports)]
+        known = find(self._ports, name) if name not in displayed else displayed.index(name)
+        if known is not None:
+            return known
+        message = f"Port for tensor name {name!r} is not found. Known names: {', '.join(displayed)}"
+        for node in traversed([port.node for port in self._ports]):
+            for value in node.outputs:
+                if name == node.friendly_name or name in value.names:
+                    place = f"({node.friendly_name!r}, {value.index})"
+                    message += f"; to get this value too, call model.add_outputs({place}) before compile_model"
+                    raise NoSuchPort(message)
+        raise NoSuchPort(message)
 
     def _index(self, port: Value) -> int:
         for index, own in enumerate(self._ports):

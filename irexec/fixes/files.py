@@ -9,7 +9,7 @@ from irexec.diagnostics.deadline import OutOfTime
 from irexec.diagnostics.findings import Findings, Mode
 from irexec.fixes.replacing import read_bytes, replace_file
 from irexec.graph.model import Model
-from irexec.inference import infer
+from irexec.openvino.editing import validated
 from irexec.reading import PathLike, Reading, is_onnx, read
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def validate(
         return examined(read(source, weights, mode=mode, strict=strict, others=others))
     findings = Findings(file=source.file, mode=mode)
     try:
-        return infer(source, findings=findings).report
+        return validated(source, findings)
     except OutOfTime as stopped:
         stopped.add_to(findings)
         return findings.report

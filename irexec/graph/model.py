@@ -138,18 +138,17 @@ class Node(OfOneProcess):
     """A layer with its operator, its input values and its output values.
 
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
-    `attributes` may be shared by equal nodes: to change them, assign another dict. `held` is the value of a Const, or
-    the default value of a Parameter, or the bytes that contain it; `constant` is the value. `types` are the types of
-    the outputs, as inference determined them (infer_types). `rt_info` is the layer's runtime information (its form:
-    runtime_info.py), `input_rt_info` that of the input ports, by position.
+    `held` is the value of a Const, or the default value of a Parameter, or the bytes that contain it; `constant` is the
+    value. `types`: the inferred types of the outputs (infer_types). `rt_info` is the layer's runtime information (its
+    form: runtime_info.py), `input_rt_info` that of the input ports, by position.
     """
 
     value_class: ClassVar[type[Value]] = Value
     input_class: ClassVar[type[Input]] = Input
     __slots__ = {
         "__weakref__": "",
+        "_attributes": "",
         "_inputs": "",
-        "attributes": "the attributes by Python name; assign another dict to change them",
         "bodies": "the nested models of Loop, TensorIterator and If",
         "given_name": "the assigned name, which may be empty",
         "held": "the value of a Const, or the stored bytes",
@@ -183,7 +182,7 @@ class Node(OfOneProcess):
         self._inputs: Inputs = _NOTHING
         if inputs:
             self.inputs = inputs
-        self.attributes: dict[str, Any] = {} if attributes is None else attributes
+        self._attributes: dict[str, Any] = {} if attributes is None else attributes
         self.outputs: Outputs = Outputs()
         self.types: tuple[TensorType, ...] = ()
         self.given_name = name
@@ -194,6 +193,15 @@ class Node(OfOneProcess):
         self.held: Array | Stored | None = None
         self.rt_info: dict[str, Any] = {}
         self.input_rt_info: dict[int, dict[str, Any]] = {}
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes by Python name. Equal nodes may share the dictionary: assign another one to change them."""
+        return self._attributes
+
+    @attributes.setter
+    def attributes(self, attributes: dict[str, Any]) -> None:
+        self._attributes = attributes
 
     @property
     def inputs(self) -> Inputs:
@@ -220,13 +228,10 @@ class Node(OfOneProcess):
     def replace_input_with(self, index: int, value: Value | None) -> None:
         """Set the value of the input at a position; missing inputs before it become None."""
         inputs = [*self._inputs, *[None] * (index + 1 - len(self._inputs))]
-        inputs[index] = value
-        self.inputs = inputs
+        self.inputs = [*inputs[:index], value, *inputs[index + 1 :]]
 
     def again(self, inputs: Iterable[Value | None]) -> Self:
-        """Return a node with other inputs and the same operator, attributes and names; its outputs are not yet
-        inferred.
-        """
+        """Return a node with other inputs, the same operator, attributes and names, and outputs not yet inferred."""
         names = {"name": self.given_name, "id": self.id, "type": self.type, "version": self.version}
         return type(self)(self.operator, inputs, dict(self.attributes), layer=self.layer, **names)
 
@@ -378,8 +383,7 @@ class Model(OfOneProcess):
     def dissolve(self) -> None:
         """Disconnect all nodes, so that their memory is freed at once: a node and its outputs refer to each other.
 
-        It is meant for callers that create many models and hold the only reference to this one. The model and its nodes
-        are empty afterwards.
+        For callers that hold the only reference to the model. It and its nodes are empty afterwards.
         """
         for node in [*self.walk(), *self.unreachable]:
             node.inputs, node.outputs = (), Outputs()

@@ -16,6 +16,7 @@ from irexec.engine.plan import Plan
 from irexec.graph.multiply_adds import multiply_adds
 from irexec.ops.declare.prepared import LOCK, Prepared
 from irexec.ops.declare.work import steps
+from irexec.threads.forking import held_while_forking
 from irexec.types import Array
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ LAYER_WORK = 1 << 14
 
 # Held while a call is counted.
 _COUNTING = threading.Lock()
+held_while_forking(_COUNTING)
 
 
 class Mode(Enum):
@@ -117,8 +119,3 @@ def work_of(plan: Plan) -> int:
         total += steps(step.operator, step.given, step.node.all_attributes, step.types) or 0
         total += multiply_adds(step.node, step.given, step.types) or 0
     return total + sum(work_of(body) for bodies in plan.subplans.values() for body in bodies)
-
-
-if hasattr(os, "register_at_fork"):
-    # A process forked while another thread holds the lock would inherit a lock that is never released.
-    os.register_at_fork(before=_COUNTING.acquire, after_in_parent=_COUNTING.release, after_in_child=_COUNTING.release)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary, WeakSet
 
-from irexec.diagnostics import IRError
+from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.findings import Findings
 from irexec.graph import model as graph
 from irexec.graph.model import Node, Value
@@ -155,13 +155,26 @@ def checked_model(given: Any) -> graph.Model:
 
 def current(model: graph.Model) -> graph.Model:
     """Return the model with its nodes in order and their types inferred, after any changes. Raises IRError."""
-    now, since = _changes, _seen.get(model, 0)
-    if since != now:
-        if any(_changed.get(part, 0) > since for part in _parts(model)):
-            order(model)
-            revalidate(model)
-        _seen[model] = now
+    now = _changes
+    if is_changed(model):
+        order(model)
+        revalidate(model)
+    _seen[model] = now
     return model
+
+
+def is_changed(model: graph.Model) -> bool:
+    """Return whether the model was changed since its types were last inferred."""
+    since = _seen.get(model, 0)
+    return since != _changes and any(_changed.get(part, 0) > since for part in _parts(model))
+
+
+def validated(model: graph.Model, findings: Findings) -> Report:
+    """Return the findings about a model. Types that a file declares no longer count if the model was changed."""
+    changed = is_changed(model)
+    if changed:
+        order(model)
+    return infer(model, findings=findings, declared=not changed).report
 
 
 def _parts(model: graph.Model) -> Iterator[Node | graph.Model]:

@@ -246,7 +246,7 @@ class Model(DroppedModel):
         shapes = shapes_of(self, partial_shapes if partial_shape is None else partial_shape)
         wanted = {port.node: {"shape": shape} for port, shape in shapes.items()}
         wanted |= {node: {"variable_shape": shape} for node, shape in variables_of(self, variables_shapes or {})}
-        before = [(node, node.attributes) for node in wanted]
+        before = [(node, dict(node.attributes)) for node in wanted]
         if all(node.attributes | given == node.attributes for node, given in wanted.items()):
             return
         for node, attributes in wanted.items():

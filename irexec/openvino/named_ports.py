@@ -95,7 +95,9 @@ def value_named(model: graph.Model, item: Any, where: str) -> Value:
             for value in node.outputs:
                 if item in value.names:
                     return value
-        raise RuntimeError(f"Tensor name {item} was not found.")
+        layer = next((node for node in traversed(starts) if node.friendly_name == item), None)
+        hint = f" For the output of this layer, use ({item!r}, 0)." if layer is not None else ""
+        raise RuntimeError(f"Tensor name {item} was not found.{hint}")
     if isinstance(item, tuple):
         name, index = item
         for node in traversed(starts):

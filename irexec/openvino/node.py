@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.graph import model as graph
 from irexec.graph.ports import position
+from irexec.openvino.attributes import Attributes
 from irexec.openvino.checks import expected, node_or_value, not_negative
 from irexec.openvino.editing import changed, connect, set_type
 from irexec.openvino.layout import Layout, give_layout, layout_of
@@ -201,24 +202,49 @@ class Node(Described, graph.Node):
         visitor.on_attributes(self.get_attributes())
         return True
 
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes by Python name. Changes are checked as by `set_attribute`."""
+        if type(self._attributes) is not Attributes:
+            self._attributes = Attributes(self, self._attributes)
+        return self._attributes
+
+    @attributes.setter
+    def attributes(self, attributes: dict[str, Any]) -> None:
+        accepted = self._accepted(attributes)
+        if type(self._attributes) is Attributes:
+            self._attributes.replace(accepted)
+        else:
+            self._attributes = accepted
+        if self.type == "Parameter":
+            self.set_outputs([TensorType(accepted["element_type"], accepted["shape"])])
+        changed(self)
+
     def set_attribute(self, name: str, value: AttributeValue) -> None:
         """Set the value of an attribute. Raises IRError for a name or value that the operator does not accept."""
+        self.attributes[name] = value
+
+    def _accepted(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Return attributes, given by Python or file name, with the values as the operator reads them. Raises IRError
+        for names and values that it does not accept.
+        """
         from irexec.graph.evaluate import raise_findings
         from irexec.opsets import calls
 
-        operator = _operator(self)
-        attribute = next((a for a in operator.attributes if name in (a.file_name, a.name)), None)
-        given = {a.file_name: self.attributes[a.name] for a in operator.attributes if a.name in self.attributes}
-        given[name if attribute is None else attribute.file_name] = (
-            value if attribute is None else calls.attribute_value(attribute, value)
-        )
+        if (operator := self.operator) is None:
+            return attributes
+        known = {a.file_name: a for a in operator.attributes} | {a.name: a for a in operator.attributes}
+        given = {
+            known[name].file_name if name in known else name: calls.attribute_value(known[name], value)
+            if name in known
+            else value
+            for name, value in attributes.items()
+        }
         parsed, problems = operator.parse_attributes(given)
-        problems = [problem for problem in problems if problem.code != "D002"]
-        raise_findings(operator, problems, [])
-        self.attributes = {a.name: parsed[a.name] for a in operator.attributes if a.file_name in given}
-        if self.type == "Parameter":
-            self.set_outputs([TensorType(self.attributes["element_type"], self.attributes["shape"])])
-        changed(self)
+        # A node may be completed attribute by attribute, but a required attribute cannot be removed.
+        held = {a.file_name for a in operator.attributes if a.name in self._attributes}
+        raise_findings(operator, [p for p in problems if p.code != "D002" or p.attribute in held], [])
+        return {a.name: parsed[a.name] for a in operator.attributes if a.file_name in given}
 
     def validate(self) -> None:
         """Infer the types of the outputs, and check the attributes and inputs."""
@@ -235,7 +261,7 @@ class Node(Described, graph.Node):
 
         operator = _operator(self)
         given = {a.file_name: self.attributes[a.name] for a in operator.attributes if a.name in self.attributes}
-        self.attributes, problems = operator.parse_attributes(given)
+        self._attributes, problems = operator.parse_attributes(given)
         check_count(operator, self.inputs)
         raise_findings(operator, problems, [])
         infer_outputs(self)

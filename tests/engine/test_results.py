@@ -205,3 +205,25 @@ def test_large_results_are_not_copied() -> None:
         request = compiled.create_infer_request([Watching()])
         results = request.infer([array], share_inputs=True, share_outputs=True)
         assert np.shares_memory(results[0], made[0])
+
+
+def test_a_result_without_tensor_names_is_found_by_the_name_that_run_prints() -> None:
+    x = irexec.opset15.parameter([2], np.float32, name="x")
+    model = irexec.Model([irexec.opset15.relu(x, name="r"), irexec.opset15.abs(x, name="a")], [x], "m")
+    for port in model.outputs:
+        port.names.clear()
+    results = irexec.compile_model(model)([np.float32([-1, 2])])
+    assert results["r"].tolist() == [0, 2] and results["a"].tolist() == [1, 2]
+    assert results[model.results[1].friendly_name].tolist() == [1, 2]
+
+
+def test_the_name_of_an_inner_layer_gets_a_hint() -> None:
+    x = irexec.opset15.parameter([2], np.float32, name="x")
+    model = irexec.Model([irexec.opset15.relu(irexec.opset15.abs(x, name="inner"), name="r")], [x], "m")
+    results = irexec.compile_model(model)([np.float32([-1, 2])])
+    with pytest.raises(KeyError, match=r"'inner' is not found.*model\.add_outputs\(\('inner', 0\)\)"):
+        results["inner"]
+    with pytest.raises(RuntimeError, match=r"Tensor name inner was not found\. .*\('inner', 0\)"):
+        model.add_outputs("inner")
+    model.add_outputs(("inner", 0))
+    assert irexec.compile_model(model)([np.float32([-1, 2])])[1].tolist() == [1, 2]

@@ -11,16 +11,16 @@ from irexec.graph.copies import copied, like
 from irexec.types import F32, Stored
 
 
-def relu() -> irexec.Node:
+def elu() -> irexec.Node:
     x = irexec.opset1.parameter([2], np.float32, name="x")
-    made = irexec.opset1.relu(x, name="r")
+    made = irexec.opset1.elu(x, 0.5, name="r")
     made.outputs[0].names, made.outputs[0].rt_info = {"y"}, {"layout": "[C]"}
     made.rt_info, made.input_rt_info = {"note": "1"}, {0: {"precise": ""}}
     return made
 
 
 def test_a_copy_has_all_that_the_node_has() -> None:
-    node = relu()
+    node = elu()
     made = like(node, node.inputs)
     for name in ("operator", "type", "version", "id", "given_name", "attributes", "inputs", "rt_info", "input_rt_info"):
         assert getattr(made, name) == getattr(node, name), name
@@ -29,12 +29,12 @@ def test_a_copy_has_all_that_the_node_has() -> None:
 
 
 def test_changing_a_copy_leaves_the_node_as_it_is() -> None:
-    node = relu()
+    node = elu()
     made = like(node, node.inputs)
-    made.rt_info["note"], made.input_rt_info[0]["precise"], made.attributes["axis"] = "2", "no", 1
+    made.rt_info["note"], made.input_rt_info[0]["precise"], made.attributes["alpha"] = "2", "no", 1.0
     made.outputs[0].names.add("z")
     made.outputs[0].rt_info["layout"] = "[N]"
-    assert (node.rt_info, node.input_rt_info, node.attributes) == ({"note": "1"}, {0: {"precise": ""}}, {})
+    assert (node.rt_info, node.input_rt_info, node.attributes) == ({"note": "1"}, {0: {"precise": ""}}, {"alpha": 0.5})
     assert (node.outputs[0].names, node.outputs[0].rt_info) == ({"y"}, {"layout": "[C]"})
 
 

@@ -134,6 +134,13 @@ class Comparison:
         return self.layers - len({node for row in self.rows if row.own is not None for node in (row.node, *row.behind)})
 
     @property
+    def _only_results(self) -> bool:
+        """Whether the other side exposes no values but results, of more layers than those that compute the results."""
+        seen = [row.node for row in self.rows if row.own is not None]
+        users = ({user.type for value in node.outputs for user in value.users} for node in seen)
+        return 0 < len(seen) < self.layers and all("Result" in types for types in users)
+
+    @property
     def same(self) -> bool:
         """Whether the results are equal, bit for bit."""
         return self.failure is None and not self.empty and not any(error for _, error in self.results)
@@ -195,6 +202,8 @@ class Comparison:
         which = "observed " if self.unseen else ""
         agree = f"the one {which}layer agrees" if seen == 1 else f"all {seen} {which}layers agree"
         agree = agree if seen else "the results agree"
+        if self._only_results:
+            agree, unseen = "the results agree", " (the other layers were not observed)"
         if any(note.startswith(NO_EFFECT) for note in self.notes):
             unseen += " on these inputs, although the models differ"
         others = self.others

@@ -37,14 +37,17 @@ def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise
     """
     whole = Cutter(reference.model)
     slips = [*_left_out(whole, culprit, noise)] or [*_misread(reference, loaded, whole, culprit, noise)]
-    if len({node for node, _ in slips}) != 1:
+    if len({nodes for nodes, _ in slips}) != 1:
         return culprit
-    node, text = slips[0]
-    return replace(culprit, nodes=[node], together=culprit.nodes, changes=[text])
+    nodes, text = slips[0]
+    return replace(culprit, nodes=[*nodes], together=culprit.nodes, changes=[text])
 
 
-def _left_out(whole: Cutter, culprit: Culprit, noise: Noise | None) -> Iterator[tuple[Node, str]]:
-    """Yield the reader of each layer without which the others compute the other side's values, and a text."""
+def _left_out(whole: Cutter, culprit: Culprit, noise: Noise | None) -> Iterator[tuple[tuple[Node, ...], str]]:
+    """Yield the reader of each layer without which the others compute the other side's values, and a text.
+
+    A layer that reads a constant is yielded before its reader: with other constants, it may change nothing.
+    """
     for node in culprit.nodes[:_MOST_LAYERS]:
         for index, value in enumerate(node.inputs):
             made = node.outputs[0]
@@ -52,7 +55,12 @@ def _left_out(whole: Cutter, culprit: Culprit, noise: Noise | None) -> Iterator[
                 continue
             if node is not culprit.nodes[-1] and _is_right(whole, culprit, node, index, noise):
                 reader = next(other for other in culprit.nodes if made in other.inputs)
-                yield reader, _reading(value, made)
+                suspects = (node, reader) if _reads_a_constant(whole, node) else (reader,)
+                yield suspects, _reading(value, made)
+
+
+def _reads_a_constant(whole: Cutter, node: Node) -> bool:
+    return any(value is not None and value.node in whole.constant for value in node.inputs)
 
 
 def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int, noise: Noise | None) -> bool:
@@ -75,7 +83,7 @@ def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int, noise: No
 
 def _misread(
     reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culprit, noise: Noise | None
-) -> Iterator[tuple[Node, str]]:
+) -> Iterator[tuple[tuple[Node, ...], str]]:
     """Yield the last layer and a text for each of its inputs that the other side replaces: reading another value
     instead leads to the other side's results.
     """
@@ -92,7 +100,7 @@ def _misread(
             if value is read or value.element_type is not read.element_type:
                 continue
             if _is_right_reading(whole, node, {**given, read: array}, culprit.outputs, noise):
-                yield node, _reading(value, read)
+                yield (node,), _reading(value, read)
                 break
 
 

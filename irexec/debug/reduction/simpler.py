@@ -44,7 +44,7 @@ def shrink(target: Callable[[int], int]) -> Callable[[Case, list[int]], Case]:
 
 
 def _shrink(node: Node, smaller: dict[int, int]) -> None:
-    for name, value in node.attributes.items():
+    for name, value in [*node.attributes.items()]:
         if isinstance(value, PartialShape) and value.rank is not None:
             node.attributes[name] = PartialShape([smaller.get(d.min, d) if d.is_static else d for d in value])
     if node.constant is not None:

@@ -16,7 +16,7 @@ def runtime_of(
     text: str, config: dict[str, str] | None = None, original: Model | None = None, limit: float = LIMIT
 ) -> Runtime:
     """Return the runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
-    or a folder of arrays.
+    or a folder or an archive of arrays.
 
     `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that a
     runtime in a separate process may take for an answer.
@@ -37,7 +37,7 @@ def runtime_of(
 
         return Torch(text.removeprefix(TORCH), limit=limit)
     path = Path(text)
-    if path.is_dir():
+    if path.is_dir() or (path.suffix.lower() == ".npz" and path.is_file()):
         from irexec.debug.runtimes.folder import Folder
 
         return Folder(path)
@@ -45,5 +45,5 @@ def runtime_of(
         return OtherModel(text)
     raise CannotRun(
         f"{text!r} is neither a known runtime (openvino, openvino:DEVICE, onnxruntime, "
-        "torch:MODULE:FUNCTION) nor an existing model or folder"
+        "torch:MODULE:FUNCTION) nor an existing model, folder or .npz file"
     )

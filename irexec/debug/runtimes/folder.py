@@ -1,4 +1,5 @@
-"""A folder of arrays as a runtime: written by `irexec compare --dump`, by `irexec run --dump`, or by any other tool."""
+"""A folder or an archive of arrays as a runtime: written by `irexec compare --dump`, by `irexec run --dump` or `-o`, or
+by any other tool."""
 
 from __future__ import annotations
 
@@ -13,12 +14,13 @@ import numpy as np
 
 from irexec.arrays.given import convert
 from irexec.arrays.loading import BadArrayFile, load
-from irexec.arrays.saving import safe_name
+from irexec.arrays.saving import archive_names, safe_name
 from irexec.debug.record import known_value, same
 from irexec.debug.reduction.case_files import input_names
 from irexec.debug.runtimes.dumping import INPUTS
 from irexec.debug.runtimes.runtime import CannotRun, Failed, Loaded, Runtime, Steps
 from irexec.graph.model import Model, Node, Value
+from irexec.graph.ports import port_name
 from irexec.ir.files import read_file
 from irexec.ir.guard import reads
 from irexec.runs.dump import INDEX, body_folder, numbered_folders
@@ -27,7 +29,7 @@ from irexec.types import DYNAMIC, F16, Array, ElementType
 
 class Folder:
     """Arrays by layer, listed in index.json or in files named after the layers (`conv_1.npy`, `split.1.npy`).
-    Sub-folders `0`, `1`, ... are steps. Raises CannotRun.
+    Sub-folders `0`, `1`, ... are steps. A `.npz` file holds the arrays of one step by name. Raises CannotRun.
     """
 
     runs_parts = False
@@ -36,7 +38,7 @@ class Folder:
         self.path, self.name = path, str(path)
         for file in path.rglob("*"):  # Registered now, because most files are read later.
             reads(file, "a recording")
-        places = numbered_folders(path)
+        places = numbered_folders(path) if path.is_dir() else []
         missing = {*range(len(places))} - {int(place.name) for place in places}
         if missing:
             raise CannotRun(f"{path} does not contain step {min(missing)}")
@@ -75,8 +77,12 @@ class _Step:
         self.about: dict[str, str] = {}
         self.failure: Failed | None = None
         self.repeats = False
-        self._files = self._indexed() or {file.stem: file for file in sorted(folder.glob("*.npy"))}
-        if not self._files and self.failure is None:
+        self._values: dict[str, Path | Array] = {}
+        if folder.is_dir():
+            self._values |= self._indexed() or {file.stem: file for file in sorted(folder.glob("*.npy"))}
+        elif isinstance(arrays := _read(folder), dict):
+            self._values |= {safe_name(name): array for name, array in arrays.items()}
+        if not self._values and self.failure is None:
             raise CannotRun(f"{folder} contains neither {INDEX} nor .npy files")
 
     def _indexed(self) -> dict[str, Path]:
@@ -104,12 +110,12 @@ class _Step:
         """Return the type in which the runtime computed, or in which another tool wrote f32 values."""
         if self.runtime or self.precision or any(v.element_type is F16 for n in model.nodes for v in n.outputs):
             return self.precision
-        return "f16" if _is_narrow(self._files.values()) else ""
+        return "f16" if _is_narrow(self._values.values()) else ""
 
     @property
     def is_empty(self) -> bool:
         """Whether the run ended with an error before this step."""
-        return not self._files
+        return not self._values
 
     def given(self, model: Model) -> list[Array] | None:
         """Return the inputs of the model; None if they were not recorded."""
@@ -126,8 +132,18 @@ class _Step:
 
     def array(self, value: Value) -> Array | None:
         """Return the array of a value, or None if there is none. Raises CannotRun if its file cannot be read."""
-        path = next((self._files[key] for key in _keys(value) if key in self._files), None)
-        return None if path is None else _converted(_read(path), value.element_type, path)
+        return self._named(_keys(value), value.element_type)
+
+    def result(self, model: Model, number: int) -> Array | None:
+        """Return the result of a model at a position by the name with which `irexec run -o` writes it."""
+        names = archive_names([port_name(port) or f"output_{index}" for index, port in enumerate(model.outputs)])
+        return self._named([safe_name(names[number])], model.outputs[number].element_type)
+
+    def _named(self, keys: Sequence[str], kind: ElementType) -> Array | None:
+        found = next((self._values[key] for key in keys if key in self._values), None)
+        if isinstance(found, Path):
+            return _converted(_read(found), kind, found)
+        return None if found is None else _converted(found, kind, self.folder)
 
 
 class _Loaded:
@@ -142,7 +158,7 @@ class _Loaded:
         if (failure := self.folder.steps[0].failure) is not None:
             raise failure
         return [
-            [self._result(there, result, step) for result in self.model.results]
+            [self._result(there, number, step) for number in range(len(self.model.results))]
             for there, step in zip(self.folder.steps, steps, strict=True)
         ]
 
@@ -161,15 +177,20 @@ class _Loaded:
                         f"{self.folder.path} was recorded with different values of {name!r} in step {number}"
                     )
 
-    def _result(self, there: _Step, result: Node, step: Sequence[Array]) -> Array:
+    def _result(self, there: _Step, number: int, step: Sequence[Array]) -> Array:
+        result = self.model.results[number]
         value = result.inputs[0]
         found = there.array(result.outputs[0])
         if found is None and value is not None:
             given = dict(zip(self.model.inputs, step, strict=True))
             found = given[value] if value in given else there.array(value)
             found = known_value(value) if found is None else found
+            found = there.result(self.model, number) if found is None else found
         if found is None:
-            raise CannotRun(f"{there.folder} contains no values of the result {result.friendly_name!r}")
+            accepted = [key for key in _keys(result.outputs[0]) if "\0" not in key and not key.endswith(".0")]
+            accepted += [key for key in _keys(value) if "\0" not in key and not key.endswith(".0")] if value else []
+            names = " or ".join(dict.fromkeys(f"{key}.npy" if there.folder.is_dir() else repr(key) for key in accepted))
+            raise CannotRun(f"{there.folder} contains no values of the result {result.friendly_name!r} ({names})")
         return found
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
@@ -186,12 +207,12 @@ class _Loaded:
         return []
 
 
-def _is_narrow(files: Iterable[Path]) -> bool:
+def _is_narrow(values: Iterable[Path | Array]) -> bool:
     """Return whether all real numbers were written in f16."""
     kinds = set()
-    for file in files:
+    for value in values:
         with suppress(OSError, BadArrayFile):
-            found = load(file)  # The values are not read into memory.
+            found = load(value) if isinstance(value, Path) else value  # A file is not read into memory.
             kinds |= {found.dtype} if isinstance(found, np.ndarray) else set()
     return {kind for kind in kinds if kind.kind == "f"} == {np.dtype(np.float16)}
 
@@ -218,8 +239,6 @@ def _keys(value: Value) -> list[str]:
     """Return the possible names of a value's files."""
     node: Node = value.node
     names = [*sorted(value.names), *([node.friendly_name] if node.friendly_name else [])]
-    if node.type == "Result":
-        names = sorted(value.names)
     plain = [safe_name(name) for name in names]
     numbered = [f"{name}.{value.index}" for name in plain]
     return [_key(node.friendly_name, value.index, node.type), *numbered, *(plain if value.index == 0 else [])]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
 from irexec.records import field, record
+from irexec.threads.forking import held_while_forking
 from irexec.types import Array, TensorType
 
 T = TypeVar("T")
 
 LOCK = threading.RLock()
 """Held while a thread prepares constants, lowers a plan or compiles a function."""
+held_while_forking(LOCK)
 
 
 class Prepared:
@@ -47,11 +48,6 @@ class Prepared:
     def __len__(self) -> int:
         """Return the number of forms."""
         return len(self._known)
-
-
-if hasattr(os, "register_at_fork"):
-    # A process forked while another thread holds the lock would inherit a lock that is never released.
-    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 
 @record(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,29 @@ def test_what_is_read_instead(slip: str, value: str, tmp_path: Path) -> None:
     assert [node.friendly_name for node in found.culprit.nodes] == ["last"]
     assert f"the values result from reading {value} instead of product" in found.verdict
     assert (tmp_path / "saved" / "culprit.xml") in found.culprit.save(tmp_path / "saved")
+
+
+@pytest.mark.parametrize("fault", ["other constants", "left out"])
+def test_a_layer_with_constants_that_computes_nothing_on_the_other_side(fault: str, tmp_path: Path) -> None:
+    """Whether the other side omits the layer or has other constants, its values are the same."""
+
+    def scaled(scale: np.ndarray | None) -> Model:
+        x = ops.parameter([4, 8], F, name="x")
+        bent = ops.tanh(ops.matmul(x, WEIGHTS[0], False, False, name="first"), name="bent")
+        read = bent if scale is None else ops.multiply(bent, scale, name="scale")
+        return Model([ops.relu(ops.matmul(read, WEIGHTS[1], False, False, name="last"), name="relu")], [x], "scaled")
+
+    run = Reference(scaled(np.linspace(1, 2, 8, dtype=F)), [[ROWS]])
+    other = scaled(np.ones(8, F) if fault == "other constants" else None)
+    dump(run, OtherModel("other.xml", other), tmp_path)
+    index = tmp_path / "0" / "index.json"
+    about = json.loads(index.read_text())
+    about["tensors"] = [entry for entry in about["tensors"] if entry["layer"]["name"] != "scale"]
+    index.write_text(json.dumps(about))
+    found = compare(run, Folder(tmp_path))
+    assert found.culprit is not None
+    assert [node.friendly_name for node in found.culprit.nodes] == ["scale", "last"]
+    assert "the values result from reading bent instead of scale" in found.verdict
 
 
 class Half(OtherModel):
