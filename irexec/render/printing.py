@@ -14,29 +14,42 @@ from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.render import render
 from irexec.diagnostics.render.characters import visible_text, width
 
-_PART = re.compile(r"[^./]*[./]+|[^./]+")
+# The parts of a path, and the words and numbers of its parts.
+_PART, _WORD = re.compile(r"[^./]*[./]+|[^./]+"), re.compile(r"[^./_\d]*[./_]+|[^./_\d]+|\d+[./_]*")
 _GAP = "..."
 _LONGEST = 200
 """The number of characters at the end of a name that are examined (or shown, if more): names may have any length."""
 
 
 def shortened(names: Sequence[str], limit: int) -> list[str]:
-    """Return the names, each in at most `limit` cells. Parts of a path that most names share are left out first."""
+    """Return the names, each in at most `limit` cells. Parts of a path that most names share are left out first; if
+    different names look alike then, words and numbers are left out instead of parts.
+    """
     longest = max(limit, _LONGEST)
     names = [name if len(name) <= longest else _GAP + name[-longest:] for name in names]
-    different = {name for name in names if width(name) > limit}
-    common = Counter(part for name in different for part in {*_parts(name)})
+    found = _without_parts({*names}, limit, _PART)
+    counts = Counter(found.values())
+    if alike := {name for name, text in found.items() if counts[text] > 1}:
+        words = found | _without_parts(alike, limit, _WORD)
+        if len({*words.values()}) > len(counts):
+            found = words
+    return [found[name] for name in names]
+
+
+def _without_parts(names: Collection[str], limit: int, part: re.Pattern[str]) -> dict[str, str]:
+    """Return the shortened text of each name."""
+    different = {name: part.findall(name) for name in names if width(name) > limit}
+    common = Counter(found for parts in different.values() for found in {*parts})
     # A short part is omitted only if it distinguishes nothing: most names contain it, and it is not a number.
     kept = {
         part
         for part, count in common.items()
         if width(part) <= len(_GAP) and (2 * count <= len(different) or any(c.isdigit() for c in part))
     }
-    return [name if width(name) <= limit else _shorter(name, limit, common, kept) for name in names]
+    return {name: _shorter(different[name], limit, common, kept) if name in different else name for name in names}
 
 
-def _shorter(name: str, limit: int, common: Counter[str], stays: Collection[str]) -> str:
-    parts = _parts(name)
+def _shorter(parts: Sequence[str], limit: int, common: Counter[str], stays: Collection[str]) -> str:
     kept = [True] * len(parts)
     others = (index for index, part in enumerate(parts[:-1]) if part not in stays)
     # Where no other name is similar, the end is the most informative part.
@@ -44,7 +57,7 @@ def _shorter(name: str, limit: int, common: Counter[str], stays: Collection[str]
 
     def importance(index: int) -> tuple[int, int, int]:
         size = width(parts[index])
-        return -common[parts[index]], 0 if alone else -size if size > len(_GAP) else -len(name), index
+        return -common[parts[index]], 0 if alone else -size if size > len(_GAP) else -sum(map(len, parts)), index
 
     for index in sorted(others, key=importance):
         kept[index] = False
@@ -55,10 +68,6 @@ def _shorter(name: str, limit: int, common: Counter[str], stays: Collection[str]
     while end and width(end) > limit - len(_GAP):
         end = end[1:]
     return _GAP + end.removeprefix(_GAP)
-
-
-def _parts(name: str) -> list[str]:
-    return _PART.findall(name)
 
 
 def _joined(parts: Sequence[str], kept: Sequence[bool]) -> str:

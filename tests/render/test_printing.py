@@ -88,3 +88,17 @@ def test_a_text_may_be_empty_where_no_room_is_left_for_one() -> None:
     page = Printout(columns=80)
     page.table([("condition " * 9, "text"), ("x", "")], wrap=True)
     assert [line.split() for line in page.lines] == [["condition"] * 9 + ["text"], ["x"]]
+
+
+@pytest.mark.parametrize("limit", [24, 30, 34])
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"/encoder/layers.{i}/layer_norm{j}/LayerNormalization_{c}" for i in (0, 1) for j in (1, 2) for c in "ab"],
+        [f"Convolution_{i}_with_a_very_long_name_that_ends_alike_for_all_of_them" for i in range(4)],
+        [f"model/conv2d_{i}/BiasAdd/ReadVariableOp_that_is_long_enough" for i in (1, 2, 13)],
+    ],
+)
+def test_names_that_differ_within_a_part_are_told_apart(names: list[str], limit: int) -> None:
+    short = shortened(names, limit)
+    assert len({*short}) == len(names) and all(len(name) <= limit for name in short)
