@@ -40,7 +40,7 @@ def show_model(
     page.line(run.model.name or "model", "heading")
     if run.inputs:
         page.heading("inputs")
-        page.table([_input_row(entry, run) for entry in run.inputs], ("name", None, None, None, "dim"), names=0)
+        page.table([_input_row(entry, run) for entry in run.inputs], ("name", None, None, None, "dim"))
     if names := [port.any_name for port in run.model.optional_inputs]:
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         page.line(f"  taken from the file: {', '.join(names[:_NAMES])}{more}; set other values with --input", "dim")
@@ -53,7 +53,7 @@ def show_model(
     if run.executed:
         page.heading("outputs")
         heading = ("name", "type", "shape", "min", "max", "mean", "values")
-        page.table([heading, *_output_rows(run)], ("name",), names=0)
+        page.table([heading, *_output_rows(run)], ("name",))
         if forecast is not None:
             page.heading(f"as {forecast.kind}")
             show_forecast(forecast, page)

@@ -45,7 +45,8 @@ def size_rows(summary: Summary) -> list[tuple[str, str]]:
     """Return the size of a model as rows: name and value."""
     totals = summary.totals
     bodies = sum(layer.parent is not None for layer in summary.layers)
-    layers = f"{totals.layers}, including {plural(totals.constants, 'constant')}"
+    ports = f"{plural(len(summary.inputs), 'input')} and {plural(len(summary.outputs), 'output')}"
+    layers = f"{totals.layers}, including {plural(totals.constants, 'constant')}, {ports}"
     if bodies:
         layers += f", {bodies} in bodies"
     kinds = [f"{name} {shown_bytes(size)}" for name, size in totals.weight_types.items() if size]

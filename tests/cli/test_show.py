@@ -43,7 +43,7 @@ def test_one_constant_is_not_several(tmp_path: Path, capsys: pytest.CaptureFixtu
     x = irexec.opset15.parameter([2], np.float32, name="x")
     irexec.save_model(irexec.Model([irexec.opset15.add(x, np.float32([1, 2]))], [x], "one"), tmp_path / "one.xml")
     assert main(["show", str(tmp_path / "one.xml")]) == 0
-    assert "4, including 1 constant\n" in capsys.readouterr().out
+    assert "4, including 1 constant, 1 input and 1 output\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["json", "svg"])
