@@ -62,7 +62,7 @@ OPEN = {
             "OVAny.__getitem__ return", "OVAny.aslist return", "OVAny.astype return", "OVAny.get return",
             "RTMap.__getitem__ return", "RTMap.__init__ values", "Input.rt_info return", "Node.__init__ attributes",
             "Tensor.__getitem__ return",
-            "Tensor.tolist return",
+            "Tensor.tolist return", "Node.attributes return", "Op.attributes return",
         ),
         "a container of any value",
     ),

@@ -33,7 +33,7 @@ def exact_values(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
             if node.bodies:
                 return None
             if node.type == "Parameter" and node.outputs[0].element_type in _NARROW:
-                node.attributes = node.attributes | {"element_type": F64}
+                node._attributes = node.attributes | {"element_type": F64}
                 node.set_outputs([TensorType(F64, node.outputs[0].type.shape)])
             elif node.constant is not None and node.outputs[0].element_type in _NARROW:
                 wide = constant_node(made.node_class, node.constant.astype(np.float64), element_type=F64)

@@ -118,7 +118,7 @@ def fix_type(parameter: Node, array: Array) -> None:
     kind, shape = parameter.attributes["element_type"], parameter.attributes["shape"]
     kind = ElementType.of(array.dtype) if kind is DYNAMIC else kind
     shape = shape if shape.rank is not None else PartialShape([-1] * array.ndim)
-    parameter.attributes = parameter.attributes | {"element_type": kind, "shape": shape}
+    parameter._attributes = parameter.attributes | {"element_type": kind, "shape": shape}
 
 
 def anonymised(part: Extract) -> Extract:

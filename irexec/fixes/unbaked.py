@@ -229,7 +229,7 @@ def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change |
     constant.held = np.array(after, kind.dtype)
     constant.set_outputs([TensorType.of(constant.held, kind)])
     node.replace_input_with(1, constant.outputs[0])
-    node.attributes = node.attributes | {"special_zero": True}
+    node._attributes = node.attributes | {"special_zero": True}
     return Change(node.type, node.friendly_name, before, after)
 
 

@@ -196,7 +196,7 @@ class Node(OfOneProcess):
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """The attributes by Python name. Equal nodes may share the dictionary: assign another one to change them."""
+        """The attributes by Python name. Equal nodes may share the dictionary `_attributes`, which is only replaced."""
         return self._attributes
 
     @attributes.setter

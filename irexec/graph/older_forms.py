@@ -39,7 +39,7 @@ def _take_operator(node: Node, version: int, form: OlderForm) -> None:
     operator = contents.load(node.type, version)
     assert operator is not None
     node.operator, node.version = operator, operator.opset
-    node.attributes = {
+    node._attributes = {
         attribute.name: form.attributes.get(attribute.name, attribute.default) for attribute in operator.attributes
     }
     _check_types(node, operator)

@@ -59,11 +59,11 @@ class Attributes(dict[str, Any]):
         self._change(lambda changed: changed.clear())
 
     def _change(self, edit: Callable[[dict[str, Any]], T]) -> T:
-        changed = dict(self)
-        result = edit(changed)
         node = self._node()
-        if node is None:
-            self.replace(changed)
-        else:
+        changed = dict(self if node is None else node.attributes)
+        result = edit(changed)
+        if node is not None:
             node.attributes = changed
+            changed = node.attributes
+        self.replace(dict(changed))
         return result

@@ -250,12 +250,12 @@ class Model(DroppedModel):
         if all(node.attributes | given == node.attributes for node, given in wanted.items()):
             return
         for node, attributes in wanted.items():
-            node.attributes = node.attributes | attributes
+            node._attributes = node.attributes | attributes
         try:
             self.validate_nodes_and_infer_types()
         except RuntimeError:
             for node, attributes in before:
-                node.attributes = attributes
+                node._attributes = attributes
             self.validate_nodes_and_infer_types()
             raise
 

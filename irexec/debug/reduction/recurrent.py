@@ -79,7 +79,7 @@ def _smaller(
             for port, crop in ports.items():
                 if port < len(node.inputs) and node.inputs[port] is not None:
                     _cropped(copies[node], port, crop, model, steps)
-            copies[node].attributes = copies[node].attributes | attributes
+            copies[node]._attributes = copies[node].attributes | attributes
         return steps
 
     return edited(case, edit)
@@ -97,6 +97,6 @@ def _cropped(node: Node, port: int, crop: Crop, model: Model, steps: Steps) -> N
         index = model.inputs.index(value)
         for step in steps:
             step[index] = np.ascontiguousarray(crop(step[index]))
-        value.node.attributes = value.node.attributes | {"shape": PartialShape(steps[0][index].shape)}
+        value.node._attributes = value.node.attributes | {"shape": PartialShape(steps[0][index].shape)}
     else:
         raise ValueError("the value is computed, or other layers read it")

@@ -46,7 +46,8 @@ def shrink(target: Callable[[int], int]) -> Callable[[Case, list[int]], Case]:
 def _shrink(node: Node, smaller: dict[int, int]) -> None:
     for name, value in [*node.attributes.items()]:
         if isinstance(value, PartialShape) and value.rank is not None:
-            node.attributes[name] = PartialShape([smaller.get(d.min, d) if d.is_static else d for d in value])
+            smaller_shape = PartialShape([smaller.get(d.min, d) if d.is_static else d for d in value])
+            node._attributes = node.attributes | {name: smaller_shape}
     if node.constant is not None:
         _set_constant(node, _smaller_constant(node.constant, smaller))
 
@@ -64,7 +65,7 @@ def _cut(array: Array, smaller: dict[int, int]) -> Array:
 
 def _set_constant(node: Node, array: Array) -> None:
     node.constant = array
-    node.attributes["shape"] = array.shape
+    node._attributes = node.attributes | {"shape": array.shape}
 
 
 # Constants
@@ -123,7 +124,7 @@ def keep_attributes(case: Case, kept: list[Setting]) -> Case:
     def edit(model: Model, copies: dict[Node, Node]) -> None:
         for node, name, plain in attributes(case):
             if (node, name, plain) not in kept:
-                copies[node].attributes[name] = plain
+                copies[node]._attributes = copies[node].attributes | {name: plain}
                 _check_attributes(copies[node])
 
     return edited(case, edit)

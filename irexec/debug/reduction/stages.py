@@ -150,7 +150,7 @@ def _keep_body(case: Case, kept: list[tuple[Node, int]]) -> Case:
     model.parameters = [model.parameters[index] for index in known]
     for parameter in model.parameters:
         type = parameter.outputs[0].type
-        parameter.attributes = parameter.attributes | {"element_type": type.element_type, "shape": type.shape}
+        parameter._attributes = parameter.attributes | {"element_type": type.element_type, "shape": type.shape}
     return case_of(model, [[step[body.inputs[index]] for index in known] for step in given])
 
 

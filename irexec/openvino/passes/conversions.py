@@ -63,7 +63,7 @@ class ConvertFP32ToFP16(ModelPass):
     def _convert(self, model: Model) -> None:
         for node in model.nodes:
             if F32 in node.attributes.values():
-                node.attributes = {name: F16 if v is F32 else v for name, v in node.attributes.items()}
+                node._attributes = {name: F16 if v is F32 else v for name, v in node.attributes.items()}
             if node.constant is not None and node.outputs[0].element_type is F32:
                 _halve(node)
             changed(node)
