@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from support.drawable import stacked
 
 import irexec
 from irexec import opset15
 from irexec.inspect.summary import summarize
 from irexec.inspect.together import together
-from irexec.render.drawing.scene import scene
+from irexec.render.drawing.scene import Item, scene
 from irexec.render.drawing.scopes import scopes
 from irexec.render.drawing.svg import Drawing
 
@@ -99,3 +100,44 @@ def test_very_many_blocks_are_boxes_of_blocks() -> None:
 def test_a_block_states_what_flows_out_of_it() -> None:
     drawn = Drawing(together([summarize(stacked(12))])).body
     assert drawn.count('class="shape" x="6" y="56">f32 [1,8]</text>') == 12
+
+
+def inserted(model: irexec.Model, name: str) -> irexec.Model:
+    """The model with a Sigmoid behind a layer."""
+    (node,) = (node for node in model.get_ops() if node.friendly_name == name)
+    readers = [(user, list(user.inputs).index(node.outputs[0])) for user in node.outputs[0].users]
+    added = opset15.sigmoid(node, name=f"{name}/added")
+    for reader, port in readers:
+        reader.set_argument(port, added)
+    model.validate_nodes_and_infer_types()
+    return model
+
+
+def extents(model: irexec.Model, beside: irexec.Model) -> list[set[str]]:
+    """The names of the layers in each box, except the Result, of a model that is drawn beside another one."""
+    one, other = summarize(model).layers, summarize(beside).layers
+
+    def names(item: Item) -> set[str]:
+        inside = {name for _, graph in item.insides for each in graph.items for name in names(each)}
+        return inside if item.layer is None else inside | {one[item.layer].name}
+
+    return [names(item) for item in scene(one, other).graph.items[:-1]]
+
+
+@pytest.mark.parametrize("names", ["net/layer.{}/", "n{}_"], ids=["scopes", "no scopes"])
+@pytest.mark.parametrize("count", [12, 60])
+def test_two_models_are_divided_in_the_same_way_beside_a_difference(count: int, names: str) -> None:
+    def model() -> irexec.Model:
+        return stacked(count, names)
+
+    where = names.replace("{}", "7")
+    changed = inserted(model(), f"{where}relu")
+    added = {f"{where}relu/added"}
+    one, other = extents(model(), changed), extents(changed, model())
+    assert [names - added for names in other if names - added] == one
+    assert len(one) < count + 10
+    # A difference in each block does not divide any blocks.
+    for number in range(count):
+        if number != 7:
+            changed = inserted(changed, names.replace("{}", str(number)) + "relu")
+    assert len(extents(model(), changed)) == len(scene(summarize(model()).layers).graph.items) - 1

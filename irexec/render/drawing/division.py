@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil, sqrt
 from typing import NamedTuple
@@ -99,8 +99,31 @@ class Stretch(NamedTuple):
     parts: list[Stretch] | None = None
 
 
-def divided(layers: Sequence[Layer], crossing: Sequence[int]) -> list[Stretch]:
-    """Return the stretches of these layers, in order. `crossing[i]` is the number of values that cross position i."""
+def interrupted(layers: Sequence[Layer], other: Sequence[Layer]) -> set[tuple[str, str]]:
+    """Return the pairs of connected layers between which another model has additional layers, and pairs of twice the
+    same layer for layers that the other model does not have.
+
+    Layers are identified by their names. Constants are not considered.
+    """
+    own, theirs = ({layer.name for layer in some if layer.type != "Const"} for some in (layers, other))
+    found = {(name, name) for name in own - theirs}
+    names = {layer.index: layer.name for layer in other}
+    before: dict[int, set[str]] = {}
+    for layer in other:
+        added = [before[entry.layer] for entry in layer.inputs if entry.layer in before]
+        if layer.name in own:
+            found |= {(source, layer.name) for sources in added for source in sources}
+        elif layer.type != "Const":
+            read = {names[entry.layer] for entry in layer.inputs if entry.layer is not None}
+            before[layer.index] = {source for sources in added for source in sources} | (read & own)
+    return found
+
+
+def divided(layers: Sequence[Layer], crossing: Sequence[int], apart: Collection[tuple[str, str]] = ()) -> list[Stretch]:
+    """Return the stretches of these layers, in order. `crossing[i]` is the number of values that cross position i.
+
+    `apart`: pairs of layers at which another model differs; blocks with and without such pairs are grouped separately.
+    """
     if len(layers) <= SMALL_ENOUGH:
         return [Stretch(n, n + 1) for n in range(len(layers))]
     found = list(scopes([None if layer.type in _ENDS else layer.name for layer in layers]))
@@ -112,7 +135,7 @@ def divided(layers: Sequence[Layer], crossing: Sequence[int]) -> list[Stretch]:
     position = 0
     for run in runs:
         stretches += _between(found, layers, position, run.start)
-        stretches += _blocks(run)
+        stretches += _blocks(run, found, layers, apart)
         position = run.end
     return [*stretches, *_between(found, layers, position, len(layers))]
 
@@ -138,18 +161,34 @@ def _between(found: Sequence[NameScope], layers: Sequence[Layer], start: int, en
     yield from (Stretch(n, n + 1) for n in range(position, end))
 
 
-def _blocks(run: Run) -> Iterator[Stretch]:
-    """Return the blocks of a run. In a long run the blocks are inside about sqrt(times) outer blocks."""
+def _blocks(
+    run: Run, found: Sequence[NameScope], layers: Sequence[Layer], apart: Collection[tuple[str, str]]
+) -> Iterator[Stretch]:
+    """Return the blocks of a run. Many consecutive blocks are inside outer blocks, about as many as each contains.
+
+    A block that differs in another model, where it is not part of a run, is divided as if it were not repeated.
+    """
     starts = range(run.start, run.end, run.period)
     blocks = [Stretch(s, s + run.period, f"block {n} of {run.times}") for n, s in enumerate(starts, 1)]
-    if run.times <= SMALL_ENOUGH:
-        yield from blocks
-        return
-    size = ceil(sqrt(run.times))
-    for first in range(0, run.times, size):
-        held = blocks[first : first + size]
-        title = f"blocks {first + 1} to {first + len(held)} of {run.times}"
-        yield Stretch(held[0].start, held[-1].end, title, held)
+    block_of = {layers[n].name: (n - run.start) // run.period for n in range(run.start, run.end)} if apart else {}
+    pairs = [(block_of[a], block_of[b]) for a, b in apart if a in block_of and b in block_of]
+    changed = {a for a, b in pairs if a == b}
+    ends = {b for a, b in pairs if a < b}
+    if len(ends) >= run.times - 1:
+        ends.clear()  # A difference before each block distinguishes no blocks.
+    edges = [n for n in range(1, run.times) if n in ends or (n in changed) != (n - 1 in changed)]
+    for first, end in pairwise([0, *edges, run.times]):
+        if end - first == 1 and first in changed:
+            yield from _between(found, layers, blocks[first].start, blocks[first].end)
+            continue
+        size = ceil(sqrt(end - first)) if end - first > SMALL_ENOUGH else 1
+        for number in range(first, end, size):
+            held = blocks[number : min(number + size, end)]
+            if size == 1:
+                yield held[0]
+                continue
+            title = f"blocks {number + 1} to {number + len(held)} of {run.times}"
+            yield Stretch(held[0].start, held[-1].end, title, held)
 
 
 def _signature(layer: Layer) -> tuple[str, int, int]:

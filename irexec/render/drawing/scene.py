@@ -5,13 +5,13 @@ bodies as boxes that contain a graph.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from irexec.diagnostics.nearest import common_start
 from irexec.inspect.facts import Layer
-from irexec.render.drawing.division import Stretch, divided
+from irexec.render.drawing.division import Stretch, divided, interrupted
 
 ValueKey = tuple[int, int]
 """A value: the index of the layer that computes it, and the number of the output."""
@@ -61,14 +61,17 @@ class Scene:
     folded: dict[int, int]
 
 
-def scene(layers: Sequence[Layer]) -> Scene:
-    """Return the items of a drawing of a model with these layers."""
+def scene(layers: Sequence[Layer], beside: Sequence[Layer] = ()) -> Scene:
+    """Return the items of a drawing of a model with these layers. `beside`: the layers of a model that is drawn beside
+    it; what is equal in both is divided in the same way.
+    """
     folded = fold_constants(layers)
     nets: _Nets = {}
     for layer in layers:
         if layer.index not in folded:
             nets.setdefault(layer.parent, {}).setdefault(layer.branch, []).append(layer)
-    graph = _net(nets.get(None, {}).get("", []), nets)
+    apart = interrupted(layers, beside) if beside else set()
+    graph = _net(nets.get(None, {}).get("", []), nets, apart)
     _add_weights(graph, {layer.index: layer for layer in layers}, folded)
     return Scene(graph, folded)
 
@@ -115,8 +118,8 @@ _Nets = dict[int | None, dict[str, list[Layer]]]
 """The layers of bodies, by the layer that contains the bodies (None: the model itself), and by the body's name."""
 
 
-def _net(layers: Sequence[Layer], nets: _Nets) -> Graph:
-    items = {layer.index: _layer_item(layer, nets) for layer in layers}
+def _net(layers: Sequence[Layer], nets: _Nets, apart: Collection[tuple[str, str]]) -> Graph:
+    items = {layer.index: _layer_item(layer, nets, apart) for layer in layers}
     readers: dict[ValueKey, list[int]] = {}
     for layer in layers:
         for entry in layer.inputs:
@@ -124,13 +127,13 @@ def _net(layers: Sequence[Layer], nets: _Nets) -> Graph:
                 found = readers.setdefault((entry.layer, entry.output), [])
                 if found[-1:] != [layer.index]:  # A layer that reads a value twice.
                     found.append(layer.index)
-    return _Grouping(layers, items, readers).graph(0, len(layers))
+    return _Grouping(layers, items, readers, apart).graph(0, len(layers))
 
 
-def _layer_item(layer: Layer, nets: _Nets) -> Item:
+def _layer_item(layer: Layer, nets: _Nets, apart: Collection[tuple[str, str]]) -> Item:
     item = Item(layer.type, layer.name, layer=layer.index)
     for branch, layers in nets.get(layer.index, {}).items():
-        item.insides.append((branch, _net(layers, nets)))
+        item.insides.append((branch, _net(layers, nets, apart)))
         item.holds += len(layers)
     return item
 
@@ -141,8 +144,14 @@ class _Grouping:
     Consecutive layers of the execution order can always be one box: no path leaves it and re-enters it.
     """
 
-    def __init__(self, layers: Sequence[Layer], items: dict[int, Item], readers: dict[ValueKey, list[int]]) -> None:
-        self.layers, self.items, self.readers = layers, items, readers
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        items: dict[int, Item],
+        readers: dict[ValueKey, list[int]],
+        apart: Collection[tuple[str, str]],
+    ) -> None:
+        self.layers, self.items, self.readers, self.apart = layers, items, readers, apart
         self.at = {layer.index: position for position, layer in enumerate(layers)}
 
     def graph(self, start: int, end: int, parts: Sequence[Stretch] | None = None) -> Graph:
@@ -157,7 +166,7 @@ class _Grouping:
         return graph
 
     def _divided(self, start: int, end: int) -> Iterator[Stretch]:
-        for part in divided(self.layers[start:end], self._crossing(start, end)):
+        for part in divided(self.layers[start:end], self._crossing(start, end), self.apart):
             held = part.parts and [p._replace(start=start + p.start, end=start + p.end) for p in part.parts]
             yield Stretch(start + part.start, start + part.end, part.title, held)
 

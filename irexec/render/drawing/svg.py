@@ -64,7 +64,8 @@ class Drawing:
         self._blocks = 0
         self.width, self.height, self.body = MARGIN, 0.0, ""
         for number, model in enumerate(shown.models):
-            found = scene(shown.layers_of(number))
+            others = [shown.layers_of(other) for other in range(len(shown.models)) if other != number]
+            found = scene(shown.layers_of(number), *others)
             self.folded |= found.folded
             placed = place(found.graph)
             name = escape(shortened(model.file or model.name, 60))
