@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
 if TYPE_CHECKING:
-    from irexec.openvino.node import Node
+    from irexec.graph.model import Node
 
 T = TypeVar("T")
 
