@@ -129,7 +129,7 @@ KNOWN = [
     ),
     Known("stricter", _TYPES, line=_OF_NUMBERS, mine=r"error\[O002\] \w+ is boolean"),
     Known("stricter", _TYPES, line=r"ops\.negative\(", mine=r"error\[O002\] x is u\d+"),
-    Known("stricter", _MISSING, line=r"r\d+\.\w+\(", mine=r"input '\w+' has shape \[.*\b0\b.*\], expected .*\.\."),
+    Known("stricter", _MISSING, line=r"r\d+\.\w+\(", mine=r"input '\w+' has shape \[.*\b0\b.*\], which .*\.\."),
     Known("results", _MEMORY, line="get_tensor", program=r"(?s)ops\.parameter\(.*ops\.parameter\(.*AsyncInferQueue"),
     Known(
         "names",
@@ -254,7 +254,7 @@ KNOWN = [
     Known("looser|exception type", _NONE, line=r"\.(in|out)put\(None\)", theirs="TypeError"),
     Known("names|shapes", _BUILD, line=r"_ops\(\)", program=r"= (ppp\d+|steps)\.build"),
     Known("looser", "an input is found by its layer's name, too", theirs=r"Port for tensor name \w+ was not found"),
-    Known("stricter|exception type", _RANK, mine=r"has shape \[\], expected"),
+    Known("stricter|exception type", _RANK, mine=r"has shape \[\], which"),
     Known("looser", _NUMBERS, line=r"\[\]", theirs="is_integral_number"),
     Known("exception type", "without a Parameter nothing is evaluated", line="evaluate", program="remove_parameter"),
     Known(
@@ -321,7 +321,7 @@ KNOWN = [
     Known("names", "the order of a changed model is that of a new one", line="ordered_ops", program="add_outputs"),
     Known("looser", _POSITION, theirs=r"Model doesn't have (in|out)put with name", program=_NAMED_BY_POSITION),
     Known("looser", _CONTAINERS, theirs=r"unsupported operand type"),
-    Known("results", "integers wrap; OpenVINO's device saturates u8", line=_RUN, program=_U8_ARITHMETIC),
+    Known("results|shapes", "integers wrap; OpenVINO's device saturates u8", line=_RUN, program=_U8_ARITHMETIC),
     Known("stricter", "`evaluate` converts no types", line="evaluate", mine="cannot copy from"),
     Known("exception type", _ARRAYS, mine="an array has no attribute"),
     Known("stricter", _ARRAYS, mine="The truth value of an array"),
