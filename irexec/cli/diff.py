@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
@@ -39,9 +40,10 @@ def _graphs(files: list[str], readings: list[Reading]) -> list[Model]:
 
     found = [reading.model for reading in readings]
     if None in found and all(map(is_onnx, files)):
-        from irexec.frontends.onnx.written import as_written
+        with suppress(ImportError):  # The absence of the package onnx is a finding of both files.
+            from irexec.frontends.onnx.written import as_written
 
-        found = [as_written(file) for file in files]
+            found = [as_written(file) for file in files]
     return [_whole(model) for model in found if model is not None]
 
 
