@@ -22,7 +22,9 @@ def most_drawn() -> int:
 
 
 def undrawable(kind: ElementType, shape: tuple[int, ...], drawn: int) -> str | None:
-    """Return the reason why values of this type and shape cannot be drawn, or None. `drawn`: bytes drawn before."""
+    """Return the reason why values of this type and shape cannot be drawn; None if they can. `drawn`: bytes drawn
+    before.
+    """
     if len(shape) > MAX_RANK:
         return f"has rank {len(shape)}, but an array can have at most {MAX_RANK} axes"
     if kind.dtype is not None and drawn + math.prod(shape) * kind.dtype.itemsize > most_drawn():

@@ -41,7 +41,7 @@ class Unfinished(Enum):
 
 
 def read_values(comment: str, *, closing: bool = False) -> Listed | Unfinished | None:
-    """Return the values that a comment lists, or None when it is only a remark.
+    """Return the values that a comment lists; None if it is only a remark.
 
     A comment whose brackets are still open at its end is `Unfinished`: the text of the next comment belongs to it.
     With `closing=True` there is no next comment, and missing closing brackets are supplied.

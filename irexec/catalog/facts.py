@@ -37,7 +37,7 @@ _ORDER = list(ElementType.by_name)
 
 
 class PortFacts(BaseModel):
-    """An input or output. `group`: the type variable that ports share; `types`: the types that it allows, in words.
+    """An input or output. `group`: the type variable that ports share; `types`: a text with the types that it allows.
 
     For an output whose type is given by an attribute, `group` is None and `types` names the attribute.
     """
@@ -115,12 +115,12 @@ def facts_of(text: str) -> OperatorFacts | None:
 
 
 def nearest(text: str) -> list[str]:
-    """Return names of operators that look like the text."""
+    """Return the names of operators that are spelled like the text."""
     return contents.nearest_types(text.partition("-")[0])
 
 
 def operator_of(facts: OperatorFacts) -> Operator | None:
-    """Return the operator that the facts are about; None while it is not implemented."""
+    """Return the operator that the facts describe; None if it is not implemented."""
     return REGISTRY.get((facts.type, facts.opset))
 
 
@@ -219,7 +219,7 @@ def _attributes(operator: Operator) -> Iterator[AttributeFacts]:
 
 
 def _type_text(schema: dict[str, Any]) -> str:
-    """Return an attribute's type in words: `integer, at least 1`, `list of number`, `element type`."""
+    """Return a readable name of an attribute's type: `integer, at least 1`, `list of number`, `element type`."""
     if "anyOf" in schema:
         return _type_text(next(option for option in schema["anyOf"] if option.get("type") != "null"))
     if "enum" in schema or "const" in schema:
@@ -236,7 +236,7 @@ def _type_text(schema: dict[str, Any]) -> str:
 
 
 def element_types(types: frozenset[ElementType]) -> str:
-    """Return a set of element types in few words: `numeric, boolean`."""
+    """Return a short text for a set of element types: `numeric, boolean`."""
     rest, words = set(types), []
     for word, group in _GROUPS.items():
         if len(rest) > 2 and group <= rest:
@@ -248,7 +248,7 @@ def element_types(types: frozenset[ElementType]) -> str:
 
 
 def module_path(facts: OperatorFacts) -> str:
-    """Return the source file of an operator, from the root of the repository, or the path of an extension."""
+    """Return the source file of an operator: relative to the repository, or the whole path for an extension."""
     if not facts.module.startswith("irexec."):
         return getattr(sys.modules.get(facts.module), "__file__", None) or facts.module
     return Path(*facts.module.split(".")).with_suffix(".py").as_posix()

@@ -91,7 +91,7 @@ def fixed_by(
     out: IO[str] | None = None,
     limit: float = 0,
 ) -> Report:
-    """Return the same as `fixed`, for a file that `fix` corrects."""
+    """As `fixed`, for a file that `fix` corrects."""
     from irexec.fixes.difference import difference, made_text
     from irexec.fixes.files import NotAModel
     from irexec.fixes.replacing import FileChanged

@@ -43,7 +43,7 @@ class Cluster:
 
     @property
     def operator(self) -> str:
-        """The operators in words, preceded by the cause unless it is the name of an operator."""
+        """The names of the operators, preceded by the cause unless it is the name of an operator."""
         names = self.operators
         text = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} others" if len(names) > _NAMES else "")
         return text if names[0].startswith(self.cause) else f"{self.cause} ({text})"

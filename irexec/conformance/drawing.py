@@ -194,7 +194,7 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
 
 
 def _other_values(rng: np.random.Generator, draft: Draft, number: int) -> tuple[str, ...] | None:
-    """Return other values of a computed input for the second call; None if no similar values are legal."""
+    """Return new values of a computed input for the second call; None if the operator does not allow them."""
     for _ in range(4):
         trial = draft.copy()
         port = trial.ports[number]

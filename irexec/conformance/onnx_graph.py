@@ -157,7 +157,7 @@ def _gather(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
 
 
 def fixed_or_none(node: Node, index: int) -> Array | None:
-    """Return the constant at an input, or None."""
+    """Return the constant at an input; None if the input is not a constant."""
     value = node.inputs[index]
     return None if value is None else value.node.constant
 

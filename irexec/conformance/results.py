@@ -52,9 +52,9 @@ class Tally:
                 seen[value] = seen.get(value, 0) + 1
 
     def add(self, other: Tally) -> None:
-        """Add the results of other cases. All failures are kept. The number of other cases that did not pass is limited
-        for each operator and verdict, and so is the number of values of an attribute: this bounds the memory of a long
-        campaign."""
+        """Add the results of other cases. All failures are kept. The lists of refusals, per operator and verdict, and
+        of an attribute's values are limited, which bounds the memory of a long campaign.
+        """
         for mine, theirs, most in ((self.cells, other.cells, None), (self.values, other.values, _MOST_VALUES)):
             for key, counts in theirs.items():
                 own = mine.setdefault(key, {})

@@ -89,7 +89,7 @@ def _is_of_constants(change: Change) -> bool:
 
 
 def extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, ...]:
-    """Return the largest error and the smallest ratio of several constants, in words."""
+    """Return a text with the largest error and the smallest ratio of several constants."""
     found = list(errors)
     if all(largest == 0 for largest, _ in found):
         return ("the same values",)
@@ -97,5 +97,5 @@ def extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, ...]:
 
 
 def decibels(ratio: float) -> str:
-    """Return a signal-to-noise ratio in words."""
+    """Return the text of a signal-to-noise ratio."""
     return "no noise" if ratio == math.inf else f"SNR {ratio:.3g} dB" if math.isfinite(ratio) else "no signal"

@@ -281,7 +281,9 @@ class _Trial:
         return self._kind if kind is F32 else kind
 
     def fixing(self, losing: list[Magnitudes]) -> set[Node] | None:
-        """Return layers that correct the results when kept in f32, or None. `losing`: the layers that lose most."""
+        """Return layers that correct the results when kept in f32; None if no such layers were found. `losing`: the
+        layers that lose most.
+        """
         kept = self._unbroken()
         count = 1
         while kept is not None and not self.run(kept).fine:

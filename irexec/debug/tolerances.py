@@ -104,7 +104,7 @@ def accumulated(tolerance: Tolerance, kind: ElementType) -> Tolerance:
 
 
 def tolerance_text(tolerance: Tolerance, kind: ElementType) -> str:
-    """Return the tolerance in words: `64 ulp of f32`."""
+    """Return the text of a tolerance: `64 ulp of f32`."""
     if tolerance.kind == "random" or not kind.is_real:
         return "exact" if tolerance.kind != "random" else "random"
     return f"{max(tolerance.ulp, FUSED):.4g} ulp of {kind}"

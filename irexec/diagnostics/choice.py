@@ -35,7 +35,9 @@ class Choice:
         return Report([finding for finding in report if self.keeps(finding)], kept, list(report.unchecked))
 
     def beyond_errors(self, report: Report) -> Report:
-        """Return the same as `of`, with all errors added: they are the reasons why a file could not be used."""
+        """Return a report of the findings that count and of all errors, which are the reasons why a file could not be
+        used.
+        """
         kept = Counter(
             {kind: n for kind, n in report.left_out.items() if kind[0] is Severity.ERROR or self._keeps(kind[1])}
         )

@@ -32,7 +32,7 @@ def _nearest(name: str, known: tuple[str, ...], count: int, cutoff: float) -> tu
 def did_you_mean(
     name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6, form: Callable[[str], str] = str
 ) -> str | None:
-    """Return a "did you mean" hint with the nearest names, each formatted by `form`; None when nothing is near."""
+    """Return a "did you mean" hint with the nearest names, each formatted by `form`; None if no name is near."""
     return suggestion(map(form, nearest(name, known, count, cutoff)))
 
 

@@ -151,7 +151,7 @@ class Runner:
         return self._program
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
-        """Return the same as `run`, for a body: assigned values are visible in the next iteration.
+        """Run a body, as `run` does for a model: assigned values are visible in the next iteration.
 
         Raises ConstraintError if a used Parameter receives no value, or if a Result has no value.
         """

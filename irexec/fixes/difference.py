@@ -83,7 +83,7 @@ def _alike(old: Sequence[str], new: Sequence[str], level: int = 0) -> Iterator[_
 
 
 def _between(old: Sequence[str], new: Sequence[str], level: int) -> Iterator[_Pair]:
-    """Return the same as `_alike`, for ranges whose first and last lines differ."""
+    """Return the result of `_alike` for ranges whose first and last lines differ."""
     if len(old) <= _FEW_LINES and len(new) <= _FEW_LINES:
         for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
             yield from ((block.a + number, block.b + number) for number in range(block.size))

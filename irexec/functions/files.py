@@ -38,7 +38,7 @@ _HEIGHT = 600
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelReport(Result):
-    """The report on a model as one HTML page: `html`. A notebook shows it in a frame."""
+    """The report on a model as one HTML page, whose text is `html`. A notebook shows the page in a frame."""
 
     name: str
     html: str
@@ -90,7 +90,9 @@ def report(
 
 
 def _summary(model: ModelLike, weights: str | os.PathLike[str] | None) -> tuple[Summary, Model | None]:
-    """Return the summary of a model, with its findings, and the model, or None if there is none. Raises IRError."""
+    """Return the summary of a model, with its findings, and the model; the model is None if the file has errors. Raises
+    IRError.
+    """
     if isinstance(model, Model):
         own = model_of(model)
         return summarize(own, infer(own).report), own
@@ -163,7 +165,7 @@ class CheckedPages(Result):
 
     @property
     def report(self) -> Report:
-        """Every finding, page by page."""
+        """The report with the findings of all pages, in the order of the pages."""
         return Report([finding for page in self.pages for finding in page.report])
 
     @property

@@ -156,7 +156,7 @@ class Binder:
         self._bound: dict[object, dict[str, Any]] = {}
 
     def attributes(self, layer: Layer, operator: Operator) -> dict[str, Any]:
-        """Return the same as `bind_attributes`; every layer has its own dict, which a caller may change."""
+        """Return the result of `bind_attributes` as a new dict, which the caller may change."""
         if operator.type in _SINGLE:
             return bind_attributes(layer, operator, self._findings)
         key = (operator, *layer.data.items())

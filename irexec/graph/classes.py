@@ -23,7 +23,9 @@ _SAMPLED, _MOST_ALIKE, _BLOCK = 1 << 14, 4, 1 << 20
 
 
 class Classes:
-    """Numbers for computations, equal for equal computations; one object serves all models to be compared."""
+    """Assigns numbers to computations: equal computations get equal numbers. Models to be compared need the same
+    object.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Port:
-    """An input or output of the whole model. `shape` is OpenVINO's text: `[1,3,?,?]`."""
+    """An input or output of the whole model. `shape` is in OpenVINO's text form: `[1,3,?,?]`."""
 
     name: str
     element_type: str
@@ -18,7 +18,7 @@ class Port:
 
 @dataclass(slots=True)
 class Attribute:
-    """An attribute with its value as text in a file; `default`: it is absent from the file."""
+    """An attribute, with its value as it is written in a file. `default`: the file omits the attribute."""
 
     name: str
     value: str
@@ -74,7 +74,7 @@ class Layer:
 
 @dataclass(slots=True)
 class OperatorCount:
-    """The number of layers with one operator, and their multiply-adds as far as known."""
+    """The number of layers with one operator, and the sum of their known multiply-adds."""
 
     operator: str
     layers: int

@@ -61,7 +61,7 @@ def find_groups(
 ) -> list[Group]:
     """Return the groups of a plan: of one step or more. `forms` are the lowered forms of steps by number.
 
-    `special` returns a group of another kind that begins with a step, or None.
+    `special` returns a group of another kind that begins with a step; None if there is no such group.
     """
     steps = plan.steps
     # Slots whose values outlive the run.
@@ -137,7 +137,9 @@ class Finder:
         return None if self.made.get(other, -1) >= first else (number, link, other)
 
     def reader(self, number: int) -> int | None:
-        """Return the only step that reads a step's result, provided that the result does not outlive the run."""
+        """Return the only step that reads a step's result; None if several steps read it, or if it is kept after the
+        run.
+        """
         (slot,) = self.steps[number].outputs
         readers = self.readers.get(slot, [])
         return readers[0] if len(readers) == 1 and slot not in self.kept else None

@@ -85,7 +85,9 @@ class CompiledProduct(RowsProduct):
         operands: Records | int = 0,
         starts: Array | None = None,
     ) -> None:
-        """As `RowsProduct.tasks`; if `starts` are given, the sums of columns start with these whole numbers."""
+        """Return the tasks of a product, as `RowsProduct.tasks`. The sums of columns start with the integers `starts`,
+        if any.
+        """
         if starts is None:
             super().tasks(work, a, out, after, operands)
             return

@@ -71,8 +71,9 @@ def _described(type: str) -> str:
 
 
 def operator_of(layer: dict[str, str]) -> OperatorFacts | None:
-    """Return the operator of a layer with these attributes, in its newest version if the given one does not exist; None
-    if the type is missing or unknown."""
+    """Return the operator of a layer with these attributes, in its newest version if the layer's version does not
+    exist; None if the type is missing or unknown.
+    """
     type, version = layer.get("type", ""), layer.get("version", "")
     return facts_of(f"{type}-{version}") or facts_of(type) if type else None
 
@@ -147,7 +148,9 @@ def _layers(text: str) -> Iterator[tuple[dict[str, str], Event]]:
 
 
 def _port_ids(text: str, layer_id: str, side: str) -> Iterator[tuple[str, str]]:
-    """Yield the ids of the ports on one side of the first layer with an id, with their precisions."""
+    """Yield the id and the precision of each port on one `side` (input or output) of the first layer whose id is
+    `layer_id`.
+    """
     tag = next((tag for layer, tag in _layers(text) if layer.get("id") == layer_id), None)
     if tag is None or tag[0] == "empty":
         return

@@ -26,7 +26,7 @@ _MOST_VALUES = 1 << 22
 
 
 def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:
-    """Return the Markdown text for a place, or None."""
+    """Return the Markdown text for a place; None if there is nothing to show."""
     if cursor is not None and cursor.element == "data" and cursor.attribute is not None:
         attribute = attribute_of(cursor.layer, cursor.attribute)
         if attribute is not None:

@@ -245,9 +245,8 @@ class Tensor:
         return self.strides
 
     def set_shape(self, shape: Iterable[SupportsInt] | str) -> None:
-        """Set the shape, in the original memory of the tensor if that suffices.
-
-        Raises RuntimeError if shared memory is too small, or a part of another tensor.
+        """Set the shape; the tensor keeps its memory if that is large enough. Raises RuntimeError if the memory is
+        shared and too small, or if the tensor is a part of another tensor.
         """
         wanted = Shape(shape)
         if wanted == self._shape:

@@ -19,8 +19,8 @@ _MODULE = 24
 
 
 def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved: Sequence[str] = ()) -> None:
-    """Print the verdict in the first line, then the results, then the `worst` layers (0: all): first the layers that
-    introduce an error.
+    """Print the verdict in the first line, then the results, then at most `worst` layers (0: all). Layers that
+    introduce an error come first.
     """
     page.columns = min(page.columns, _COLUMNS)
     page.paragraph(found.verdict, "good" if found.agrees else "error")

@@ -15,7 +15,7 @@ def find_layer(model: Model, name: str) -> Node | None:
 
 
 def find_in_bodies(model: Model, name: str) -> Node | None:
-    """Return the layer whose bodies contain a layer with this name, or None."""
+    """Return the layer whose bodies contain a layer with this name; None if no body contains it."""
     for node in model.nodes:
         for body in node.bodies:
             if any(inner.given_name == name for inner in body.model.walk()):

@@ -1,4 +1,4 @@
-"""Conditions on sizes in words: for the command, the report and the editor."""
+"""Conditions on sizes as sentences, for `irexec shapes`, the report and the editor."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def subject(shapes: Shapes, condition: Condition) -> str | None:
 
 
 def words_of(shapes: Shapes, symbol: str, conditions: Sequence[Condition]) -> str:
-    """Return the conditions on a symbol in words; an empty text if there are none."""
+    """Return a text with the conditions on a symbol; empty if there are none."""
     low: int | None = None
     high: int | None = None
     found: list[str] = []

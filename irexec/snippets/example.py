@@ -31,7 +31,7 @@ class ExampleOutput:
 class Example:
     """One evaluated layer of a snippet. `not_executed` gives the reason if there is no result.
 
-    `verified` lists the successful checks, in words.
+    `verified` describes the successful checks.
     """
 
     layer: LayerRef

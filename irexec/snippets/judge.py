@@ -72,7 +72,7 @@ def _compare(index: int, output: ExampleOutput, example: Example, findings: Find
 
 
 def verified(example: Example, checks: Checks) -> list[str]:
-    """Return the checks that an example passed, in words."""
+    """Return a sentence for each check that an example passed."""
     words = []
     for index, output in enumerate(example.outputs):
         declared, name = output.declared, output_name(example, index)

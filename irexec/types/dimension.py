@@ -122,7 +122,7 @@ class Dimension:
         return hasattr(self, "symbol")
 
     def get_symbol(self) -> object:
-        """Return the symbol that equal dimensions share, or None."""
+        """Return the symbol that equal dimensions share; None if the dimension has no symbol."""
         return getattr(self, "symbol", None)
 
     def set_symbol(self, symbol: object) -> None:

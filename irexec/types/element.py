@@ -250,7 +250,9 @@ class ElementType:
 
     @staticmethod
     def meant_by(text: str) -> ElementType | None:
-        """Return the type with this name, or None. Names of other frameworks are known: `float32`, `torch.half`."""
+        """Return the type with this name; None if there is no such type. Names of other frameworks are known:
+        `float32`, `torch.half`.
+        """
         name = text.strip()
         if "." in name:
             name = name[name.rindex(".") + 1 :]

@@ -218,7 +218,7 @@ def element_count(shape: Iterable[int]) -> int:
 
 
 def product_within(extents: Iterable[int], most: int) -> int | None:
-    """Return the product of positive extents, None when it is more than `most`.
+    """Return the product of positive extents, None if it is more than `most`.
 
     A shape in a file can have any number of extents; computing their exact product could take minutes and megabytes.
     """

@@ -1,4 +1,4 @@
-"""Tensor types: everything known of a tensor before it exists — element type, shape, and sometimes its values."""
+"""Tensor types: element type, shape, and values if they are known before the model runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TensorType:
 
     @property
     def known(self) -> list[int | Dimension] | None:
-        """The values in row-major order as int or Dimension, for a shape-like tensor; None when nothing is known."""
+        """The values in row-major order as int or Dimension, for a shape-like tensor; None if no element is known."""
         if self._value is not None:
             value = self._value
             try:
@@ -78,7 +78,7 @@ class TensorType:
 
     @property
     def ints(self) -> list[int] | None:
-        """The values in row-major order when every one is known; None otherwise."""
+        """The values in row-major order if all of them are known; None otherwise."""
         known = self.known
         if known is None or not all(isinstance(v, int) for v in known):
             return None
@@ -86,7 +86,7 @@ class TensorType:
 
     @property
     def scalar(self) -> Any:
-        """The element of a scalar or one-element tensor; None when it is not known."""
+        """The element of a scalar or one-element tensor; None if the element is not known."""
         value = self._value
         if self.partial is not None and self.partial.size == 1 and is_traced(one := self.partial.item()):
             return one

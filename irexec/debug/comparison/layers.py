@@ -115,7 +115,7 @@ class Comparing:
         ]
 
     def tolerance_text(self, nodes: Sequence[Node]) -> str:
-        """Return the tolerance of layers that are judged together, in words."""
+        """Return the text of the tolerance of layers that are judged together."""
         return self._tolerance(nodes, Relation.RESTRUCTURED, {})[1]
 
     def is_restructured(self, row: Row) -> bool:

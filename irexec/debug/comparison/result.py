@@ -1,4 +1,4 @@
-"""The outcome of a comparison of two runs of a model, and its verdict in words."""
+"""The outcome of a comparison of two runs of a model, and its verdict as a sentence."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def judge_model(
     tolerance: Tolerance,
     bounds: Bounds | None = None,
 ) -> tuple[Error, bool]:
-    """Return the same as `judge`, for the result of `make` for a model. The other side may also agree with a variant of
+    """Judge the result of `make` for a model, as `judge` does. The other side may also agree with a variant of
     the model, and values between its layers may be rounded differently.
     """
 

@@ -22,7 +22,7 @@ _SCALED = 64
 
 
 class Torch(Apart):
-    """A network that a function of the user returns. Raises CannotRun."""
+    """A PyTorch network that a function of the user returns. Raises CannotRun."""
 
     def __init__(self, factory: str, *, limit: float = LIMIT) -> None:
         """`factory`: `package.module:function` or `file.py:function`; the function returns a torch.nn.Module."""
@@ -51,12 +51,12 @@ class Network(Remote):
 
     @property
     def calls(self) -> Sequence[Call]:
-        """The calls of modules; empty before `results`."""
+        """The calls of PyTorch modules that the first run recorded; empty before `results` was called."""
         return self._calls
 
     @property
     def pairs(self) -> Mapping[Value, Made]:
-        """The values that are results of modules; empty before `results`."""
+        """The model's values that are results of modules, each with that result; empty before `results` was called."""
         return {} if self._pairs is None else self._pairs.shown
 
     @property
@@ -92,7 +92,7 @@ class Network(Remote):
     @property
     def merged(self) -> Mapping[int, int]:
         """The calls of modules that are merged with later calls in the model, each with the call that completes it;
-        empty before `results`.
+        empty before `results` was called.
         """
         return self._merged
 
@@ -103,7 +103,9 @@ class Network(Remote):
 
     @property
     def idle(self) -> Collection[int]:
-        """The calls of modules that do not affect the results, which exports leave out; empty before `results`."""
+        """The calls of modules that do not affect the results, which exports leave out; empty before `results` was
+        called.
+        """
         return self._idle
 
     def _lost(self) -> list[int]:

@@ -53,7 +53,9 @@ class Judge(Protocol):
     hint: str | None
 
     def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
-        """Return the fault of the case, or None. `like`: the fault to search for, which sets how clear it must be."""
+        """Return the fault of the case; None if the case does not fail. `like`: the fault to search for, which sets how
+        clear it must be.
+        """
 
 
 class Sameness:

@@ -122,7 +122,7 @@ class _Observed(Mapping[Value, Array]):
 
 
 class Remote:
-    """A model loaded from a file in the other process; loaded again after a crash, or if another model was loaded."""
+    """A model loaded from a file in the other process. It is loaded again after a crash or after another model."""
 
     def __init__(self, runtime: Apart, file: Path, names: dict[Node, str], folder: Any = None) -> None:
         self._runtime, self._file, self._names, self._folder = runtime, file, names, folder
@@ -152,7 +152,7 @@ class Remote:
         return [_Observed(take, step, {known[i][0]: i for i in there}) for step, there in enumerate(look())]
 
     def shown(self, value: Value) -> Shown | None:
-        """Return the identification of a value for the other process; None if it cannot expose the value."""
+        """Return how the other process identifies a value; None if the other process cannot expose the value."""
         name = self._names.get(value.node, value.node.friendly_name)
         return Shown(name, value.index, tuple(sorted(value.names)))
 

@@ -65,7 +65,7 @@ class Metric:
         return Score(noise, value)
 
     def shown(self, value: float) -> str:
-        """Return a value in words."""
+        """Return the text of a value."""
         return shown_decibels(value) if self.is_noise else f"{value:.4g}"
 
 
@@ -107,7 +107,7 @@ def decibels(noise: float) -> float:
 
 
 def shown_decibels(value: float) -> str:
-    """Return a signal-to-noise ratio in words."""
+    """Return the text of a signal-to-noise ratio."""
     if math.isinf(value):
         return "no noise" if value > 0 else "NaN or infinity"
     return "no noise" if value > ROUNDING else f"{value:.1f} dB"

@@ -93,7 +93,7 @@ class Op:
         return value
 
     def get(self, index: int) -> Value | None:
-        """Return an optional input, or None."""
+        """Return an optional input; None if it is omitted."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def kind(self, index: int = 0) -> ElementType:

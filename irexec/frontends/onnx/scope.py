@@ -31,11 +31,11 @@ class Scope:
         return name in self.values
 
     def value(self, name: str) -> Value | None:
-        """Return the value of a known name."""
+        """Return the value of a known name; None if it could not be computed."""
         return self.values[name]
 
     def find(self, name: str) -> Value | None:
-        """Return the value of a name, or None."""
+        """Return the value of a name; None if the name is unknown or its value could not be computed."""
         return self.value(name) if self.knows(name) else None
 
 
@@ -75,7 +75,7 @@ def opsets_of(entries: Any) -> dict[str, int]:
 
 
 def domain_of(domain: str) -> str:
-    """Return the domain; ONNX's own domain has two names."""
+    """Return the domain's canonical name: `ai.onnx` is another name of ONNX's own domain, the empty text."""
     return "" if domain == "ai.onnx" else domain
 
 

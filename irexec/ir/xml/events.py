@@ -16,7 +16,7 @@ content."""
 
 
 class Span(NamedTuple):
-    """A range of the text: offset of its first character, number of characters."""
+    """A range of the text: the offset of its first character and the number of characters."""
 
     start: int
     length: int
@@ -27,7 +27,9 @@ class Span(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """An attribute in the text: its name, the value between the quotes, and the whole, from name to closing quote."""
+    """An attribute in the text: its name, the value between the quotes, and the span from the name to the closing
+    quote.
+    """
 
     name: str
     value: Span
@@ -81,7 +83,9 @@ def _event(match: re.Match[str]) -> Event:
 
 
 def events_and_texts(text: str, start: int = 0) -> Iterator[Event]:
-    """Yield the same as `events`, and the texts between them that are not blank, stripped."""
+    """Yield the markup of a text and, in order, the stripped texts between the pieces of markup; blank texts are
+    skipped.
+    """
     position = start
     for event in events(text, start):
         between = text[position : event[1]]

@@ -76,7 +76,9 @@ def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -
 
 
 def write_starts(module: Any, name: str, lanes: int) -> Code:
-    """Write `starts(layer, task, scratch, round)`: `begin - zero * weight_sums` for each column."""
+    """Write `starts(layer, task, scratch, round)`: initial sums, the layer's `begin - zero * weight_sums` for each
+    column.
+    """
     code, layer, task = begun(module, name, lanes, STARTS, RANGE)
     b = code.builder
     number = b.load(b.inttoptr(layer.zero.value, F64.as_pointer()), align=1)

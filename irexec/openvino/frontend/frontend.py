@@ -77,7 +77,9 @@ class FrontEndManager:
         return FrontEnd(framework)
 
     def load_by_model(self, model: Any) -> FrontEnd | None:
-        """Return the frontend of a file by its name, or None. Raises GeneralFailure if no file is given."""
+        """Return the frontend for the name of a file; None if no frontend reads such files. Raises GeneralFailure if no
+        file is given.
+        """
         if isinstance(model, (str, PathLike)) and not Path(model).exists():
             raise GeneralFailure(f"Could not open the file: {str(model)!r}")
         return next((end for end in map(FrontEnd, _READABLE) if end.supported(model)), None)

@@ -58,7 +58,9 @@ def _missing(attribute: Attribute, validate: Callable[[Any], Any], faults: list[
 
 
 def _unreadable(attribute: Attribute, given: Any, error: Unreadable, faults: list[AttributeFault]) -> Any:
-    """Add the fault of a text that is not a value of the attribute; return the value that OpenVINO reads, or None."""
+    """Add the fault of a text that is not a value of the attribute; return the value that OpenVINO reads; None if
+    OpenVINO rejects the text.
+    """
     name, near, lenient = attribute.file_name, error.candidates, error.lenient
     if error.code in ("D005", "D008"):
         near = tuple(nearest(_shown(given), attribute.members, 1))

@@ -286,7 +286,7 @@ def _output_mark(where: str, hint: Any) -> Elements | TypeFrom:
 def output_types(
     outputs: Sequence[Output], shapes: Any, bound: dict[str, ElementType], attributes: dict[str, Any]
 ) -> list[TensorType]:
-    """Return the output types. `shapes` is the result of a shape rule: one or several shapes or types, or None."""
+    """Return the output types. `shapes` is the result of a shape rule: None, or one or several shapes or types."""
     if isinstance(shapes, (PartialShape, TensorType)) or (
         shapes is not None
         and outputs
