@@ -18,10 +18,10 @@ _FORMATTERS = {
 
 
 def text_of(kind: str, value: Any) -> str:
-    """Return the text of a value. `kind`: the name of its class in the table."""
+    """Return the text of a value. `kind`: the name of its class, a key of `_FORMATTERS`."""
     return str(import_module(_FORMATTERS[kind]).text(value))
 
 
 def html_of(kind: str, value: Any) -> str:
-    """Return the HTML of a value, for notebooks. `kind`: the name of its class in the table."""
+    """Return the HTML of a value, for notebooks. `kind`: the name of its class, a key of `_FORMATTERS`."""
     return str(import_module(_FORMATTERS[kind]).html(value))

@@ -80,5 +80,7 @@ class Histogram:
 
 
 def _plain(array: Array) -> Array:
-    """Return numbers in a type that NumPy can compute with: 8-bit floats and the like as f32."""
+    """Return numbers in a type that NumPy can compute with: f32 for element types without NumPy arithmetic, such as
+    8-bit floats.
+    """
     return array if array.dtype.kind in "biuf" else array.astype(np.float32)

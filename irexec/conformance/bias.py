@@ -59,9 +59,9 @@ def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], to
 
 
 def lost(model: Model, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array]) -> str | None:
-    """Return a description of a small f32 result with a large relative error, such as 0 for erf(1e-9); None if there is
-    none, or if the model is not a single elementwise layer. Results that change as much if the inputs change by a few
-    units in the last place, such as sines near a multiple of π, may differ.
+    """Return a description of a small f32 result with a large relative error, such as 0 for erf(1e-9); None if no
+    result has such an error, or if the model is not a single elementwise layer. Results that change as much if the
+    inputs change by a few units in the last place, such as sines near a multiple of π, may differ.
     """
     nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
     if len(nodes) != 1 or len(found) != 1 or not inputs or found[0].dtype != np.float32:

@@ -194,7 +194,7 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
 
 
 def _other_values(rng: np.random.Generator, draft: Draft, number: int) -> tuple[str, ...] | None:
-    """Return new values of a computed input for the second call; None if the operator does not allow them."""
+    """Return new values of a computed input for the second call; None if the operator accepts no other values."""
     for _ in range(4):
         trial = draft.copy()
         port = trial.ports[number]

@@ -162,7 +162,7 @@ class Growth:
         return False
 
     def _converted(self, draft: Draft, spot: int, ref: Ref) -> Ref | None:
-        """Return the value converted to an element type that the port accepts; None if there is none."""
+        """Return the value converted to an element type that the port accepts; None if the conversion is impossible."""
         array, kind = self.value(ref)
         elements = draft.operator.signature.input(spot).elements
         if kind in elements.types:

@@ -46,7 +46,9 @@ _LEFTOVERS = frozenset({"cacheable"})
 
 
 def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()) -> Operator | None:
-    """Return the operator of a layer; None, with a finding, if there is none. `layers`: all layers of its net."""
+    """Return the operator of a layer; if it does not exist, report a finding and return None. `layers`: all layers of
+    its net.
+    """
     if not layer.type:
         return None  # The reader has reported the missing type; the same holds for an empty version below.
     if layer.version and (known := REGISTRY.get((layer.type, layer.version))) is not None:

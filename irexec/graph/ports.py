@@ -36,7 +36,9 @@ def position(ports: Sequence[object], index: int) -> int:
 
 
 def find(ports: Sequence[Value], key: object) -> int | None:
-    """Return the position of the port that a tensor name, a node's name or a port refers to; None if there is none."""
+    """Return the position of the port that a tensor name, a node's name or a port refers to; None if there is no such
+    port.
+    """
     for index, port in enumerate(ports):
         if isinstance(key, str):
             if key in port.names or key == port.node.friendly_name:

@@ -1,8 +1,8 @@
 """Assumptions about layers with errors, so that the layers themselves and their readers are checked nevertheless.
 
-An error makes the type of a layer's outputs uncertain. The check goes on with the corrections that the findings suggest
-or, where none is suggested, with the types that the file declares. Findings that depend on an assumption state it, and
-assumptions that contradict nothing are tried first, so that one cause has one finding.
+An error makes the type of a layer's outputs uncertain. The check continues with the corrections that the findings
+suggest or, where none is suggested, with the types that the file declares. Findings that depend on an assumption state
+it, and assumptions that contradict nothing are tried first, so that one cause has one finding.
 """
 
 from __future__ import annotations

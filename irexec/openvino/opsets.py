@@ -1,4 +1,4 @@
-"""The opsets whose functions create nodes of OpenVINO's API: those of `irexec.opset13` and the like."""
+"""The opsets whose functions create nodes of OpenVINO's API: those of `irexec.opset13` and the other opsets."""
 
 from __future__ import annotations
 

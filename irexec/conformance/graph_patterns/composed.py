@@ -119,7 +119,7 @@ def chained(g: Graph, *, kind: str, axis: str, levels: str, form: str, between: 
     act=("none", "relu"),
 )
 def shapes(g: Graph, *, form: str, kind: str, source: str, act: str) -> None:
-    """Shapes that are computed from shapes, as exporters of dynamic models write them."""
+    """Shapes that are computed from other shapes, as in models that are exported with dynamic shapes."""
     base = kind if kind != "f32" else g.base.name
     channels = g.channels(2, 4, 8)
     x = g.input(["N", channels, "H", "S"], base)

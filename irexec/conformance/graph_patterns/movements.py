@@ -1,4 +1,4 @@
-"""Chains of layers that move elements: transposes, reshapes, slices and concatenations, and layers between them."""
+"""Chains of layers that move elements (transposes, reshapes, slices, concatenations) with other layers between them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _middle(g: Graph, x: Value, middle: str, axis: int) -> Value:
     split=("variadic", "slices", "strided", "even"),
 )
 def joined(g: Graph, *, parts: str, axis: str, inner: str, wide: str, split: str) -> None:
-    """Concat of slices."""
+    """A Concat of slices."""
     count, place = int(parts), int(axis)
     size = {"no": g.channels(1, 2, 3, 8), "180 channels": 180, "17 channels": 17}[wide]
     dims: list[int | str] = ["N", count * size, 3, 4] if place == 1 else ["N", size, 3 * count if place == 2 else 3, 4]
@@ -212,7 +212,7 @@ def reshapes(g: Graph, *, form: str, act: str) -> None:
     back=("same", "transposed"),
 )
 def windows(g: Graph, *, shift: str, window: str, inner: str, back: str) -> None:
-    """An image that is divided into windows and put together again, as Swin transformers do it."""
+    """An image that is divided into windows and reassembled, as in Swin transformers."""
     size, extent, channels = int(window), 8, g.channels(2, 4, 8, 12)
     count, moved = extent // size, int(shift)
     x = g.input(["N", extent, extent, channels])

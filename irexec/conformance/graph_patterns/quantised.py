@@ -1,4 +1,4 @@
-"""Quantised graphs: FakeQuantize around layers, weights stored in few bits, conversions between."""
+"""Quantised graphs: layers between FakeQuantizes, weights stored in few bits, and conversions between types."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def _axes(*values: int) -> np.ndarray:
     kept=("both", "all", "last"),
 )
 def cells(g: Graph, *, cell: str, near: str, axis: str, way: str, kept: str) -> None:
-    """A TensorIterator over a cell: the same as a sequence layer, or nearly."""
+    """A TensorIterator over a cell that is equivalent, or almost equivalent, to a sequence layer."""
     place, size, hidden, batch = int(axis), g.channels(1, 3, 4, 8), g.channels(1, 2, 4, 9), 2
     steps: int | str = g.pick(3, 4, "S")
     x = g.input([batch, steps, size] if place == 1 else [steps, batch, size])

@@ -25,7 +25,7 @@ def _axes(*values: int) -> np.ndarray:
     readers=("one", "two"),
 )
 def selected(g: Graph, *, source: str, reader: str, then: str, readers: str) -> None:
-    """Layers whose number of results depends on values, and layers that read these."""
+    """Layers whose number of results depends on values, and layers that read their results."""
     x = g.input(["S", 4])
     indices = _indices(g, x, source)
     y = _selection(g, x, indices, reader)
@@ -100,7 +100,9 @@ def _after(g: Graph, y: Value, then: str) -> Value:
 def stacked(
     g: Graph, *, reduction: str, count: str, made: str, axis: str, near: str, kind: str, after: str, between: str
 ) -> None:
-    """Values that are joined along a new axis, which is reduced: the same as their maximum or sum, or nearly."""
+    """Values that are joined along a new axis, which is reduced: the result equals, or almost equals, their maximum or
+    sum.
+    """
     base = g.base.name if kind == "f32" else kind
     values = [g.input(["N", 3, 1], base) for _ in range(int(count))]
     if near == "one twice":

@@ -142,7 +142,7 @@ _ORDERS = {
     fused=("none", "add", "scale before", "scale after", "relu"),
 )  # fmt: skip
 def transposed_product(g: Graph, *, left: str, right: str, flags: str, after: str, second: str, fused: str) -> None:
-    """MatMul with Transposes before and after it, and its own flags."""
+    """A MatMul with transpose attributes, and with Transposes before and after it."""
     size = 4
     x = g.input(
         [size, size, size, size] if "reversed" in (left, right) or "first" in (left, right) else ["N", size, size, size]

@@ -61,7 +61,7 @@ class Noise:
 
     @classmethod
     def of(cls, precision: str, about: Mapping[str, str]) -> Noise | None:
-        """Return the noise of a runtime that computes in `precision` with these properties; None if there is none."""
+        """Return the noise of a runtime with this precision and these properties; None if it adds no noise."""
         group = about.get(GROUP, "")
         found = cls(_LOWER.get(precision, F32), int(group) if group.isdecimal() else 0)
         return found if found != cls() else None

@@ -55,8 +55,8 @@ class Repro:
         self._written = 0.0
 
     def resumed(self) -> Reduction | None:
-        """Return the interrupted reduction whose state is in this folder; None if there is none, or if it has another
-        identity.
+        """Return the interrupted reduction whose state is in this folder; None if the folder has no such state, or if
+        its identity differs.
         """
         try:
             with own_files():

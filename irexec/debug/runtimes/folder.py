@@ -131,7 +131,9 @@ class _Step:
         return found
 
     def array(self, value: Value) -> Array | None:
-        """Return the array of a value, or None if there is none. Raises CannotRun if its file cannot be read."""
+        """Return the recorded array of a value; None if the value was not recorded. Raises CannotRun if its file cannot
+        be read.
+        """
         return self._named(_keys(value), value.element_type)
 
     def result(self, model: Model, number: int) -> Array | None:

@@ -127,13 +127,13 @@ class Sensitivity:
         return f"nncf.IgnoredScope(names={self.scope or self.layers!r})"
 
     def save(self, path: str | Path) -> None:
-        """Write the mixed model. Raises IRError, OSError, and ValueError if there is none."""
+        """Write the mixed model. Raises ValueError if there is no mixed model, IRError and OSError."""
         if self.mixed is None:
             raise ValueError("no set of layers meets the target, so there is no mixed model")
         write_model(self.mixed, path)
 
     def save_rescaled(self, path: str | Path) -> None:
-        """Write the rescaled model. Raises IRError, OSError, and ValueError if there is none."""
+        """Write the rescaled model. Raises ValueError if there is no rescaled model, IRError and OSError."""
         if self.rescaling is None:
             raise ValueError("there is no rescaled model: nothing overflows, or no power of two removes the overflow")
         write_model(self.rescaling.model, path)

@@ -50,14 +50,14 @@ class Definition(NamedTuple):
 
     @property
     def schema(self) -> Any:
-        """Return ONNX's own definition from the package onnx."""
+        """Return the operator's schema from the package onnx."""
         from onnx import defs
 
         return defs.get_schema(self.type, self.since, self.domain)
 
     @property
     def defaults(self) -> dict[str, onnx.AttributeProto]:
-        """The attributes that have a default value."""
+        """The default values of attributes by name, for the attributes that have a default."""
         entries = self.schema.attributes.items()
         return {name: entry.default_value for name, entry in entries if entry.default_value.name}
 
@@ -127,7 +127,7 @@ def _table() -> _Table:
 
 
 def _asked(type: str, opset: int, domain: str) -> Definition:
-    """Return the result of `definition`, obtained from the package onnx."""
+    """Return the definition of an operator in an opset, obtained from the package onnx."""
     from onnx import defs
 
     try:
@@ -140,7 +140,7 @@ def _asked(type: str, opset: int, domain: str) -> Definition:
 
 
 def _kinds(texts: list[str]) -> tuple[ElementType, ...]:
-    """Return the element types of a constraint, without those that irexec does not have."""
+    """Return the element types of a constraint, without the types that irexec does not support."""
     return tuple(kind for text in texts if (kind := constraint_type(text)) is not None)
 
 

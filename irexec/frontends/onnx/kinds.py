@@ -35,17 +35,17 @@ _ONNX_NAMES = {kind: name.lower() for name, kind in _NAMES.items()}
 
 
 def element_type(number: int) -> ElementType | None:
-    """Return the element type of a number in ONNX's enumeration; None if there is none."""
+    """Return the element type for a number of ONNX's enumeration; None if irexec has no such type."""
     return _BY_NUMBER.get(number)
 
 
 def named(text: str) -> ElementType | None:
-    """Return the element type of a name in ONNX's enumeration, in any letter case; None if there is none."""
+    """Return the element type for a name of ONNX's enumeration, in any letter case; None if irexec has no such type."""
     return _NAMES.get(text.upper())
 
 
 def constraint_type(text: str) -> ElementType | None:
-    """Return the element type of `tensor(float)` and the like; None for a type that is not a tensor."""
+    """Return the element type of an ONNX type such as `tensor(float)`; None for a type that is not a tensor."""
     return _CONSTRAINTS.get(text)
 
 

@@ -155,5 +155,5 @@ def grouped_channels(check: Check, data: PartialShape, groups: Dimension, inputs
 
 
 def with_rank(tensor: TensorType, rank: int) -> PartialShape:
-    """Return the shape; if its rank is not known, a shape of this rank."""
+    """Return the tensor's shape; if its rank is unknown, a dynamic shape of rank `rank`."""
     return tensor.shape if tensor.rank is not None else PartialShape.dynamic(rank)

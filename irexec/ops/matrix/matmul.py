@@ -40,7 +40,9 @@ def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = Fa
 
 
 def as_matrix(x: Array, transposed: bool, side: int) -> Array:
-    """Return a vector as a row (side 0) or column (side 1), and a transposed matrix as a view."""
+    """Return an operand as a matrix: a vector becomes a row (`side` 0) or a column (`side` 1), and a `transposed`
+    matrix is a transposed view.
+    """
     if x.ndim == 1:
         return x[:, None] if side else x[None]
     return x.swapaxes(-1, -2) if transposed else x

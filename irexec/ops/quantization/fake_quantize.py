@@ -142,8 +142,8 @@ def _(x: Array, *limits: Array, levels: int) -> Undefined:
 
 
 def _moves(x: Array, low: Array, high: Array, *_: Array, levels: int, **others: object) -> bool:
-    """Return whether none of a few levels is 0: a runtime that computes with integers moves all of them by up to half
-    a level.
+    """Return whether there are few levels and none is exactly 0: a runtime that computes with integers then moves all
+    levels by up to half a level.
     """
     if levels > _FEW:
         return False
