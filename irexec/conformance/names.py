@@ -90,7 +90,7 @@ class Port:
         return tuple(dim.at(call) for dim in self.dims)
 
     def in_call(self, call: int) -> Port:
-        """Return the port with the shape and the values of one call, both static."""
+        """Return the port with the static shape and the values of one call."""
         values = self.second if call and self.second is not None else self.values
         call = 0 if self.constant else call
         return replace(self, dims=tuple(Dim((d.at(call),)) for d in self.dims), values=values, second=None)
@@ -102,7 +102,7 @@ class Port:
         return PartialShape.parse(",".join(dim.declared for dim in dims))
 
     def text(self, base: ElementType) -> str:
-        """Return the port as the name contains it."""
+        """Return the port's part of the case's name, such as `i64[2,3]`; the element type `base` is omitted."""
         found = "const:" if self.constant else ""
         found += self.kind.name if self.kind is not base else ""
         found += "[" + ",".join(map(str, self.dims)) + "]"

@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def in_notebooks(function: Callable[P, R], text: str) -> Callable[P, R]:
-    """Return the function with a default for its argument `progress`, which shows `text` below the cell.
+    """Return the function with a default for its argument `progress`: a callback that shows `text` below the cell.
 
     `text`: a format for the numbers of completed and of planned steps.
     """

@@ -164,7 +164,7 @@ def _is_same(found: Alignment, one: Node, other: Node, pairs: dict[Node, Node]) 
 
 
 def _equal(found: Alignment, here: dict[int, list[Node]], there: dict[int, list[Node]]) -> None:
-    """Pair the layers that compute the same from the inputs of the models."""
+    """Pair the layers that compute equal values from the inputs of the models."""
     for kind, nodes in here.items():
         names = {node.friendly_name: node for node in there.get(kind, ())}
         for node in nodes:
@@ -324,7 +324,7 @@ def _pair_by_surroundings(
 
 
 def _partly(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
-    """Return the key of a layer: its type and the paired values that it reads, whatever its other inputs."""
+    """Return the key of a layer: its type and the paired values that it reads, regardless of its other inputs."""
     sources = [None if v is None or (other := paired(v.node)) is None else (other, v.index) for v in node.inputs]
     return (node.type, *in_order(node, sources)) if any(sources) else None
 

@@ -74,7 +74,7 @@ class Inferring:
     """The state of one inference: of a model, or of a body for certain types of its Parameters.
 
     `declared`: compare inferred types with those that ports declare. `late`: report late constraints as well.
-    `has_given_types`: the types of inputs are given instead of those that the model declares. `trials` caches the
+    `has_given_types`: the caller's input types replace the types that the model declares. `trials` caches the
     inferences of bodies, by body and types, `repeats` those of layers; `broken` counts broken constraints.
     `assumptions`: the values whose types are assumed because of errors.
     """
@@ -152,7 +152,7 @@ class Inferring:
         return types
 
     def _checked(self, node: Node, inputs: Inputs, attributes: dict[str, Any]) -> tuple[Types, bool]:
-        """Return the types of a file's node, compared with the declared ones, and whether they are known."""
+        """Return the types of a file's node and whether they are known; report differences from the declared types."""
         assert node.layer is not None
         before = self.findings.error_count
         types, is_known = self._outputs(node, inputs, attributes)

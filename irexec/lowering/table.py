@@ -148,7 +148,7 @@ class Lowered:
         return (count, Fused(self, *self.behind(after, operands))) if count else None
 
     def rounded(self) -> Lowered:
-        """Return the form whose f32 results are numbers of the declared type."""
+        """Return a lowered form that rounds its f32 results to the declared type."""
         rounding = rounding_of(self.dtype)
         if rounding is None or self.selects:
             return self

@@ -146,8 +146,8 @@ def _system(name: str) -> int:
 
 @cache
 def _core_of_caller() -> Callable[[], int]:
-    """Return a function that returns the number of the calling thread's core; if threads cannot be moved, it returns a
-    negative number, which no member has.
+    """Return a function that returns the number of the calling thread's core; if threads cannot be moved, the number is
+    negative and thus differs from the core of every member.
     """
     can_move = hasattr(os, "sched_setaffinity") and _system("sched_getcpu")
     return ctypes.CDLL(None).sched_getcpu if can_move else lambda: -2

@@ -46,7 +46,7 @@ def loose_layers(text: str, taken: Sequence[Range]) -> list[Range]:
 
 
 def is_example(text: str) -> bool:
-    """Return whether a block is an example of an IR: it begins with markup or an ellipsis, and has a layer."""
+    """Return whether a block is an example of an IR: it begins with markup or an ellipsis, and contains a layer."""
     return _LAYER.search(text) is not None and _is_markup(text.strip().split("\n", 1)[0])
 
 

@@ -144,8 +144,8 @@ class _Finder:
         return heading_at(self.headings, self.all.origin(offset))
 
     def _text_examples(self, taken: Sequence[Range]) -> Iterator[TextExample]:
-        """Yield the groups of values with an output; the values of a group without an output are added to the groups
-        after it.
+        """Yield an example for each group of named values that contains an output. Values of groups without an output
+        become `givens` of the following examples.
         """
         givens: dict[str, Assignment] = {}
         about: Named | None = None

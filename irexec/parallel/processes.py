@@ -59,7 +59,7 @@ class Processes(Executor):
         return future
 
     def _work(self) -> None:
-        """Run in one thread per process: send one call after the other, and wait for its result."""
+        """Run the loop of a thread that serves one process: send a call, and wait for its result before the next."""
         child: Child | None = None
         while (work := self._waiting.get()) is not None:
             if work.future.set_running_or_notify_cancel():

@@ -34,7 +34,7 @@ _MOST_FITTED = 24
 
 @record(frozen=True)
 class Because:
-    """The reason for a restriction: the refusal of a combination of sizes that breaks it."""
+    """The reason for a restriction: the refusal of a combination of sizes that violates the restriction."""
 
     symbol: str
     dim: int
@@ -128,7 +128,7 @@ class Shapes:
 
     @property
     def refusal(self) -> Refusal | None:
-        """The refusal at the latest layer reached, if no accepted sizes of the model were found."""
+        """If no accepted sizes were found: the refusal at the latest layer that any attempt reached."""
         return self._study.refusal
 
     def accepts(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> bool:

@@ -1,4 +1,4 @@
-"""Guards as conditions: the comparisons on a tape in a readable normal form."""
+"""Guards: the comparisons that a trace recorded (its tape), as conditions on sizes in a readable normal form."""
 
 from __future__ import annotations
 

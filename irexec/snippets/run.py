@@ -1,4 +1,6 @@
-"""`irexec run` on loose layers: evaluates every example of a text, checks the options, and names the results."""
+"""`irexec run` for layers outside a model: evaluates every example of a text, checks the options, and names the
+results.
+"""
 
 from __future__ import annotations
 

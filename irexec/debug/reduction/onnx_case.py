@@ -85,7 +85,9 @@ def onnx_guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None =
 
 
 def _part(case: Case, nodes: Collection[int], outputs: Collection[str] = ()) -> OnnxCase:
-    """Return a case of some nodes, with the values that they read in irexec's run. Raises IRError and ValueError."""
+    """Return a case that consists of these nodes; its inputs are the values that they read in irexec's run. Raises
+    IRError and ValueError.
+    """
     recorded = _recorded(case, [*parts.boundary(_proto(case), nodes), *parts.leaving(_proto(case), nodes)])
     proto = parts.part(_proto(case), nodes, recorded[0], outputs)
     return onnx_case(proto, [[step[name] for name in parts.input_names(proto)] for step in recorded])

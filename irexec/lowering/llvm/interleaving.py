@@ -19,7 +19,7 @@ TASK = ("first_plane", "last_plane", "first_row", "last_row")
 
 
 def write_interleave(module: Any, name: str, lanes: int) -> Code:
-    """Write `interleave(layer, task, scratch, round)`: some rows of some planes."""
+    """Write `interleave(layer, task, scratch, round)`: interleave the rows and planes that the task names."""
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     places = layer.places.numbers()
     with code.loop(task.first_plane, task.last_plane) as plane, code.loop(task.first_row, task.last_row) as row:

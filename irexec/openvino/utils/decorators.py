@@ -16,7 +16,7 @@ NodeFunction = Callable[..., Any]
 
 
 def nameable_op(function: NodeFunction) -> NodeFunction:
-    """Let the node that the function creates get the name passed as `name`."""
+    """Decorator: the created node gets the name that the caller passes as `name`."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -29,7 +29,7 @@ def nameable_op(function: NodeFunction) -> NodeFunction:
 
 
 def unary_op(function: NodeFunction) -> NodeFunction:
-    """Convert the first argument to a node."""
+    """Decorator: the function's first argument is converted to a node."""
 
     @functools.wraps(function)
     def call(input_value: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -39,7 +39,7 @@ def unary_op(function: NodeFunction) -> NodeFunction:
 
 
 def binary_op(function: NodeFunction) -> NodeFunction:
-    """Convert the first two arguments to nodes."""
+    """Decorator: the function's first two arguments are converted to nodes."""
 
     @functools.wraps(function)
     def call(left: Any, right: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -49,7 +49,7 @@ def binary_op(function: NodeFunction) -> NodeFunction:
 
 
 def custom_preprocess_function(function: NodeFunction) -> NodeFunction:
-    """Let a step of a PrePostProcessor return a node, whose only output is used."""
+    """Decorator: a step of a PrePostProcessor may return a node; its only output is used."""
 
     @functools.wraps(function)
     def call(output: Value) -> Value:
@@ -68,13 +68,13 @@ class MultiMethod:
         self.typemap: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def register(self, kinds: tuple[Any, ...], function: Callable[..., Any]) -> None:
-        """Add a function for arguments of these types. Raises TypeError if there is one already."""
+        """Add a function for arguments of these types. Raises TypeError if these types already have a function."""
         if kinds in self.typemap:
             raise TypeError("duplicate registration")
         self.typemap[kinds] = function
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        """Run the function that fits. Raises TypeError if there is none."""
+        """Run the function that accepts the arguments. Raises TypeError if no function accepts them."""
         for kinds, function in self.typemap.items():
             try:
                 bound = inspect.signature(function).bind(*arguments, **keywords)

@@ -144,7 +144,7 @@ def _tuple(items: list[Schema], variadic: int | None) -> Schema:
 
 
 def _marked(schema: Schema, mark: Any) -> Schema:
-    """Return the schema with a pydantic mark, such as a Field, from an annotation of a user-defined operator."""
+    """Return the schema, extended by a pydantic annotation such as a Field, which a user-defined operator may have."""
     from pydantic import GetPydanticSchema, TypeAdapter
 
     known: Any = Annotated[Any, GetPydanticSchema(lambda source, handler: schema), mark]

@@ -109,7 +109,7 @@ class Pattern:
 
 
 def pattern(expression: bytes, constraint: str) -> Pattern:
-    """Return the compiled expression."""
+    """Return the compiled expression; `constraint` is the constraint to report if it is invalid."""
     return Pattern(expression, constraint)
 
 
