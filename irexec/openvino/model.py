@@ -167,7 +167,7 @@ class Model(DroppedModel):
         return [variable for id, variable in found.items() if id not in self._removed]
 
     def get_variable_by_id(self, variable_id: str) -> Variable | None:
-        """Return the variable of this name; None if the model has no such variable."""
+        """Return the variable with this id; None if the model has no such variable."""
         return next((v for v in self.get_variables() if v.info.variable_id == variable_id), None)
 
     # Names and information

@@ -204,7 +204,7 @@ class Node(Described, graph.Node):
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """The attributes by Python name. Changes are checked as by `set_attribute`."""
+        """The attributes by Python name. Changes are checked as in `set_attribute`."""
         if type(self._attributes) is not Attributes:
             self._attributes = Attributes(self, self._attributes)
         return self._attributes
