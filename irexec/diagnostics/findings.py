@@ -18,7 +18,7 @@ well-defined result (see Code.lenient)."""
 
 _UNREAD = "does not read the layer, because no result depends on it"
 """OpenVINO's behaviour for a layer without effect, whatever the error in it."""
-_EXTENSION = "rejects the file, unless an extension of OpenVINO defines the operator"
+UNLESS_EXTENDED = "rejects the file, unless an extension of OpenVINO defines the operator"
 _CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})
 
 
@@ -159,7 +159,7 @@ class Findings:
         if self.mode == "openvino" and level is Severity.ERROR and info.lenient and defined:
             level = Severity.WARNING
         if layer is not None and "opset" not in (layer.version or "opset") and info.area is Area.ATTRIBUTE:
-            details["openvino"] = _EXTENSION
+            details["openvino"] = UNLESS_EXTENDED
         details.setdefault("openvino", info.openvino)
         details.setdefault("assumption", self.assumption)
         diagnostic = Diagnostic(

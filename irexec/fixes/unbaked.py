@@ -169,7 +169,7 @@ def _opened(model: Model, shapes: Shapes, baked: Baked) -> tuple[list[Change], l
     changes = _replaced(model, shapes, base, dim, baked.size)
     changes += computed_sizes(model, Prober(model, declared), tried[0], shapes.dims[dim], baked.size, symbol)
     if not changes:
-        raise CannotUnbake(f"no constant of shape arithmetic with {baked.size} for {symbol} was found")
+        raise CannotUnbake(f"no constant {baked.size} that fixes {symbol} was found in the computation of shapes")
     _infer_again(model)
     prober = Prober(model, declared)
     for size, sizes in zip(others, tried, strict=True):

@@ -85,7 +85,7 @@ class Assumptions:
             if correction is not None and correction.text:
                 # Without the correction the attributes have defaults, with which the outputs may be the same.
                 both = [(given, node.attributes), (given, variants[0])] if is_likely else []
-                if not both or agreed(node.operator, both, all_hold=True) is None:
+                if not both or not _make_no_difference(node.operator, both):
                     assumed.append(f"{correction.text} in {node.ref}")
             text = "; ".join(assumed) or None
             if is_likely or agreed(node.operator, [(given, each) for each in variants]) is None:
@@ -156,21 +156,14 @@ def despite(operator: Operator, inputs: Inputs, attributes: dict[str, Any], brea
     return agreed(operator, [(given, attributes | dict(zip(values, chosen, strict=True))) for chosen in variants])
 
 
-def agreed(
-    operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]], *, all_hold: bool = False
-) -> Types | None:
-    """Return the output types of a layer if they are the same for all variants that break no constraint.
-
-    `all_hold`: return None if a variant breaks a constraint.
-    """
+def agreed(operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]]) -> Types | None:
+    """Return the output types of a layer if they are the same for all variants that break no constraint."""
     common: list[TensorType] | None = None
     for inputs, attributes in variants:
         if not operator.is_complete(inputs, attributes):
             return None
         breaches: list[Breach] = []
         types = operator.infer(inputs, attributes, breaches)
-        if breaches and all_hold:
-            return None
         if breaches:
             continue
         if common is not None and [(t.element_type, t.shape) for t in types] != [
@@ -179,6 +172,18 @@ def agreed(
             return None
         common = types
     return common
+
+
+def _make_no_difference(operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]]) -> bool:
+    """Return whether all variants give the same output types and break the same constraints."""
+    outcomes = []
+    for inputs, attributes in variants:
+        if not operator.is_complete(inputs, attributes):
+            return False
+        breaches: list[Breach] = []
+        types = operator.infer(inputs, attributes, breaches)
+        outcomes.append(([(t.element_type, t.shape) for t in types], breaches))
+    return all(outcome == outcomes[0] for outcome in outcomes)
 
 
 def _with_values(attributes: dict[str, Any], unresolved: Sequence[Attribute]) -> list[dict[str, Any]]:

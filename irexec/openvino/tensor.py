@@ -104,7 +104,7 @@ class Tensor:
             return
         needed = self._kind.nbytes(math.prod(self._shape))
         if memory.nbytes < needed:
-            raise RuntimeError(f"{memory.nbytes} bytes do not hold {self._kind}{self._shape}")
+            raise RuntimeError(f"{self._kind}{self._shape} needs {needed} bytes, but the memory has {memory.nbytes}")
         flat = memory.reshape(-1).view(np.uint8)[:needed]
         self._memory = flat if self._kind.is_packed else flat.view(self._kind.dtype).reshape(self._shape)  # type: ignore[arg-type]
 

@@ -82,11 +82,11 @@ def namespace(opset: str, node_class: NodeClass) -> Namespace:
     number = opset.removeprefix("opset")
     if number != opset and number.isdigit():
         if not 1 <= int(number) <= contents.NEWEST:
-            raise AttributeError(f"there is no {opset}: opset1 to opset{contents.NEWEST}")
+            raise AttributeError(f"{opset} does not exist; the opsets are opset1 to opset{contents.NEWEST}")
     else:
         contents.find("", opset)
         if not types_of(opset):
-            raise AttributeError(f"there is no operator of {opset}")
+            raise AttributeError(f"{opset} contains no operators")
     return Namespace(opset, node_class)
 
 

@@ -37,7 +37,7 @@ class Vocabulary:
         if kind is list:
             return [self.encode(item) for item in value]
         if self._classes.get(kind.__name__) is not kind:
-            raise TypeError(f"{kind.__name__} is not in the vocabulary of the log")
+            raise TypeError(f"values of class {kind.__name__} cannot be written to the log")
         if kind in _CONTAINERS:
             return {kind.__name__: self.encode([list(i) if kind is not tuple else i for i in _CONTAINERS[kind](value)])}
         if isinstance(value, Enum):

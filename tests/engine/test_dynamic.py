@@ -128,7 +128,7 @@ def test_bounds_of_an_input_are_kept() -> None:
     x = ops.parameter(PartialShape.parse("1..3,4"), np.float32, name="x")
     compiled = irexec.compile_model(Model([ops.relu(x)], [x]))
     assert compiled([np.ones((3, 4), np.float32)])[0].shape == (3, 4)
-    with pytest.raises(irexec.IRError, match=r"has shape \[4,4\], expected \[1\.\.3,4\]"):
+    with pytest.raises(irexec.IRError, match=r"has shape \[4,4\], which does not match .* \[1\.\.3,4\]"):
         compiled([np.ones((4, 4), np.float32)])
 
 

@@ -202,7 +202,7 @@ def test_an_input_that_is_not_set_has_no_elements_along_dynamic_dimensions() -> 
     x = ops.parameter(ov.PartialShape("1..6,3,?"), np.float32, name="x")
     request = ov.compile_model(ov.Model([ops.relu(x)], [x], "m")).create_infer_request()
     assert request.get_input_tensor().shape == [0, 3, 0]
-    with pytest.raises(RuntimeError, match=r"shape \[0,3,0\], expected \[1\.\.6,3,\?\]"):
+    with pytest.raises(RuntimeError, match=r"shape \[0,3,0\], which does not match .* \[1\.\.6,3,\?\]"):
         request.infer()
 
 

@@ -168,9 +168,7 @@ class _Loaded:
         """Raise CannotRun unless the recorded run is one of these steps."""
         there = len(self.folder.steps)
         if len(steps) != there:
-            raise CannotRun(
-                f"{self.folder.path} contains {there} of {len(steps)} steps; give the inputs of {there} steps"
-            )
+            raise CannotRun(f"{self.folder.path} contains {there} steps, but inputs of {len(steps)} steps were given")
         for number, (step, recorded) in enumerate(zip(steps, self.folder.given(self.model) or steps, strict=True)):
             for port, ours, theirs in zip(self.model.inputs, step, recorded, strict=True):
                 if not same(ours, theirs):

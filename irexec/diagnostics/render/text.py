@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from irexec.diagnostics.diagnostic import Diagnostic, Place, Report, Severity
+from irexec.diagnostics.findings import UNLESS_EXTENDED
 from irexec.diagnostics.fix import Safety
 from irexec.diagnostics.render.characters import cells, visible_text, width
 from irexec.diagnostics.render.notes import notes
@@ -204,7 +205,8 @@ def _summary(report: Report, shown: Report) -> Iterator[_Line]:
 
 def _rejected(report: Report) -> str:
     """Return the errors because of which OpenVINO rejects the file, as far as known; empty if there are none."""
-    causes = [finding for finding in report.errors if (finding.openvino or "").startswith("rejects")]
+    known = [finding for finding in report.errors if (finding.openvino or "").startswith("rejects")]
+    causes = [finding for finding in known if finding.openvino != UNLESS_EXTENDED]
     if not causes:
         return ""
     is_sure = any((finding.openvino or "").startswith("rejects the file") for finding in causes)
@@ -212,7 +214,7 @@ def _rejected(report: Report) -> str:
     subject = f"OpenVINO {'' if is_sure else 'probably '}rejects {'the file' if files == 1 else f'{files:,} files'}"
     places = [f"{finding.code} in {_line_of(finding, files > 1)}" for finding in causes[:_MOST_NAMES]]
     more = f" and {len(causes) - _MOST_NAMES:,} more errors" if len(causes) > _MOST_NAMES else ""
-    return f"{subject} because of {_shown(', '.join(places))}{more}"
+    return f"{subject}, at least because of {_shown(', '.join(places))}{more}"
 
 
 def _line_of(finding: Diagnostic, with_file: bool) -> str:

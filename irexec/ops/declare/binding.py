@@ -65,7 +65,7 @@ def binding_of(
             continue
         unknown = [a.name for a in attributes_in(kind) if a.required and a.name not in known]
         if unknown:
-            raise TypeError(f"{where}: the operator lacks {', '.join(unknown)} of {kind.__qualname__}")
+            raise TypeError(f"{where}: the operator has no {', '.join(unknown)}, which {kind.__qualname__} requires")
         groups.append((parameter.name, kind, tuple(a.name for a in attributes_in(kind))))
     return Binding(tuple(single), tuple(groups), rest)
 

@@ -108,7 +108,7 @@ def check_axes(check: Check, axes: TensorType, signal_size: TensorType | None, r
     """Report axes and sizes that do not fit `rank` dimensions; return the axes if all are known and valid."""
     has_rank(check, "C2", axes, 1, "axes")
     if signal_size is not None:
-        message = f"signal_size has shape {signal_size.shape}, expected {axes.shape} as in axes"
+        message = f"signal_size has shape {signal_size.shape}, expected {axes.shape}, the shape of axes"
         same = signal_size.rank in (None, 1) and axes.shape.compatible(signal_size.shape)
         check("C3", same, message, port="signal_size", found=str(signal_size.shape), allowed=str(axes.shape))
         if signal_size.ints is not None:

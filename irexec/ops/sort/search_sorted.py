@@ -73,7 +73,7 @@ def _(check: Check, sorted: TensorType, values: TensorType) -> PartialShape:
     check("C1", sorted.rank != 0, "sorted is a scalar, expected rank 1 or more", port="sorted")
     if sorted.rank is None or values.rank is None or sorted.rank < 2:
         return values.shape
-    message = f"values has shape {values.shape}, expected that of sorted {sorted.shape} but for the last dimension"
+    message = f"values has shape {values.shape}, expected {sorted.shape} as sorted, except for the last dimension"
     if not check("C1", sorted.rank == values.rank, message, port="values"):
         return values.shape
     common = values.shape.merge(sorted.shape.with_dim(-1, ANY_DIMENSION))

@@ -223,7 +223,7 @@ def _too_few_ports(check: Check) -> PartialShape:
             _unknown_attribute,
             ("Walk-2: the shape rule .* has the parameter 'speed', which is not an attribute of the operator"),
         ),
-        (_unknown_field, "Walk-2: the shape rule .*: the operator lacks depth of Wider"),
+        (_unknown_field, "Walk-2: the shape rule .*: the operator has no depth, which Wider requires"),
         (_too_many_ports, "Walk-2: the shape rule .* takes 3 positional arguments, but the operator has 2 inputs"),
         (_too_few_ports, "Walk-2: the shape rule .* takes 1 positional argument, but the operator has 2 inputs"),
     ],

@@ -83,7 +83,7 @@ def test_c3_c4_signal_size() -> None:
     assert [b.constraint for b in infer(dft_7, [data, axes, tensor(I64, "2", [0, -2])])[1]] == ["C4"]
     pairs = np.zeros((4, 5, 2), np.float32)
     for op in (dft_7, rdft_9, irdft_9):
-        with pytest.raises(ConstraintError, match="as in axes"):
+        with pytest.raises(ConstraintError, match="the shape of axes"):
             op(pairs, _i64(0, 1), _i64(4))
         with pytest.raises(ConstraintError, match=r"signal_size is \[4, -2\]"):
             op(pairs, _i64(0, 1), _i64(4, -2))

@@ -247,7 +247,7 @@ KNOWN = [
     Known("stricter", _TYPES, mine=r"error\[O002\] data is \w+, expected boolean", program=r"ops\.logical_not\("),
     Known("stricter", _TYPES, line=_OF_FLOATS, mine=r"error\[O002\] \w+ is \w+, expected one of bf16, f16, f32, f64"),
     Known("stricter|exception type", _DIMENSIONS, mine="contains no dimension"),
-    Known("stricter", "a tensor is not larger than its array; OpenVINO reads beyond it", mine=r"bytes do not hold"),
+    Known("stricter", "a tensor is not larger than its array; OpenVINO reads beyond it", mine=r"but the memory has"),
     Known("stricter", "a position has its coordinates; OpenVINO reads beyond them", mine="IndexError: list index"),
     Known("stricter", "a dynamic Parameter has no static shape", line=r"p\d\.(get_)?shape", mine="is not static"),
     Known("looser", _KEPT, line=r"start_async|wait_for|r\d+\.infer\(\)", theirs="RuntimeError", raised=_FAILED),
