@@ -53,34 +53,49 @@ def run(args: argparse.Namespace) -> int:
     if not report.ok:
         return show_findings([report], args, sys.stdout)
     stream = sys.stderr if args.diff or STDIN in files else sys.stdout
-    return show_findings(_reports(files, args, choice), args, stream, every=True)
+    changed: list[str] = []
+    remaining = list(_reports(files, args, choice, changed))
+    code = show_findings(remaining, args, stream, every=True)
+    if args.format == "text" and not (changed or args.quiet or args.statistics) and any(map(len, remaining)):
+        print("nothing to change" if args.diff else "nothing was changed", file=stream)
+    return code
 
 
-def _reports(files: list[str], args: argparse.Namespace, choice: Choice) -> Iterator[Report]:
-    """Yield the remaining findings of each file, after selection."""
+def _reports(files: list[str], args: argparse.Namespace, choice: Choice, changed: list[str]) -> Iterator[Report]:
+    """Yield the remaining findings of each file, after selection, and add the files with fixes to `changed`."""
     how: dict[str, Any] = {"weights": args.weights, "unsafe": args.unsafe, "wanted": choice.keeps}
     for path in files:
         if path == STDIN:
             with time_limit(args.limit_of_each):
-                remaining = _stdin_fixed(args.diff, **how)
+                remaining = _stdin_fixed(args.diff, changed, **how)
         else:
             missing = check_readable(path, stdin=True)
             out = sys.stderr if args.format in FOR_MACHINES and not args.diff else sys.stdout
-            remaining = (
-                missing if len(missing) else fixed(path, diff=args.diff, out=out, limit=args.limit_of_each, **how)
-            )
+            how_shown: dict[str, Any] = {"diff": args.diff, "out": out, "limit": args.limit_of_each, "changed": changed}
+            remaining = missing if len(missing) else fixed(path, **how_shown, **how)
         yield choice.of(remaining)
 
 
-def fixed(path: str, *, diff: bool = False, out: IO[str] | None = None, limit: float = 0, **how: Any) -> Report:
+def fixed(
+    path: str,
+    *,
+    diff: bool = False,
+    out: IO[str] | None = None,
+    limit: float = 0,
+    changed: list[str] | None = None,
+    **how: Any,
+) -> Report:
     """Fix a readable file and print the fixes, whether applied or only possible; return the remaining findings, or the
     reason why the file is unchanged.
 
-    `out`: where to print, if not to stdout. `limit`: the time limit in seconds. `how`: see `fix_file`.
+    `out`: where to print, if not to stdout. `limit`: the time limit in seconds. `changed`: a list to which the path is
+    added if there are fixes. `how`: see `fix_file`.
     """
     from irexec.fixes.files import fix_file
 
-    return fixed_by(path, lambda: fix_file(path, write=not diff, **how), diff=diff, out=out, limit=limit)
+    return fixed_by(
+        path, lambda: fix_file(path, write=not diff, **how), diff=diff, out=out, limit=limit, changed=changed
+    )
 
 
 def fixed_by(
@@ -90,6 +105,7 @@ def fixed_by(
     diff: bool = False,
     out: IO[str] | None = None,
     limit: float = 0,
+    changed: list[str] | None = None,
 ) -> Report:
     """As `fixed`, for a file that `fix` corrects."""
     from irexec.fixes.difference import difference, made_text
@@ -107,18 +123,21 @@ def fixed_by(
         return refuse("U007", str(error), place=Place(file=path))
     except OSError as error:
         return not_written(path, error)
+    if changed is not None and after.made:
+        changed.append(path)
     stream = out or sys.stdout
     stream.write(_shown(difference(path, before, after.data), stream) if diff else made_text(path, after))
     return after.report
 
 
-def _stdin_fixed(diff: bool, **how: Any) -> Report:
+def _stdin_fixed(diff: bool, changed: list[str], **how: Any) -> Report:
     """Fix the text on stdin, write it or the difference to stdout, and return the remaining findings."""
     from irexec.fixes.difference import difference
     from irexec.fixes.files import fixed_bytes
 
     before = read_stdin()
     after = fixed_bytes(before, None, **how)
+    changed += [STDIN] if after.made else []
     if diff:
         sys.stdout.write(_shown(difference(STDIN, before, after.data), sys.stdout))
     else:

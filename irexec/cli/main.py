@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": "run a model or a snippet and print its inputs, outputs and checks",
     "validate": "report all errors in models and snippets",
-    "fix": "fix errors in models where the intended meaning is unambiguous",
+    "fix": "fix errors in models, in place, where the intended meaning is unambiguous",
     "show": "summarize a model's inputs, outputs, size and operators",
     "shapes": "list the input sizes that a dynamic model accepts, and the layers that reject all others",
     "report": "write an HTML report on a model or on the examples of a page",
@@ -187,7 +187,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if "invalid choice: 'junit'" in message:
-            message += "; for JUnit, test the examples of pages: pytest --ir-doctest PAGES --junitxml FILE"
+            message += "; for JUnit, test models and pages with pytest: pytest --ir-doctest PATH --junitxml FILE"
         self.exit(2, f"{self.prog}: error: {visible_text(message)}\nfor help: {self.prog} --help\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -26,6 +26,7 @@ from irexec.cli.shown import add_choice_arguments, begin
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color
+from irexec.diagnostics.render.characters import visible_text
 
 if TYPE_CHECKING:
     from irexec.arrays.given import Given
@@ -194,7 +195,7 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
     if model is not None and args.until is not None:
         model = reduce(model, args.until, findings)
     if model is None or not findings.report.ok:
-        return _refused(args, findings.report)
+        return _refused(args, findings.report, stopped=not reading.report.ok)
     result, sanitizer = None, Sanitizer(model) if args.sanitize else None
     by_time = args.sort is not None or args.worst is not None
     tracing, histograms = args.trace or by_time, args.format == "json"
@@ -290,8 +291,8 @@ def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
     sys.stdout.write(page.text)
 
 
-def _refused(args: argparse.Namespace, report: Report) -> int:
-    """Print the findings that prevented the run."""
+def _refused(args: argparse.Namespace, report: Report, *, stopped: bool = False) -> int:
+    """Print the findings that prevented the run. `stopped`: the model may have more errors, which were not searched."""
     from irexec.diagnostics.render import write
 
     if args.format == "json":
@@ -299,4 +300,6 @@ def _refused(args: argparse.Namespace, report: Report) -> int:
         print(json.dumps({"file": args.file, "kind": None, "ok": False, "diagnostics": findings}, indent=2))
     else:
         write(report if args.verbose else Report(report.errors), sys.stdout)
+        if stopped:
+            print(f"for all errors of the model: irexec validate {visible_text(args.file)}")
     return exit_code_of_use(report)

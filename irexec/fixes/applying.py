@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from irexec.diagnostics import Diagnostic, Edit, Fix, Report, Safety, Severity
@@ -62,7 +62,8 @@ class Examined:
 class FixResult:
     """A fixed file: its bytes, the fixes that were made, and the remaining findings.
 
-    `notes` are about the written file: see `irexec.fixes.replacing`.
+    A fix that was unsafe at first, and became safe by an unsafe fix of a cause, counts as unsafe. `notes` are about the
+    written file: see `irexec.fixes.replacing`.
     """
 
     data: bytes
@@ -127,6 +128,7 @@ def improve(
     reader = _Reader(_to_the_end(look), max(LEAST_READS, MOST_READ // max(1, len(data))))
     now = reader.read(data)
     made: list[Choice] = []
+    guessed = {_about(choice) for choice in _choices(now.report, {Safety.UNSAFE}, wanted)} if unsafe else set()
     refused: set[tuple[object, ...]] = set()
     while reader.left:
         batch = _batch(f for f in _choices(now.report, allowed, wanted) if _key(f) not in refused)
@@ -134,6 +136,8 @@ def improve(
             break
         kept, others, now = _attempt(now, batch, reader, lambda report: _choices(report, allowed, wanted))
         refused.update(map(_key, others))
+        if any(fix.safety is Safety.UNSAFE for _, fix in made):
+            kept = [(f, replace(fix, safety=Safety.UNSAFE) if _about((f, fix)) in guessed else fix) for f, fix in kept]
         made += kept
     is_finished = reader.left or all(_key(f) in refused for f in _choices(now.report, allowed, wanted))
     notes = [] if is_finished else ["more fixes are possible: run the command again"]
@@ -172,6 +176,12 @@ def _key(choice: Choice) -> tuple[object, ...]:
     finding, fix = choice
     place = finding.place.source_line, finding.column
     return finding.code, fix.title, finding.layer, finding.port, finding.attribute, place
+
+
+def _about(choice: Choice) -> tuple[object, ...]:
+    """Return a key of a choice without its place, which edits on the same line move."""
+    finding, fix = choice
+    return finding.code, fix.title, finding.layer, finding.port, finding.attribute
 
 
 def _choices(report: Report, allowed: set[Safety], wanted: Wanted) -> Iterable[Choice]:

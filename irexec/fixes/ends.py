@@ -35,16 +35,21 @@ def unknown(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     found = list(_open_ends(edge, net, name, written))
     if not found and len(finding.candidates) == 1:
         # The types at the ends of the edge differ, which may be an error of its own.
-        yield from written.write(edge.at, name, finding.candidates[0], Safety.UNSAFE)
+        (meant,) = finding.candidates
+        ends, texts = written.shared("ends", net, lambda: written.by_numbers(net)), ends_of(edge)
+        giver = ends.get((True, number(texts["from-layer"]), number(texts["from-port"])))
+        differ = finding.code == "E009" and giver is not None and number(meant) not in (None, number(giver.layer.id))
+        title = f'write {name}="{meant}", although the declared types differ' if differ else ""
+        yield from written.write(edge.at, name, meant, Safety.UNSAFE, title)
     if len(found) > joins.MOST_CHOICES:
         return
     safety = Safety.SAFE if len(found) == 1 else Safety.SUGGESTION
     if safety is Safety.SAFE and finding.code == "E009" and not joins.is_required(found[0]):
         safety = Safety.UNSAFE
     for owner in found:
-        meant = owner.layer.id if name.endswith("-layer") else owner.port.id
-        if meant is not None:
-            yield from written.write(edge.at, name, meant, safety)
+        new = owner.layer.id if name.endswith("-layer") else owner.port.id
+        if new is not None:
+            yield from written.write(edge.at, name, new, safety)
 
 
 def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:

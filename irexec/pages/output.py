@@ -13,6 +13,8 @@ from irexec.diagnostics.render.characters import visible_text
 from irexec.pages.doctest import Checked, CheckedPage, summary
 from irexec.pages.errata import Erratum
 
+_FOR_MODELS = "for corrections of models: irexec fix --diff"
+
 
 def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) -> Iterator[str]:
     """Yield the text about a page: a line for each example, the repairs, and the errata with their source lines."""
@@ -46,9 +48,14 @@ def errata_text(example: Checked) -> str:
     """Return the errors of an example with their source lines, and the number of its corrections."""
     errata = [found.diagnostic for found in example.errata]
     *findings, _ = text.chunks(Report(errata))
-    fixable = _fixable_text(example.findings)
+    fixable = _FOR_MODELS if _is_model_file(example) else _fixable_text(example.findings)
     codes = " ".join(sorted({finding.code for finding in errata}))
     return "".join([*findings, fixable and f"{fixable}\n", f"for details: irexec explain {codes}\n"])
+
+
+def _is_model_file(example: Checked) -> bool:
+    """Return True if the example is the model of an .xml file, of which `irexec fix` corrects more."""
+    return example.kind == "model" and (example.place.file or "").lower().endswith(".xml")
 
 
 def _fixable_text(findings: Iterable[Diagnostic]) -> str:
@@ -87,12 +94,15 @@ def summary_text(pages: Sequence[CheckedPage]) -> str:
     aside = [f"{numbers[key]} {key}" for key in ("without examples", "unreadable") if numbers[key]]
     head = plural(numbers["pages"], "page") + (f" ({', '.join(aside)})" if aside else "")
     agree = numbers["agree"]
-    fixable = _fixable_text(finding for page in pages for finding in page.report)
+    wrong = [example for page in pages for example in page.examples if example.errata and _is_model_file(example)]
+    others = (e for page in pages for e in page.examples if not _is_model_file(e))
+    fixable = _fixable_text(finding for example in others for finding in example.findings)
+    fixable = "".join(f"{line}\n" for line in (fixable, _FOR_MODELS if wrong else "") if line)
     return (
         f"{head}, {plural(numbers['examples'], 'example')}: {numbers['parsed']} parsed, "
         f"{numbers['validated']} validated, {numbers['executed']} executed\n"
         f"documented values: {agree} correct, {numbers['disagree']} wrong; "
-        f"{plural(numbers['errata'], 'error')}, {plural(numbers['repairs'], 'repair')}\n{fixable and fixable + chr(10)}"
+        f"{plural(numbers['errata'], 'error')}, {plural(numbers['repairs'], 'repair')}\n{fixable}"
     )
 
 

@@ -17,6 +17,27 @@ from irexec.fixes import applying
 
 RIGHT = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 WRONG = RIGHT.replace('type="ReLU"', 'type="relu"').replace("auto_broadcast", "auto_brodcast")
+ASSUMED = """<net name="assumed" version="11">
+    <layers>
+        <layer id="0" name="x" type="Parameter" version="opset1">
+            <data shape="1,3,8,8" element_type="f32"/>
+            <output><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim><dim>8</dim></port></output>
+        </layer>
+        <layer id="1" name="pool" type="MaxPool" version="opset1">
+            <data kernel="2,2" strides="2,2" pads_begin="0,0" pad_end="0,0"/>
+            <input><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim><dim>8</dim></port></input>
+            <output><port id="1" precision="FP32"><dim>1</dim><dim>3</dim><dim>4</dim><dim>5</dim></port></output>
+        </layer>
+        <layer id="2" name="y" type="Result" version="opset1">
+            <input><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>4</dim><dim>4</dim></port></input>
+        </layer>
+    </layers>
+    <edges>
+        <edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+        <edge from-layer="1" from-port="1" to-layer="4" to-port="0"/>
+    </edges>
+</net>
+"""
 
 
 @pytest.fixture
@@ -40,6 +61,34 @@ def test_unsafe_fixes_are_made_on_demand(model: Path, capsys: pytest.CaptureFixt
     assert model.read_text("utf-8") == RIGHT
     assert main(["fix", "--unsafe", str(model)]) == 0
     assert capsys.readouterr().out == "no findings\n"
+
+
+def test_a_file_without_applicable_fixes_is_reported_as_unchanged(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["fix", str(model)])
+    assert "nothing was changed" not in capsys.readouterr().out
+    assert main(["fix", str(model)]) == 1
+    assert capsys.readouterr().out.endswith("for details: irexec explain D001\nnothing was changed\n")
+    assert main(["fix", "--diff", str(model)]) == 1
+    shown = capsys.readouterr()
+    assert not shown.out and shown.err.endswith("nothing to change\n")
+    assert main(["fix", "--quiet", str(model)]) == 1
+    assert "nothing was changed" not in capsys.readouterr().out
+
+
+def test_a_fix_that_assumed_an_unsafe_fix_is_logged_as_unsafe(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The declared shapes are checked with the corrected attribute; the type at the end of the edge differs."""
+    path = tmp_path / "model.xml"
+    path.write_text(ASSUMED, "utf-8")
+    assert main(["fix", str(path), "--unsafe"]) == 0
+    assert [line.split(": ", 1)[1] for line in capsys.readouterr().out.splitlines()[:3]] == [
+        "D001 rename pad_end to pads_end (unsafe)",
+        "P005 declare [1,3,4,4] (unsafe)",
+        'E009 write to-layer="2", although the declared types differ (unsafe)',
+    ]
 
 
 def test_a_difference_is_printed_and_nothing_is_written(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

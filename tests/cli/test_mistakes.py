@@ -119,7 +119,10 @@ def test_the_package_for_onnx_is_not_there(
         (("run",), "the following arguments are required: FILE"),
         (("run", "m.xml", "--seed", "x"), "argument --seed: 'x' is not an integer of 0 or more"),
         (("run", "m.xml", "-j", "-1"), "argument -j/--jobs: '-1' is not an integer of 0 or more"),
-        (("validate", "m.xml", "--format", "junit"), "pytest --ir-doctest PAGES --junitxml FILE"),
+        (
+            ("validate", "m.xml", "--format", "junit"),
+            "with pytest: pytest --ir-doctest PATH --junitxml FILE",
+        ),
         (("run", "m.xml", "--format", "yaml"), "argument --format: invalid choice: 'yaml'"),
         (("sensitivity", "m.xml", "--as", "int8"), "'int4-weights'): did you mean int8-weights?"),
         (("validate", "m.xml", "--most", "-1"), "argument --most: '-1' is not an integer of 0 or more"),

@@ -38,6 +38,14 @@ def test_a_model_with_inputs(folder: Path, capsys: pytest.CaptureFixture[str]) -
         np.testing.assert_array_equal(saved["out"], [[0, 4, 6]])
 
 
+def test_a_refused_model_refers_to_all_its_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.xml").write_text(two_inputs().text.replace('type="ReLU"', 'type="Absent"'))
+    code, text = run(capsys, "bad.xml")
+    assert code == 1 and text.endswith("\nfor all errors of the model: irexec validate bad.xml\n")
+    _, text = run(capsys, "two.xml", "--input", "none=1")
+    assert "irexec validate" not in text
+
+
 def test_inputs_of_a_model_that_are_not_given_are_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, result = run_json(capsys, "two.xml", "--shape", "y=2,3", "--shape", "x=2,3")
     assert code == 0

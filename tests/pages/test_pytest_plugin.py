@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support.seed_pages import PAGES
@@ -121,6 +122,14 @@ def test_a_failure_names_the_command_that_corrects_pages(pytester: pytest.Pytest
     result = run(pytester, "--ir-doctest", "page.md")
     result.stdout.fnmatch_lines(["1 fixable with `irexec doctest --fix`", "for details: irexec explain P005"])
     assert "`irexec fix`" not in result.stdout.str()
+
+
+def test_a_failing_model_names_the_command_that_corrects_models(pytester: pytest.Pytester) -> None:
+    shutil.copy(Path(__file__).parents[2] / "samples" / "wrong.xml", pytester.path)
+    result = run(pytester, "--ir-doctest", "wrong.xml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["for corrections of models: irexec fix --diff", "for details: irexec explain *"])
+    assert "doctest --fix" not in result.stdout.str()
 
 
 def test_the_settings_of_the_project_are_respected(pytester: pytest.Pytester) -> None:
