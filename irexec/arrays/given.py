@@ -32,7 +32,8 @@ class Given:
     `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP applies to the first port and those that
     share its type, unless a type is declared. `duplicates`: indices that are drawn may repeat. `typical`: draw typical
     values for the inputs of a model (see runs/typical.py). `past`: the number of tokens in earlier steps. `python`: the
-    caller is a Python program, so messages name arguments, not options.
+    caller is a Python program, so messages name arguments, not options. `archives`: the .npz files whose keys are names
+    in `inputs`.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class Given:
     typical: bool = False
     past: int = 0
     python: bool = False
+    archives: Mapping[str, str] = field(default_factory=dict)
 
     def asked(self, kind: str, name: str) -> str:
         """Return the caller's notation for an "input" or a "shape" by name: `--shape x`, or in Python `shapes['x']`."""
@@ -77,10 +79,16 @@ def convert(value: Any, kind: ElementType) -> Array | None:
         return None
 
 
-def check_names(given: Mapping[str, str], inputs: Mapping[str, Iterable[str]], findings: Findings) -> None:
+def check_names(
+    given: Mapping[str, str],
+    inputs: Mapping[str, Iterable[str]],
+    findings: Findings,
+    archives: Mapping[str, str] | None = None,
+) -> None:
     """Report every name that is not the name of an input.
 
-    `given`: each name, and the caller's notation for it. `inputs`: the names with their alternatives.
+    `given`: each name, and the caller's notation for it. `inputs`: the names with their alternatives. `archives`: see
+    `Given`.
     """
     known = {n for name, more in inputs.items() for n in (name, *more)}
     shown = list(inputs)
@@ -88,4 +96,8 @@ def check_names(given: Mapping[str, str], inputs: Mapping[str, Iterable[str]], f
         if name in known or name == FIRST_GROUP:
             continue
         message = f"{asked}: no input has this name"
-        findings.add("U005", message, hint=likely_names(name, known), allowed=", ".join(shown))
+        hint = likely_names(name, known)
+        if archives and name in archives:
+            key = shown[0] if len(shown) == 1 else "NAME"
+            hint = hint or f"choose an array for an input with --input {key}=@{archives[name]}:KEY"
+        findings.add("U005", message, hint=hint, allowed=", ".join(shown))

@@ -92,8 +92,10 @@ def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -
         return None, report
     shapes = read_shapes(args.shape, findings)
     steps = []
-    for arrays in _steps(args, model, findings):
-        steps.append(complete(model, Given(inputs=arrays, shapes=shapes, seed=args.seed, typical=True), findings))
+    archives: dict[str, str] = {}
+    for arrays in _steps(args, model, findings, archives):
+        given = Given(inputs=arrays, shapes=shapes, seed=args.seed, typical=True, archives=archives)
+        steps.append(complete(model, given, findings))
     if not report.ok or not steps:
         return None, report
     if not args.input and not shapes and any(node.has_state for node in model.nodes):
@@ -129,15 +131,17 @@ def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[lis
     return found if findings.report.ok else []
 
 
-def _steps(args: argparse.Namespace, model: Model, findings: Findings) -> list[dict[str, Array]]:
-    """Return the arrays of each step, or of each sample."""
+def _steps(
+    args: argparse.Namespace, model: Model, findings: Findings, archives: dict[str, str]
+) -> list[dict[str, Array]]:
+    """Return the arrays of each step, or of each sample. `archives`: see `irexec.runs.values.read_inputs`."""
     from irexec.runs.values import read_inputs
 
     samples = getattr(args, "inputs", None)
-    archives = [option for option in args.input if option.endswith(".npz") and "=" not in option]
-    others = [option for option in args.input if option not in archives]
+    packed = [option for option in args.input if option.endswith(".npz") and "=" not in option]
+    others = [option for option in args.input if option not in packed]
     if samples is None:
-        return [read_inputs([*others, *([step] if step else [])], findings) for step in archives or [None]]
+        return [read_inputs([*others, *([step] if step else [])], findings, archives) for step in packed or [None]]
     from irexec.parallel.inputs import arrays_of, inputs_of
 
     if any(node.has_state for node in model.walk()):

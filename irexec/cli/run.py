@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         "NAME=VALUE",
         "set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; NAME is a tensor, a layer, a "
-        "port or a position",
+        "port or a position; or set all inputs from file.npz",
     )
     add_shapes(give)
     add_repeatable(
@@ -154,12 +154,14 @@ def _given(args: argparse.Namespace) -> tuple[Given, Report]:
     from irexec.runs.values import read_inputs, read_precisions, read_shapes
 
     findings = Findings()
+    archives: dict[str, str] = {}
     given = Given(
-        inputs=read_inputs(args.input, findings),
+        inputs=read_inputs(args.input, findings, archives),
         precisions=read_precisions(args.precision, findings),
         shapes=read_shapes(args.shape, findings),
         seed=args.seed,
         duplicates=args.duplicates,
+        archives=archives,
     )
     report = Report([*check_readable(args.file, stdin=True), *findings.report])
     if args.weights is not None:

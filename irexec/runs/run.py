@@ -143,7 +143,7 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
     inputs = [ModelInput(port) for port in model.inputs]
     names = _names(inputs)
     known = {entry.name: (str(index), *names[index]) for index, entry in enumerate(inputs)}
-    check_names({name: given.asked("input", name) for name in given.inputs}, known, findings)
+    check_names({name: given.asked("input", name) for name in given.inputs}, known, findings, given.archives)
     check_names({name: given.asked("shape", name) for name in given.shapes}, known, findings)
     types = []
     for index, entry in enumerate(inputs):

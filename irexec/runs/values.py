@@ -19,11 +19,11 @@ from irexec.types import FOREIGN, Array, ElementType, PartialShape
 _FORMS = "write NAME=FILE.npy, NAME=@FILE.npz:KEY or NAME=[1, 2, 3]"
 
 
-def read_inputs(options: Iterable[str], findings: Findings) -> dict[str, Any]:
+def read_inputs(options: Iterable[str], findings: Findings, archives: dict[str, str] | None = None) -> dict[str, Any]:
     """Return values by input name: arrays from files, nested lists from texts. Invalid values are reported as findings.
 
     Without a name, a .npz file supplies each of its arrays to the input with the array's name, and any other value is
-    that of the first input.
+    that of the first input. `archives` receives the path of that file for each of its keys.
     """
     supplied: dict[str, Any] = {}
     for option in options:
@@ -33,7 +33,10 @@ def read_inputs(options: Iterable[str], findings: Findings) -> dict[str, Any]:
         if not separator or not name or not text:
             findings.add("U004", f"--input {option}: the option has no NAME=VALUE form", hint=_FORMS)
         elif name == "0" and text == option and option.endswith(".npz"):
-            supplied |= _whole_archive(option, findings)
+            arrays = _whole_archive(option, findings)
+            supplied |= arrays
+            if archives is not None:
+                archives |= dict.fromkeys(arrays, option)
         elif (value := _value(name, text, findings)) is not None:
             supplied[name] = value
     return supplied

@@ -65,7 +65,7 @@ def _check_options(examples: list[Example], given: Given, findings: Findings) ->
         "--shape": given.shapes,
     }
     for option, values in options.items():
-        check_names({name: f"{option} {name}" for name in values}, names, findings)
+        check_names({name: f"{option} {name}" for name in values}, names, findings, given.archives)
 
 
 def _is_explained(example: Example, findings: Findings) -> bool:

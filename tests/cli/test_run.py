@@ -9,6 +9,9 @@ import pytest
 from support.nets import two_inputs
 from support.running import codes, run, run_json
 
+import irexec
+from irexec import opset15 as ops
+from irexec.cli.main import main
 from irexec.ops.declare.operator import REGISTRY
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -188,6 +191,18 @@ def test_a_bad_input_is_a_finding(
     assert exit_code == 2
     assert any(found.startswith(code) for found in codes(result))
     assert any(says in finding["message"] for finding in result["diagnostics"])
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_keys_of_an_archive_that_name_no_input_have_a_hint(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = ops.parameter([3], np.float32, name="x")
+    irexec.save_model(irexec.Model([ops.abs(x, name="y")], [x], "m"), "m.xml")
+    np.savez("io.npz", in0=np.arange(3.0, dtype=np.float32))
+    assert main([command, "m.xml", "--input", "io.npz", *(["--with", "io.npz"] if command == "compare" else [])]) == 2
+    printed = capsys.readouterr()
+    assert "choose an array for an input with --input x=@io.npz:KEY" in printed.out + printed.err
 
 
 def test_near_names_are_suggested(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,9 +137,11 @@ class _Step:
         return self._named(_keys(value), value.element_type)
 
     def result(self, model: Model, number: int) -> Array | None:
-        """Return the result of a model at a position by the name with which `irexec run -o` writes it."""
-        names = archive_names([port_name(port) or f"output_{index}" for index, port in enumerate(model.outputs)])
-        return self._named([safe_name(names[number])], model.outputs[number].element_type)
+        """Return the result of a model at a position by its own name, or by the key that `irexec run -o` writes."""
+        found = self.array(model.results[number].outputs[0])
+        if found is None:
+            found = self._named([safe_name(_archive_key(model, number))], model.outputs[number].element_type)
+        return found
 
     def _named(self, keys: Sequence[str], kind: ElementType) -> Array | None:
         found = next((self._values[key] for key in keys if key in self._values), None)
@@ -187,11 +189,21 @@ class _Loaded:
             found = known_value(value) if found is None else found
             found = there.result(self.model, number) if found is None else found
         if found is None:
-            accepted = [key for key in _keys(result.outputs[0]) if "\0" not in key and not key.endswith(".0")]
-            accepted += [key for key in _keys(value) if "\0" not in key and not key.endswith(".0")] if value else []
-            names = " or ".join(dict.fromkeys(f"{key}.npy" if there.folder.is_dir() else repr(key) for key in accepted))
-            raise CannotRun(f"{there.folder} contains no values of the result {result.friendly_name!r} ({names})")
+            raise CannotRun(self._missing(there, number))
         return found
+
+    def _missing(self, there: _Step, number: int) -> str:
+        """Return the message that no key names a result, with the accepted keys."""
+        result = self.model.results[number]
+        values = [value for value in (result.outputs[0], result.inputs[0]) if value is not None]
+        accepted = [key for value in values for key in _keys(value) if "\0" not in key and not key.endswith(".0")]
+        message = f"{there.folder} contains no values of the result {result.friendly_name!r}"
+        if there.folder.is_dir():
+            return f"{message} ({' or '.join(dict.fromkeys(f'{key}.npy' for key in accepted))})"
+        written = _archive_key(self.model, number)
+        accepted = [written, *(key for key in accepted if key != safe_name(written))]
+        names = " or ".join(repr(key) for key in dict.fromkeys(accepted))
+        return f"{message} ({names}); rename the key of the expected values, or write the file with `irexec run -o`"
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
         found = []
@@ -199,8 +211,16 @@ class _Loaded:
         for there in self.folder.steps[: len(steps)]:
             if there.is_empty:
                 break
-            arrays = {value: there.array(value) for value in values}
+            arrays = {value: self._observed(there, value) for value in values}
             found.append({value: array for value, array in arrays.items() if array is not None})
+        return found
+
+    def _observed(self, there: _Step, value: Value) -> Array | None:
+        """Return the recorded array of a value. Another tool may have written it under the name of a result."""
+        found = there.array(value)
+        if found is None and not there.runtime:
+            numbers = [number for number, result in enumerate(self.model.results) if result.inputs[0] is value]
+            found = next((a for number in numbers if (a := there.result(self.model, number)) is not None), None)
         return found
 
     def fused(self) -> list[list[str]]:
@@ -229,6 +249,11 @@ def _converted(found: Any, kind: ElementType, path: Path) -> Array:
     if not isinstance(array, np.ndarray):
         raise CannotRun(f"{path} does not contain {kind} values")
     return array
+
+
+def _archive_key(model: Model, number: int) -> str:
+    """Return the key under which `irexec run -o` writes the result at a position."""
+    return archive_names([port_name(port) or f"output_{index}" for index, port in enumerate(model.outputs)])[number]
 
 
 def _key(name: str, output: int, type: str) -> str:

@@ -73,7 +73,7 @@ def test_names_of_layers_as_names_of_files(tmp_path: Path) -> None:
     assert "stage 1/relu::0" in [row.node.friendly_name for row in found.rows]
 
 
-@pytest.mark.parametrize("name", ["named", "Result_7"])
+@pytest.mark.parametrize("name", ["named", "Result_100000000"])
 def test_a_result_is_found_by_its_own_name(name: str, tmp_path: Path) -> None:
     made = model()
     made.results[0].friendly_name = name
@@ -81,10 +81,33 @@ def test_a_result_is_found_by_its_own_name(name: str, tmp_path: Path) -> None:
     assert compared(made, tmp_path / "out.npz").same
 
 
+@pytest.mark.parametrize("kind", ["archive", "folder"])
+def test_a_result_under_its_own_name_is_judged_as_its_layer(kind: str, tmp_path: Path) -> None:
+    """The tolerance of the layer applies, whichever of both names another tool used."""
+    made = model()
+    made.results[0].friendly_name = "own_name"
+    (tmp_path / "layer").mkdir()
+    (tmp_path / "result").mkdir()
+    near = np.nextafter(SUM, np.float32(np.inf))
+    found = []
+    for name, folder in (("last", tmp_path / "layer"), ("own_name", tmp_path / "result")):
+        if kind == "archive":
+            np.savez(folder / "out.npz", **{name: near, "other": RELU})
+        else:
+            np.save(folder / f"{name}.npy", near)
+            np.save(folder / "other.npy", RELU)
+        found.append(compared(made, folder / "out.npz" if kind == "archive" else folder))
+    assert [row.node.friendly_name for row in found[1].rows] == [row.node.friendly_name for row in found[0].rows]
+    assert all(each.agrees and not each.same for each in found)
+
+
 def test_a_missing_result_lists_the_names_that_are_looked_up(tmp_path: Path) -> None:
     np.save(tmp_path / "other.npy", RELU)
     with pytest.raises(CannotRun, match=r"contains no values of the result .*last\.npy"):
         compared(model(), tmp_path)
     np.savez(tmp_path / "out.npz", other=RELU)
-    with pytest.raises(CannotRun, match=r"contains no values of the result .*'last'"):
-        compared(model(), tmp_path / "out.npz")
+    x = ops.parameter([2, 2], np.float32, name="x")
+    made = Model([ops.relu(x, name="stage/relu")], [x], "named")
+    made.results[0].friendly_name = "own_name"
+    with pytest.raises(CannotRun, match=r"'own_name' \('stage/relu' or .*'own_name'\); rename the key .*irexec run -o"):
+        compared(made, tmp_path / "out.npz")
