@@ -48,7 +48,7 @@ class LayerPairs:
         self._cutters = Cutter(alignment.a), Cutter(alignment.b)
         self._relations: dict[Node, Relation] = {}
         self._changes: dict[Node, list[str]] = {}
-        self._errors: dict[tuple[Value, Value, ElementType], Error] = {}
+        self._errors: dict[tuple[Value, Value, ElementType, bool], Error] = {}
         self._equals: dict[tuple[Value, Value], bool] = {}
 
     def relation(self, nodes: Sequence[Node]) -> Relation:
@@ -150,26 +150,44 @@ class LayerPairs:
             )
         return self._equals[one, other]
 
-    def _is_rounded(self, one: Value | None, other: Value | None) -> bool:
+    def _is_rounded(self, one: Value | None, other: Value | None, transposed: bool = False) -> bool:
         """Return whether both layers are constants that differ by rounding, as when a normalization is folded into
-        weights.
+        weights. `transposed`: `other` is stored transposed.
         """
         if one is None or other is None or not self._both_constant(one, other) or not one.element_type.is_real:
             return False
-        return one.element_type is other.element_type and self._error(one, other, F32).ulp <= _ROUNDING
+        return one.element_type is other.element_type and self._error(one, other, F32, transposed).ulp <= _ROUNDING
 
-    def _error(self, one: Value, other: Value, kind: ElementType) -> Error:
+    def _error(self, one: Value, other: Value, kind: ElementType, transposed: bool = False) -> Error:
         """Return the difference of two constants in units of this type."""
-        key = one, other, kind
+        key = one, other, kind, transposed
         if key not in self._errors:
-            self._errors[key] = measure(self._constant(0, one), self._constant(1, other), kind)
+            self._errors[key] = measure(self._constant(0, one), self._constant(1, other, transposed), kind)
         return self._errors[key]
+
+    def _transposed(self, node: Node, other: Node) -> dict[str, int]:
+        """Return the attributes, with the ports, of matrices that a MatMul reads transposed in the other model: the
+        transposed constant is nearer to this layer's constant than the constant as it is stored.
+        """
+        found, differing = dict[str, int](), self._attributes(node, other)
+        names = ("transpose_a", "transpose_b") if node.type == other.type == "MatMul" else ()
+        for port, (name, (one, two)) in enumerate(zip(names, counterparts(node, other), strict=False)):
+            if len(set(differing.get(name, ""))) < 2 or one is None or two is None or not self._both_constant(one, two):
+                continue
+            kind, (rows, columns) = one.element_type, (self._constant(0, one).shape, self._constant(1, two).shape)
+            if len(rows) < 2 or rows != (*columns[:-2], *columns[:-3:-1]):
+                continue
+            if self._error(one, two, kind, True).relative < self._error(one, two, kind).relative:
+                found[name] = port
+        return found
 
     def _both_constant(self, one: Value, other: Value) -> bool:
         return one.node in self._cutters[0].constant and other.node in self._cutters[1].constant
 
-    def _constant(self, side: int, value: Value) -> Array:
+    def _constant(self, side: int, value: Value, transposed: bool = False) -> Array:
         """Return the value of a constant, or of a layer that is computed from constants."""
+        if transposed:
+            return self._constant(side, value).swapaxes(-1, -2)
         known = value.node.constant if value.node.constant is not None else known_value(value)
         if known is not None:
             return known
@@ -212,7 +230,8 @@ class LayerPairs:
             return []
         if node.type != other.type:
             return [f"is {other.type} instead of {node.type}"]
-        pairs = self._attributes(node, other).items()
+        transposed = self._transposed(node, other)
+        pairs = [(name, both) for name, both in self._attributes(node, other).items() if name not in transposed]
         found = [f"{name} is {theirs} instead of {ours}" for name, (ours, theirs) in pairs if ours != theirs]
         if self._reads_the_same(node, other):
             return found
@@ -220,8 +239,9 @@ class LayerPairs:
         if len(reads) > 1 and all(self._is_same(x, z) for (x, _), (_, z) in zip(reads, reads[::-1], strict=True)):
             return [*found, f"reads {_named(reads[1][0])} and {_named(reads[0][0])} in the other order"]
         for port, (one, two) in enumerate(counterparts(node, other)):
-            if not self._is_same(one, two) and not self._is_rounded(one, two):
-                found.append(self._input(node, port, one, two))
+            stored = port in transposed.values()
+            if not self._is_same(one, two) and not self._is_rounded(one, two, stored):
+                found.append(self._input(node, port, one, two, stored))
         return found
 
     def is_narrowed(self, node: Node) -> bool:
@@ -240,20 +260,20 @@ class LayerPairs:
         other = self.alignment.forward.get(node)
         return other is not None and other.type != node.type
 
-    def _input(self, node: Node, port: int, one: Value | None, two: Value | None) -> str:
+    def _input(self, node: Node, port: int, one: Value | None, two: Value | None, transposed: bool) -> str:
         where = f"input {port}"
         if node.operator is not None:
             where = node.operator.signature.port_name(port)
         if one is None or two is None:
             return f"{where} is {'missing' if two is None else 'not missing'}"
         if self._both_constant(one, two):
-            left, right = self._constant(0, one), self._constant(1, two)
+            left, right = self._constant(0, one), self._constant(1, two, transposed)
             if kind := _narrowed(left, right):
                 return f"the constant {where} is {_NARROWED} {kind}"
             if kind := _narrowed(right, left):
                 return f"the constant {where} is not {_NARROWED} {kind}"
             if left.shape == right.shape and left.dtype == right.dtype and left.size > MAX_STRUCTURE // 4:
-                return f"the constant {where} is {off(self._error(one, two, one.element_type))}"
+                return f"the constant {where} is {off(self._error(one, two, one.element_type, transposed))}"
             if str(left.dtype) != str(right.dtype) or (left.shape != right.shape and left.size > MAX_STRUCTURE // 4):
                 return f"{where} is a constant of {two.type} instead of {one.type}"
             return f"{where} is {shown(right, 40)} instead of {shown(left, 40)}"

@@ -31,14 +31,18 @@ def named(found: Comparison) -> list[str]:
     return [node.friendly_name for node in found.culprit.nodes] if found.culprit is not None else []
 
 
-def halves(kind: str, larger: float = 1.0) -> Model:
-    """Products of weights that are stored in a type; one of them is larger besides."""
+def halves(kind: str, larger: float = 1.0, columns: int = 16, transposed: bool = False) -> Model:
+    """Products of weights that are stored in a type; one of them is larger besides. The last one has `columns`, and may
+    be stored transposed.
+    """
     x = made = ops.parameter([4, 16], F, name="x")
     rng = np.random.default_rng(0)
     for number in range(4):
-        weights = rng.normal(0, 0.3, (16, 16)).astype(F) * F(larger if number == 2 else 1.0)
+        last = number == 3
+        weights = rng.normal(0, 0.3, (16, columns if last else 16)).astype(F) * F(larger if number == 2 else 1.0)
+        weights = weights.T.copy() if last and transposed else weights
         given = ops.convert(ops.constant(weights, kind), "f32") if kind != "f32" else ops.constant(weights)
-        made = ops.tanh(ops.matmul(made, given, False, False, name=f"product{number}"))
+        made = ops.tanh(ops.matmul(made, given, False, last and transposed, name=f"product{number}"))
     return Model([made], [x], "products")
 
 
@@ -54,6 +58,31 @@ def test_a_fault_among_weights_in_fewer_bits_is_named(kind: str) -> None:
     assert named(worse) == ["product2"] and "the constant b is 3" in worse.verdict
     assert named(compared(halves(kind), halves(kind, 1.03), rows)) == ["product2"]
     assert "the constant b is not rounded to" in compared(halves(kind), halves("f32"), rows).verdict
+
+
+@pytest.mark.parametrize("columns", [16, 8])
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_weights_in_fewer_bits_may_be_stored_transposed(kind: str, columns: int) -> None:
+    rows = np.random.default_rng(1).normal(size=(4, 16)).astype(F)
+    right = halves("f32", columns=columns)
+    stored = halves(kind, columns=columns, transposed=True)
+    for found in (compared(right, stored, rows), compared(stored, right, rows)):
+        assert named(found) == ["product0"]
+        assert any(note.startswith("constants of 4 layers have fewer bits") for note in found.notes)
+        assert not any("transpose_b" in text for text in (found.verdict, *found.notes))
+    worse = compared(right, halves(kind, 1.03, columns, transposed=True), rows)
+    assert named(worse) == ["product2"] and "the constant b is 3" in worse.verdict
+    assert compared(right, halves("f32", columns=columns, transposed=True), rows).agrees
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+def test_the_same_weights_read_transposed_are_a_fault(kind: str) -> None:
+    rows = np.random.default_rng(1).normal(size=(4, 16)).astype(F)
+    wrong = halves(kind)
+    product = next(node for node in wrong.nodes if node.friendly_name == "product3")
+    product.attributes["transpose_b"] = True
+    found = compared(halves("f32"), wrong, rows)
+    assert named(found) == ["product3"] and "transpose_b is True instead of False" in found.verdict
 
 
 @pytest.mark.parametrize("by_run", [False, True])
