@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from irexec.arrays.brief import plural, shown, shown_number
-from irexec.debug.change import Change, condensed, counted, decibels, extremes
+from irexec.arrays.brief import plural
+from irexec.debug.change import Change, condensed, counted, extremes
+from irexec.debug.changed_constant import ChangedConstant, nearest
 from irexec.debug.comparison.culprit import alone, function_of
-from irexec.debug.errors import measure
 from irexec.debug.record import same
 from irexec.graph.align import Alignment, align
 from irexec.graph.classes import Classes, attributes_of, in_order
@@ -22,45 +19,11 @@ from irexec.types import Array, TensorType
 _FEW = 3
 # More layers than this, of more than a few types, are counted in one line.
 _MANY = 9
-# Constants of whole numbers with at most this many elements are shown by their values.
-_BRIEF = 8
 # The number of characters of an example that is shown after a count.
 _SHORT = 36
-_ROUNDED = 120.0
-"""Decibels above which two constants differ by the rounding of f32 alone."""
 _UNKNOWN = TensorType()
 _UNNAMED = ("Result", "Const")
 """Types of layers whose names are not compared; a Const is a layer of its own only if the weights are missing."""
-
-
-class _Changed:
-    """A constant whose values differ in the second model, and the first model's layer that reads it."""
-
-    def __init__(self, one: Node, two: Node, reader: Node, left: Array, right: Array) -> None:
-        self.one, self.two, self.reader = one, two, reader.friendly_name
-        self.arranged = _arranged(left, right)
-        self.apart, self.whole = _apart(left, right), left.dtype.kind in "iub" and right.dtype.kind in "iub"
-        self.text = self.arranged or _difference(left, right)
-        self._reads = reader.type
-
-    def group(self, port: int, brief: bool) -> str:
-        """Return the common property of constants that are combined into one line."""
-        if brief and self.is_usual:
-            return "whole numbers" if self.whole else "the same values, stored or rounded differently"
-        if self.arranged:
-            return self.arranged.partition(":")[0]
-        return "rounded differently" if self.rounded else f"different values of input {port} of {self._reads}"
-
-    @property
-    def rounded(self) -> bool:
-        return self.apart[1] > _ROUNDED
-
-    @property
-    def is_usual(self) -> bool:
-        """Whether exporters write such constants differently: whole numbers, as in shapes and axes, and values in
-        another order, or computed from such values.
-        """
-        return self.whole or bool(self.arranged) or self.rounded
 
 
 def diff(a: Model, b: Model) -> list[Change]:
@@ -286,7 +249,7 @@ class _Diff:
 
     def _constants(self) -> Iterator[Change]:
         folded: list[tuple[Node, Node]] = []
-        changed: dict[str, list[_Changed]] = defaultdict(list)
+        changed: dict[str, list[ChangedConstant]] = defaultdict(list)
         stored: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         readers: dict[tuple[str, str], list[tuple[Node, Node]]] = defaultdict(list)
         done: set[tuple[Value, Value]] = set()
@@ -298,17 +261,19 @@ class _Diff:
                     continue
                 done.add((ours, theirs))
                 left, right = self._value(self.a, ours), self._value(self.b, theirs)
-                apart = _apart(left, right)
+                alike, apart = nearest(left, right)
                 whole = left.dtype.kind in "iu" and right.dtype.kind in "iu"
-                if _stored(ours) != _stored(theirs) and not (whole and apart[0]):
+                narrowed = _stored(ours) != _stored(theirs) and not (whole and apart[0])
+                if narrowed:
                     kind = "type" if apart[0] == 0 and (self.brief or left.dtype.kind != "f") else "compressed"
                     became = kind, " became ".join(_stored(v) for v in (ours, theirs))
                     stored[became].append(apart)
                     readers[became].append((one, two))
-                elif not same(left, right):
-                    entry = _Changed(ours.node, theirs.node, one, left, right)
+                    right = alike  # The values are in that line.
+                if not same(left, right):
+                    entry = ChangedConstant(ours.node, theirs.node, one, left, right)
                     changed[entry.group(port, self.brief)].append(entry)
-                elif ours.node.type != theirs.node.type:
+                elif not narrowed and ours.node.type != theirs.node.type:
                     folded.append((ours.node, theirs.node))
         for group, entries in changed.items():
             if self.brief and entries[0].is_usual:
@@ -353,44 +318,3 @@ def _stored(value: Value) -> str:
             largest = max(largest, (node.constant.size, str(node.outputs[0].element_type)))
         stack += [v for v in node.inputs if v is not None]
     return largest[1]
-
-
-def _apart(a: Array, b: Array) -> tuple[float, float]:
-    """Return the largest error and the signal-to-noise ratio in decibels; both infinite for strings or other sizes."""
-    if a.size != b.size or a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
-        return math.inf, -math.inf
-    one, two = a.reshape(-1).astype(np.float64), b.reshape(-1).astype(np.float64)
-    with np.errstate(all="ignore"):
-        distance = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.abs(one - two))
-        noise, signal = float(np.sum(distance**2)), float(np.sum(one**2, where=np.isfinite(one)))
-    largest = float(np.nan_to_num(distance, nan=np.inf, posinf=np.inf).max(initial=0.0))
-    if noise == 0:
-        return largest, math.inf
-    return largest, 10 * math.log10(signal / noise) if signal > 0 and math.isfinite(noise) else -math.inf
-
-
-def _arranged(a: Array, b: Array) -> str:
-    """Return how the same values are stored differently (transposed, reshaped); empty if the values differ."""
-    if a.ndim == b.ndim >= 2 and same(np.swapaxes(a, -1, -2), b):
-        return f"transposed: {list(a.shape)} became {list(b.shape)}"
-    if a.shape != b.shape and a.size == b.size and same(a.reshape(-1), b.reshape(-1)):
-        return f"reshaped: {list(a.shape)} became {list(b.shape)}"
-    return ""
-
-
-def _difference(a: Array, b: Array) -> str:
-    if _is_brief(a) and _is_brief(b):
-        return f"{shown(a)} became {shown(b)}"
-    if a.shape != b.shape:
-        return f"shape {list(a.shape)} became {list(b.shape)}"
-    if a.dtype.kind in "TUO":
-        return "different strings"
-    largest, ratio = _apart(a, b)
-    changed = measure(a, b).at
-    text = f"largest error {shown_number(largest)} at {list(changed or ())}"
-    return f"{text}, {decibels(ratio)}" if math.isfinite(largest) else text
-
-
-def _is_brief(array: Array) -> bool:
-    """Return whether a constant is shown by its values: axes, orders, shapes and bounds."""
-    return array.size <= (_BRIEF if array.dtype.kind in "iub" else 1) and array.ndim <= 1
