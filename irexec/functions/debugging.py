@@ -23,7 +23,7 @@ from irexec.debug.reduction.stages import STAGES
 from irexec.debug.reduction.verdict import ByRuntime, Fault, Judge
 from irexec.debug.runtimes.choose import runtime_of
 from irexec.debug.runtimes.runtime import CannotRun, OtherModel, Runtime
-from irexec.functions.given import Inputs, ModelLike, model_of, name_of, reference_of
+from irexec.functions.given import Inputs, ModelLike, model_of, name_of, names_of, reference_of
 from irexec.functions.result import Result
 from irexec.graph.model import Model
 from irexec.render.compare import show_changes, show_comparison
@@ -68,22 +68,21 @@ def compare(
     that cannot be run, and RuntimeError for a runtime that cannot be used.
     """
     reference = reference_of(model_of(model, weights), inputs, shapes, seed)
-    runtime = _runtime(other, reference.model, config, limit)
+    runtime: Runtime
+    if isinstance(other, Model):
+        runtime = OtherModel(names_of(model, other)[1], model_of(other))
+    else:
+        runtime = runtime_of(os.fspath(other), dict(config or {}), reference.model, limit)
     with NotebookStatus() as status:
 
         def show(done: int, total: int) -> None:
             status.count(done, total, f"layers compared with {runtime.name}")
 
         found = compare_runs(reference, runtime, bounds=_bounds(atol, rtol), progress=show)
+    if isinstance(model, Model) or isinstance(other, Model):
+        # The files do not contain changes that were made in memory.
+        found.file = None
     return Comparison(**{field.name: getattr(found, field.name) for field in fields(found)})
-
-
-def _runtime(
-    other: str | os.PathLike[str] | Model, model: Model, config: Mapping[str, str] | None, limit: float
-) -> Runtime:
-    if isinstance(other, Model):
-        return OtherModel(name_of(other), model_of(other))
-    return runtime_of(os.fspath(other), dict(config or {}), model, limit)
 
 
 def _bounds(atol: float | None, rtol: float | None) -> Bounds | None:
@@ -122,7 +121,7 @@ class Differences(Result):
 
 def diff(a: ModelLike, b: ModelLike) -> Differences:
     """List the differences between two models, as `irexec diff` does: one entry for each cause. Raises IRError."""
-    return Differences(name_of(a), name_of(b), tuple(find_changes(model_of(a), model_of(b))))
+    return Differences(*names_of(a, b), tuple(find_changes(model_of(a), model_of(b))))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -217,7 +216,7 @@ def reduce(
         judge, cases = _ByFunction(check), iter([whole(reference)])
     else:
         assert other is not None
-        runtime = _runtime(other, reference.model, config, limit)
+        runtime = runtime_of(os.fspath(other), dict(config or {}), reference.model, limit)
         if not runtime.runs_parts or other == "onnxruntime":
             raise CannotRun(f"reduce: {other!r} cannot run parts of a model; give a check")
         bounds = _bounds(atol, rtol)

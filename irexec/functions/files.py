@@ -16,7 +16,7 @@ from irexec.diagnostics import IRError, Report
 from irexec.fixes.applying import FixResult
 from irexec.fixes.difference import difference, made_text
 from irexec.fixes.files import fix_file
-from irexec.functions.given import Inputs, ModelLike, model_of, name_of, reference_of
+from irexec.functions.given import Inputs, ModelLike, model_of, name_of, names_of, reference_of
 from irexec.functions.result import Result
 from irexec.graph.model import Model
 from irexec.inference import infer
@@ -79,7 +79,7 @@ def report(
     found = [_summary(each, weights if each is model else None) for each in (model, other) if each is not None]
     observed: list[Observed] = []
     if other is not None:
-        a, b = name_of(model), name_of(other)
+        a, b = names_of(model, other)
         changes = find_changes(model_of(model, weights), model_of(other))
         observed.append(Changes.model_validate(changes_dict(a, b, changes)))
     if run or inputs is not None or shapes is not None:

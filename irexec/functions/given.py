@@ -70,3 +70,16 @@ def name_of(given: ModelLike) -> str:
     if isinstance(given, Model):
         return given.file or given.name or "model"
     return "model" if isinstance(given, bytes) else os.fspath(given)
+
+
+def names_of(a: ModelLike, b: ModelLike) -> tuple[str, str]:
+    """Return the names of two models. If these are equal, a Model's name differs from that of the file from which it
+    was read, because the Model may have been changed.
+    """
+    one, other = name_of(a), name_of(b)
+    if os.path.abspath(one) != os.path.abspath(other):
+        return one, other
+    if isinstance(a, Model) and isinstance(b, Model):
+        return (one, other) if a is b else (f"{one} (first in memory)", f"{other} (second in memory)")
+    one, other = (f"{name} (in memory)" if isinstance(x, Model) else name for name, x in ((one, a), (other, b)))
+    return one, other

@@ -1,9 +1,10 @@
-"""Models in notebooks: the graph as a picture, or a summary if the picture would be too large (see irexec.display)."""
+"""Models in notebooks: the graph as a picture, or a text if the picture would be too large (see irexec.display)."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 
+from irexec.diagnostics import IRError
 from irexec.functions.given import model_of
 from irexec.functions.result import preformatted
 from irexec.graph.model import Model
@@ -18,8 +19,14 @@ _HEIGHT = 500
 
 
 def html(model: Model) -> str:
-    """Return a scrollable picture of the graph, or a summary as text for a model of thousands of layers."""
-    own = model_of(model)
+    """Return a scrollable picture of the graph, or a summary as text for a model of thousands of layers.
+
+    For a model that was changed and has errors since, return its text and the findings.
+    """
+    try:
+        own = model_of(model)
+    except IRError as error:
+        return preformatted(f"{model!r}\n\n{error.report}")
     summary = summarize(own, infer(own).report)
     if len(summary.layers) > _MOST_DRAWN:
         page = Printout(columns=100)

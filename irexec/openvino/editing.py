@@ -196,11 +196,12 @@ def order(model: graph.Model) -> None:
 
 
 def revalidate(model: graph.Model) -> None:
-    """Infer all types of a model again. The types that a file's ports declared are no longer used. Raises IRError."""
+    """Infer all types of a model again. The types that a file's ports declared are no longer used. Raises
+    IRError with findings that name no file, because the file does not contain the changes."""
     for node in model.walk():
         for value in node.outputs:
             value.declared = None
-    inference = infer(model, findings=Findings(file=model.file))
+    inference = infer(model, findings=Findings())
     if not inference.report.ok:
         raise IRError(inference.report)
     set_types(model, inference)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
+from irexec.diagnostics import IRError, Place
+from irexec.diagnostics.findings import Findings
 from irexec.graph.copies import copied
 from irexec.graph.model import Model, Node
 from irexec.graph.runtime_info import RuntimeAttribute
@@ -28,14 +34,16 @@ def save_model(model: Model, output_model: PathLike, compress_to_fp16: bool = Fa
 
     `compress_to_fp16`: constants of f32 are written as f16 and converted when the model runs. (OpenVINO's default is
     True; irexec writes the model unchanged.) The files from which the model was read may be replaced: both are written
-    or neither, and the model keeps its values. Raises IRError for anything that IR cannot represent, OSError.
+    or neither, and the model keeps its values. Raises IRError for anything that IR cannot represent, and
+    for files that cannot be written.
     """
     model = _complete(model)
-    write_model(_compressed(model) if compress_to_fp16 else model, output_model)
+    with _output(output_model):
+        write_model(_compressed(model) if compress_to_fp16 else model, output_model)
 
 
 def serialize(model: Model, xml_path: PathLike, bin_path: PathLike = "", version: str = "UNSPECIFIED") -> None:
-    """Write a model, optionally with a separate path for the weights. Raises IRError, OSError.
+    """Write a model, optionally with a separate path for the weights. Raises IRError.
 
     `version`: IR_V11, the default, or IR_V10, which has no runtime information and no names of results. Raises
     RuntimeError for any other version.
@@ -45,7 +53,23 @@ def serialize(model: Model, xml_path: PathLike, bin_path: PathLike = "", version
     if number == 10:
         written = copied(written)
         _drop_what_ir_10_lacks(written)
-    write_model(written, xml_path, weights=bin_path or None, version=number)
+    with _output(xml_path, bin_path):
+        write_model(written, xml_path, weights=bin_path or None, version=number)
+
+
+@contextmanager
+def _output(*paths: PathLike) -> Iterator[None]:
+    """Raise IRError (U007) in place of an OSError about the files of a model; empty paths are not used."""
+    try:
+        yield
+    except OSError as error:
+        path = next((each for each in paths if os.fspath(each) == error.filename), paths[0])
+        message = f"the file cannot be written: {error.strerror or error}"
+        for other in paths:
+            folder = os.path.dirname(os.fspath(other))
+            if folder and not os.path.exists(folder):
+                path, message = other, f"there is no folder {folder!r}"
+        raise IRError(Findings().add("U007", message, place=Place(file=os.fspath(path)))) from None
 
 
 def _complete(model: Model) -> Model:

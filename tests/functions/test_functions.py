@@ -178,6 +178,33 @@ def test_notebooks_show_models_and_tensors() -> None:
     assert "<th>min</th><td>-4</td>" in tensor._repr_html_() and "<td>[2, 2]</td>" in tensor._repr_html_()
 
 
+def test_a_notebook_shows_the_findings_of_a_model_that_was_changed() -> None:
+    x = ops.parameter([1, 4], np.float32, name="x")
+    irexec.save_model(irexec.Model([ops.softmax(x, 1)], [x], "named"), "m.xml")
+    model = irexec.read_model("m.xml")
+    next(node for node in model.get_ops() if node.type == "SoftMax").attributes["axis"] = 5
+    html = model._repr_html_()
+    assert html.startswith("<pre") and "&lt;Model: &#x27;named&#x27;" in html and "error[" in html
+    assert "m.xml" not in html
+
+
+def test_a_model_in_memory_is_told_from_its_file() -> None:
+    x = ops.parameter([1, 4], np.float32, name="x")
+    irexec.save_model(irexec.Model([ops.add(x, np.float32([1.0]), name="add")], [x], "named"), "m.xml")
+    model, other = irexec.read_model("m.xml"), irexec.read_model("m.xml")
+    constant = next(node for node in model.get_ops() if node.type == "Const")
+    constant.constant = np.float32([2.0])
+    assert irexec.diff("m.xml", model).verdict == "1 difference between m.xml and m.xml (in memory)"
+    assert irexec.diff(model, "m.xml").verdict == "1 difference between m.xml (in memory) and m.xml"
+    assert irexec.diff(model, other).verdict == (
+        "1 difference between m.xml (first in memory) and m.xml (second in memory)"
+    )
+    for a, b, name in (("m.xml", model, "m.xml (in memory)"), (model, "m.xml", "m.xml")):
+        found = irexec.compare(a, b, [np.ones((1, 4), np.float32)])
+        assert not found.agrees and f"results: {name} compared with irexec" in str(found)
+        assert not any("irexec diff" in hint for hint in found.hints)
+
+
 def test_html_escapes_what_files_contain() -> None:
     text = (SAMPLES / "wrong.xml").read_text().replace('name="soft"', 'name="&lt;script&gt;"')
     report = irexec.validate(text.encode())

@@ -293,9 +293,20 @@ def test_a_constant_of_another_type_than_declared(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as missing:
-        irexec.save_model(relu_model(), tmp_path / "missing" / "m.xml")
-    assert missing.value.filename == str(tmp_path / "missing" / "m.bin")
+    folder = tmp_path / "missing"
+    with pytest.raises(irexec.IRError) as missing:
+        irexec.save_model(relu_model(), folder / "m.xml")
+    assert str(missing.value) == f"{folder / 'm.xml'}: error[U007] there is no folder {str(folder)!r}"
+    with pytest.raises(irexec.IRError) as missing:
+        irexec.serialize(relu_model(), tmp_path / "m.xml", folder / "m.bin")
+    assert str(missing.value) == f"{folder / 'm.bin'}: error[U007] there is no folder {str(folder)!r}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "m.xml").mkdir()
+    with pytest.raises(irexec.IRError, match=r"m\.xml: error\[U007\] the file cannot be written: "):
+        irexec.save_model(relu_model(), tmp_path / "m.xml")
 
 
 @pytest.mark.parametrize("name", ["m.bin", "m.onnx", "m"])

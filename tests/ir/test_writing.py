@@ -185,7 +185,7 @@ def content_names(folder: Path) -> list[str]:
 
 def test_serialize_writes_both_paths_or_none(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="directory"):
+    with pytest.raises(irexec.IRError, match=r"folder: error\[U007\] the file cannot be written: .*directory"):
         irexec.serialize(small(), tmp_path / "m.xml", tmp_path / "folder")
     assert content_names(tmp_path) == ["folder"]
     irexec.serialize(small(), tmp_path / "m.xml", tmp_path / "folder" / "w.bin")

@@ -149,6 +149,16 @@ def test_the_most_expensive_layers_are_ranked(browser: Browser, report: Path) ->
     assert browser.run(f"{title}.textContent") == "layers by magnitude (10 of 12)"
 
 
+def test_numbers_have_no_line_breaks(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    parts = (
+        "((words) => [...soft(words).childNodes].filter((n) => n.nodeType === 3).map((n) => n.data).filter(Boolean))"
+    )
+    for words in ("8.42 ms · 16 % of it", "range -4 … 1e-05, 1,024"):
+        assert browser.run(f"{parts}('{words}')") == [words]
+    assert browser.run(f"{parts}('net/layer.a/conv-b')") == ["net/", "layer.", "a/", "conv-", "b"]
+
+
 def test_names_stay_legible_under_an_overlay(browser: Browser, report: Path) -> None:
     """Parameters and results are dark where other layers are light: their names are not painted in the dark ink."""
     browser.open(report)

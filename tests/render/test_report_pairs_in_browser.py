@@ -51,6 +51,19 @@ def two(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_changed_layer_of_both_models_is_listed_once(browser: Browser, tmp_path: Path) -> None:
+    x = opset15.parameter([1, 8], np.float32, name="x")
+    one, other = (irexec.Model([opset15.add(x, np.float32([n]), name="add")], [x], "m") for n in (1, 2))
+    changes = Changes.model_validate(changes_dict("a", "b", diff(one, other)))
+    path = tmp_path / "two.html"
+    path.write_text(report_page([summarize(one), summarize(other)], [changes]), "utf-8")
+    browser.open(path)
+    titles = "[...document.querySelectorAll('#panel h3')].filter((h) => h.textContent.startsWith('layers by'))"
+    assert browser.run("Object.keys(data.overlays.find((o) => o.key === 'diff').marks).length") == 2
+    assert browser.run(f"{titles}.map((h) => h.textContent)") == ["layers by changes to b (1 of 1)"]
+    assert browser.run(f"{titles}[0].nextSibling.querySelectorAll('tr').length") == 1
+
+
 def test_pairs_stand_at_one_height_and_all_of_a_change_is_marked(browser: Browser, two: Path) -> None:
     browser.open(two)
     top = "(index) => Math.round(boxOf(index).querySelector('.body').getBoundingClientRect().top)"

@@ -1,10 +1,10 @@
 // ---- The panel.
 
-/** A text with line breaks allowed after the separators in names and paths. */
+/** A text with line breaks allowed after the separators in names and paths, but not inside numbers. */
 function soft(words) {
   if (typeof words !== "string" || words.length < 12) return words;
   const found = document.createDocumentFragment();
-  for (const part of visible(words).split(/(?<=[/.:,-])(?=\w)/)) found.append(part, document.createElement("wbr"));
+  for (const part of visible(words).split(/(?<=[/.:,-])(?<!\d[.,]|\de-|(?:^|[\s(\[])-)(?=\w)/)) found.append(part, document.createElement("wbr"));
   return found;
 }
 function section(title, ...children) { return [make("h3", {}, title), ...children]; }
@@ -59,7 +59,10 @@ function tellModel() {
 function tellStrongest() {
   const overlay = data.overlays.find((o) => o.key === ($("overlay").value || "time"));
   if (!overlay) return null;
-  const marked = Object.entries(overlay.marks).sort(([, a], [, b]) => b[0] - a[0]), shown = marked.slice(0, 10);
+  // Layers of both models that have the same mark are listed once.
+  const repeats = (index, words) => twins.has(index) && twins.get(index) < index && (overlay.marks[twins.get(index)] || [])[1] === words;
+  const marked = Object.entries(overlay.marks).filter(([index, [, words]]) => !repeats(Number(index), words)).sort(([, a], [, b]) => b[0] - a[0]);
+  const shown = marked.slice(0, 10);
   const title = overlay.key === "time" ? "most expensive layers" : `layers by ${overlay.title}`;
   return section(`${title} (${shown.length} of ${marked.length})`,
     table(shown.map(([index, [, words, sign]]) => [toLayer(Number(index)), `${sign ? sign + " " : ""}${words}`]), ["wide", "number"]));
