@@ -133,11 +133,13 @@ def searches() -> Iterator[list[int]]:
 READERS: list[Callable[[bytes], object]] = [irexec.read_model, read, irexec.Core().read_model]
 
 
-def test_the_collector_rests_while_models_are_read(nothing_frozen: None, searches: list[int]) -> None:
+@pytest.mark.parametrize("read", READERS)
+def test_the_collector_rests_while_models_are_read(
+    read: Callable[[bytes], object], nothing_frozen: None, searches: list[int]
+) -> None:
     text = chain(2000)
-    for read_text in READERS:
-        models = [read_text(text) for _ in range(4)]
-        assert len(models) == 4 and searches == [], read_text
+    models = [read(text) for _ in range(4)]
+    assert len(models) == 4 and searches == []
 
 
 def test_the_collector_rests_while_onnx_models_are_read(nothing_frozen: None, searches: list[int]) -> None:

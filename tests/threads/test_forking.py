@@ -15,9 +15,10 @@ pytestmark = [
 
 # Without irexec's other modules, and in a process of its own: hooks of a fork cannot be removed.
 BEGIN = "import os, threading\nfrom irexec.threads.forking import held_while_forking\nlock = threading.Lock()\n"
-FORK = """
+# Each line in one call: both processes write at the same time, and `print` may write the end of a line by itself.
+FORK = r"""
 child = os.fork()
-print("locked" if lock.locked() else "free", flush=True)
+os.write(1, b"locked\n" if lock.locked() else b"free\n")
 if child:
     os.waitpid(child, 0)
 """
