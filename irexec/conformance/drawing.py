@@ -194,7 +194,8 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
 
 
 def _other_values(rng: np.random.Generator, draft: Draft, number: int) -> tuple[str, ...] | None:
-    """Return new values of a computed input for the second call; None if the operator accepts no other values."""
+    """Return new values of a computed input for the second call; None if none of four attempts
+    gives other values that the operator accepts."""
     for _ in range(4):
         trial = draft.copy()
         port = trial.ports[number]

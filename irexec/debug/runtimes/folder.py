@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.arrays.brief import plural
 from irexec.arrays.given import convert
 from irexec.arrays.loading import BadArrayFile, load
 from irexec.arrays.saving import archive_names, safe_name
@@ -170,7 +171,8 @@ class _Loaded:
         """Raise CannotRun unless the recorded run is one of these steps."""
         there = len(self.folder.steps)
         if len(steps) != there:
-            raise CannotRun(f"{self.folder.path} contains {there} steps, but inputs of {len(steps)} steps were given")
+            given = plural(len(steps), "step")
+            raise CannotRun(f"{self.folder.path} contains {plural(there, 'step')}, but inputs of {given} were given")
         for number, (step, recorded) in enumerate(zip(steps, self.folder.given(self.model) or steps, strict=True)):
             for port, ours, theirs in zip(self.model.inputs, step, recorded, strict=True):
                 if not same(ours, theirs):

@@ -86,7 +86,7 @@ def test_a_report_shows_the_last_step_with_its_bodies(tmp_path: Path) -> None:
 def test_other_steps_are_refused(tmp_path: Path) -> None:
     run = reference("transformer")
     dump(run, Wrong(""), tmp_path)
-    with pytest.raises(CannotRun, match="contains 2 steps, but inputs of 1 steps were given"):
+    with pytest.raises(CannotRun, match="contains 2 steps, but inputs of 1 step were given"):
         compare(Reference(run.model, run.steps[:1]), Folder(tmp_path))
     with pytest.raises(CannotRun, match="was recorded with different values of 'words' in step 1"):
         compare(Reference(run.model, [run.steps[0], run.steps[0]]), Folder(tmp_path))
@@ -128,7 +128,7 @@ def test_one_side_dumps_and_the_other_compares(tmp_path: Path, capsys: pytest.Ca
     assert main(["compare", model, "--with", folder, *steps]) == 0
     capsys.readouterr()
     assert main(["compare", model, "--with", folder, *steps[:2]]) == 2
-    assert "contains 2 steps, but inputs of 1 steps were given" in capsys.readouterr().err
+    assert "contains 2 steps, but inputs of 1 step were given" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("batch", [True, False])
