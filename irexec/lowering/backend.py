@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # about as long as this work.
 MANY_CALLS = 3
 MUCH_WORK = 1 << 28
-# The fixed work of a layer: the time that Python takes to call a kernel.
+# The work added for each layer, in multiply-adds: about the time that Python takes to call a kernel.
 LAYER_WORK = 1 << 14
 
 # Held while a call is counted.
@@ -91,7 +91,7 @@ class Backend:
         return program(plan, calls, outs, self.groups(plan))
 
     def groups(self, plan: Plan) -> Mapping[int, Group]:
-        """Return the lowered groups of one or more layers, by their step `first`."""
+        """Return the groups of layers that compiled code computes, by the number of the first step of each."""
         return self._lowered(plan).groups
 
     def _lowered(self, plan: Plan) -> LoweredPlan:
@@ -113,7 +113,9 @@ class Backend:
 
 
 def work_of(plan: Plan) -> int:
-    """Return the elements and multiply-adds of one inference, as far as they follow from static shapes."""
+    """Return the work of one inference: for each layer a constant and, if its shapes are static, its elements and
+    multiply-adds.
+    """
     total = len(plan.steps) * LAYER_WORK
     for step in plan.steps:
         total += steps(step.operator, step.given, step.node.all_attributes, step.types) or 0

@@ -1,8 +1,8 @@
-"""MatMul of rows and a constant matrix in bytes, where the machine has instructions for them; sums are exact.
+"""MatMul of rows and a constant matrix in 8-bit integers ("bytes"), on machines with instructions for such products.
 
-Either the rows are on the grid of a FakeQuantize, and the matrix consists of whole numbers times a step for each
-column: each sum is then multiplied by the product of both steps in f32. Or both are whole numbers in f64, as in ONNX's
-MatMulInteger.
+Sums are exact. Either the rows are results of a FakeQuantize, and the matrix consists of whole numbers times a step
+for each column: each sum is then multiplied by both steps in f32. Or rows and matrix are whole numbers stored as f64,
+as in ONNX's MatMulInteger.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from irexec.types import Array
 
 
 def byte_product(site: Site, transposed: bool) -> InBytes | None:
-    """Return the product of the first and the constant second input in bytes; None if either is not quantized."""
+    """Return the product of a MatMul's first input and its constant second input, computed in bytes; None if either
+    input is not quantized.
+    """
     grid, constant = site.grids[0], site.types.constants[1]
     if grid is None or constant is None or constant.ndim != 2 or not compiler().has_bytes:
         return None
@@ -46,7 +48,9 @@ def byte_product(site: Site, transposed: bool) -> InBytes | None:
 
 
 def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
-    """Return the product of whole numbers in f64, which are on a grid, and a constant matrix of signed bytes in f64."""
+    """Return the product of whole numbers on a grid and a constant matrix of signed bytes, both stored as f64; None if
+    the matrix has other values, or sums may exceed 32 bits.
+    """
     constant, attributes = site.types.constants[1], site.types.attributes
     if constant is None or constant.ndim != 2 or constant.dtype != np.float64 or not compiler().has_bytes:
         return None
@@ -62,7 +66,9 @@ def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
 
 
 def _rows(site: Site, constant: Array | PackedMatrix, transposed: bool) -> Rows | None:
-    """Return the columns of the matrix as rows of whole numbers with their steps; None if they have no such form."""
+    """Return the columns of a MatMul's constant as rows of whole numbers and the step of each; None if its type is not
+    supported.
+    """
     if isinstance(constant, PackedMatrix):
         return packed_rows(constant)
     value = site.node.inputs[1]
@@ -92,7 +98,8 @@ class InBytes(Lowered):
         self._grid_numbers = numbers_of_grid(grid)
         # The key: whether there are few rows, which need another layout.
         self._compiled: dict[bool, CompiledProduct] = {}
-        # For a computed zero point: the sums of weights, and the numbers with which sums start if it is 0.
+        # Used if the zero point is computed: the weights' sums, and the start values of the product's sums for zero
+        # point 0.
         self._begin: dict[CompiledProduct, tuple[Array, Array]] = {}
 
     def shape(self, a: Array, b: Any) -> tuple[int, ...] | None:
@@ -101,7 +108,7 @@ class InBytes(Lowered):
     def tasks(
         self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
     ) -> None:
-        """Add the jobs that multiply f32 on the grid, or contiguous bytes."""
+        """Add the jobs that multiply the data, which are f32 on the grid, or contiguous bytes."""
         data = inputs[0]
         data = work.contiguous(data) if self._source == "floats" else data
         self._compiled_for(data.size // self._depth).tasks(work, self._levels(work, data), out, after, operands)
@@ -130,7 +137,7 @@ class InBytes(Lowered):
         return CompiledProduct(elements, rows, self._sums_and_starts()[1], is_whole=self._is_whole)
 
     def _sums_and_starts(self) -> tuple[Array, Array]:
-        """Return the sum of each column's weights, and the number with which the sums of the column start."""
+        """Return, for each column of the matrix, the sum of its weights and the start value of its sums of products."""
         sums = self._numbers.sum(1, dtype=np.int64)
         starts = sums * self._grid.zero + (0 if self._bias is None else self._bias.astype(np.int64))
         return sums.astype(np.int32), starts.astype(np.int32)
@@ -161,7 +168,7 @@ class ByteProduct(InBytes):
 
 
 class WholeProduct(OfWholeNumbers, InBytes):
-    """A product of whole numbers in f64."""
+    """A product of whole numbers stored as f64."""
 
     along = "column"
 
@@ -170,16 +177,20 @@ class WholeProduct(OfWholeNumbers, InBytes):
         self._site = site
 
     def can_add(self, bias: Array) -> bool:
-        """Return whether `bias` consists of whole numbers, and the sums fit into 32 bits after adding it."""
+        """Return whether `bias` consists of whole numbers, and every sum of products plus its bias fits into 32
+        bits.
+        """
         return fits_32_bits(self._numbers, bias)
 
     def of_bytes(self, source: Source, bias: Array | None, *, is_whole: bool) -> OfBytes:
-        """Return the product for bytes as input; its sums are stored as integers (`is_whole`) or scaled in f32."""
+        """Return the same product for an input of bytes; its sums are stored as integers (`is_whole`) or scaled in
+        f32.
+        """
         return OfBytes(self._site, self._grid, self._numbers, is_whole=is_whole, source=source, bias=bias)
 
 
 class OfBytes(InBytes):
-    """A product of contiguous bytes, minus a zero point (one f64) if there is a third input."""
+    """A product whose first input is contiguous bytes; a third input, one f64, is the zero point of the bytes."""
 
     def tasks(
         self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
@@ -193,7 +204,7 @@ class OfBytes(InBytes):
         compiled.tasks(work, self._levels(work, data), out, after, operands, starts)
 
     def _starts(self, work: Work, compiled: CompiledProduct, zero: Array) -> Array:
-        """Return the numbers with which the sums of columns start, in scratch memory."""
+        """Return the start value of each column's sums for a zero point computed at run time, in scratch memory."""
         if compiled not in self._begin:
             sums, begin = map(compiled.padded, self._sums_and_starts())
             self._begin[compiled] = sums, begin

@@ -19,7 +19,7 @@ F32 = np.dtype(np.float32)
 
 
 class Chain:
-    """A chain under construction, which begins with one step. `taken` are the numbers of its steps."""
+    """A chain under construction, which begins with one step. `taken` contains the numbers of its steps in the plan."""
 
     def __init__(self, finder: Finder, first: int) -> None:
         self.finder, self.taken = finder, [first]
@@ -40,7 +40,7 @@ class Chain:
         return self.last.shape
 
     def next(self, operator: str | None = None, to: ElementType | None = None) -> bool:
-        """Take the next step if it has this operator and a result of this type; return whether it was taken."""
+        """Append the next step if it has this operator and a result of this type; return whether it was appended."""
         number = self.finder.reader(self.taken[-1])
         if number is None:
             return False
@@ -63,19 +63,22 @@ class Chain:
 
     @property
     def other(self) -> int:
-        """The slot of the other input of the last step, which has two."""
+        """The slot of the input of the last step that is not the result of the step before it; the last step has two
+        inputs.
+        """
         return self.last.inputs[1 - self.port]
 
     def constant(self) -> Array | None:
-        """Return the other input of the last step if it is a constant."""
+        """Return the array in the slot `other` if it is a constant; None if it is not."""
         found: Array | None = self.finder.template[self.other] if len(self.last.inputs) == 2 else None
         return found
 
     def links(self) -> tuple[list[Link], list[int | None]]:
-        """Take elementwise steps of f32 on results of the same shape, and return their effects.
+        """Append the next steps while they are elementwise in f32 and keep the shape; return their effects and
+        operands.
 
-        The other operand of each step is a constant, or a single number that is computed at run time; its slot is
-        returned with the effect.
+        The second operand of each step is a constant, for which the slot is None, or a single number computed at run
+        time, whose slot is returned.
         """
         links: list[Link] = []
         slots: list[int | None] = []
@@ -102,8 +105,9 @@ class Chain:
         return step.dtype == F32 and step.shape in ((), (1,))
 
     def is_stored(self, links: Sequence[Link]) -> bool:
-        """Take the next step if it converts to bytes numbers that the last link clamps to their range; return True if
-        so."""
+        """Append the next step if it converts to u8 or i8 and the last link clamps to the range of that type; return
+        whether it was appended.
+        """
         if not links or links[-1].follow.kind != "clamp":
             return False
         low, high = (float(number) for number in links[-1].follow.numbers)
@@ -111,7 +115,9 @@ class Chain:
         return any(i.min <= low <= high <= i.max and self.next("Convert", to) for to, i in limits)
 
     def group(self, form: Lowered, sources: Sequence[int]) -> Group | None:
-        """Return the group of the chain, whose form reads these slots; None if other steps may write to them."""
+        """Return the group of the chain, whose lowered form reads the slots `sources`; None if other steps may
+        overwrite these before the group runs.
+        """
         if not all(map(self._is_kept, sources)):
             return None
         return Group(self.taken[-1], form, absorbed=tuple(self.taken[:-1]), sources=tuple(sources))

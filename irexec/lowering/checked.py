@@ -30,8 +30,8 @@ class WrongResult(AssertionError):
 class CheckedBackend(Backend):
     """Lowers a model at once, and raises WrongResult in the first layer whose result differs from that of its kernel.
 
-    The engine reports WrongResult as a failure of the layer (IRError). All layers are calls, so that every layer of
-    every run is checked. Runs take longer than with kernels alone: this is for tests and for debugging.
+    The engine reports WrongResult as a failure of the layer (IRError). Each layer is called from Python, so that it is
+    checked in every run. Runs take longer than with kernels alone: this class is for tests and for debugging.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class CheckedBackend(Backend):
 
 
 def _given(result: Array, *inputs: Any) -> Array:
-    """Return the result that an earlier step computed for this step."""
+    """Return `result`: the call of a step whose result an earlier group has computed."""
     return result
 
 
@@ -78,7 +78,7 @@ def _checked(plan: Plan, group: Group, call: Callable[..., Any]) -> Callable[...
 
 
 def _compare(found: Array, expected: Array, types: list[str]) -> None:
-    """Raise WrongResult for results that differ by more than rounding."""
+    """Raise WrongResult if compiled code's result `found` differs from the kernels' by more than rounding."""
     relative, of_largest = RELATIVE, OF_LARGEST
     if "DynamicQuantizeLSTM" in types:
         # The states of this operator are rounded to 8-bit levels in each step.

@@ -48,7 +48,7 @@ def copying(shape: tuple[int, ...], strides: tuple[int, ...]) -> Arranged | None
 
 
 def starts_along(axes: Iterable[tuple[int, int]]) -> Array:
-    """Return the offsets of the elements along axes with these extents and strides."""
+    """Return the offset in memory of every combination of positions along axes given as (extent, stride)."""
     starts = np.zeros(1, np.int64)
     for extent, stride in axes:
         starts = np.add.outer(starts, np.arange(extent) * stride).reshape(-1)

@@ -21,7 +21,7 @@ def _(site: Site) -> Lowered | None:
 
 
 def _converts(source: ElementType, target: ElementType) -> bool:
-    """Return whether compiled code supports a conversion; the kernel supports all types."""
+    """Return whether compiled code supports a conversion; the NumPy kernel converts between all types."""
     if not all(map(_is_known, (source, target))) or source is target or target is BOOLEAN:
         return False
     if source is F64:

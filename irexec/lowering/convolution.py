@@ -41,7 +41,10 @@ def _(site: Site, *, windows: Windowing) -> Lowered | None:
 
 
 def _convolution(site: Site, axes: int, windows: Windowing) -> Lowered | None:
-    """Return the lowered form; the kernel lacks the first `axes` axes of `[G, O, I, *K]`."""
+    """Return the lowered form of a convolution; None if its kernel is not a supported constant.
+
+    The constant has the axes of `[G, O, I, *K]` except for the first `axes`.
+    """
     kernel = site.types.constants[1]
     if kernel is None:
         return None
@@ -69,8 +72,8 @@ def _convolution(site: Site, axes: int, windows: Windowing) -> Lowered | None:
 class Convolution(Lowered):
     """A convolution with a constant kernel `[G, O, I, *K]`, summed in f32.
 
-    `make` returns the compiled code for `weights`, which represent the kernel. If there are `scales`, each sum is then
-    multiplied by the scale of its output channel.
+    `make` returns the compiled code for `weights`, a form of the kernel. With `scales`, each sum is multiplied by the
+    scale of its output channel.
     """
 
     along = "channel"
@@ -126,25 +129,29 @@ class Convolution(Lowered):
 
 
 class WholeConvolution(OfWholeNumbers, Convolution):
-    """A convolution of whole numbers in f64, whose sums have 32 bits."""
+    """A convolution of whole numbers stored as f64; its sums are computed in 32 bits."""
 
     def __init__(self, site: Site, constant: Array | PackedKernel, windows: Windowing, whole: Quantized) -> None:
         super().__init__(site, constant, windows, whole.numbers, whole.convolver)
         self._site, self._whole = site, whole
 
     def can_add(self, bias: Array) -> bool:
-        """Return whether `bias` consists of whole numbers, and the sums fit into 32 bits after adding it."""
+        """Return whether `bias` consists of whole numbers, and every sum of products plus its bias fits into 32
+        bits.
+        """
         return self._whole.can_add(bias)
 
     def of_bytes(self, source: Source, bias: Array | None, *, is_whole: bool) -> Convolution:
-        """Return the convolution for bytes as data; its sums are stored as integers (`is_whole`) or scaled in f32."""
+        """Return the same convolution for data in bytes; its sums are stored as integers (`is_whole`) or scaled in
+        f32.
+        """
         make = self._whole.of_bytes(source, bias, is_whole)
         return Convolution(self._site, self._constant, self._windows, self._whole.numbers, make)
 
 
 class _Sized:
-    """A convolution of data of one shape: the shape of the result and, unless there is nothing to sum, the compiled
-    code, which is generated on first use.
+    """A convolution of data of one shape: the shape of the result, and the compiled code, which is generated on first
+    use (None if a sum has no products).
     """
 
     def __init__(self, shape: tuple[int, ...], weights: Array | PackedKernel, windows: Windows) -> None:

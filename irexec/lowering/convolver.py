@@ -44,11 +44,11 @@ class Bytes(NamedTuple):
 
 
 class CompiledConvolver:
-    """The equivalent of `blocks.convolver` for f32: a function (data, out).
+    """A convolution of f32 data of one shape with constant weights, as `blocks.convolver` computes it with BLAS.
 
-    If each element of the data and of the weights packs several numbers of a `kind`, an input channel stands for that
-    number of channels; `bytes` describes the packed numbers. The panels of a packed kernel are unpacked some at a time,
-    each time before the tasks that read them.
+    If elements pack several numbers (see `kind`), one input channel of the arrays contains that number of channels;
+    `bytes` describes packed bytes. Panels of a packed kernel are unpacked a few at a time, before the tasks that read
+    them.
     """
 
     def __init__(
@@ -140,11 +140,12 @@ class CompiledConvolver:
         )
 
     def _divided(self, groups: Range, blocks: Range) -> Iterator[dict[str, Any]]:
-        """Return tasks for these groups and tiles of channels; the input of each stays in the cache.
+        """Return tasks for ranges of groups and of blocks (tiles of output channels); each task's input stays in the
+        cache.
 
-        If the input needs padding, each task pads its own part, so that it remains in the cache of one core. Lines that
-        two parts share are padded twice: therefore there is one part for each thread, if the parts fit into caches. The
-        sums do not depend on the parts.
+        If the input needs padding, each task copies and pads its own part of the input. Lines that two parts share are
+        copied twice; therefore there are only as many parts as threads, if these fit into the caches. The division
+        does not change any sum.
         """
         outputs = min(blocks[1] * self.tile.height, self.outputs) - blocks[0] * self.tile.height
         # An element of the padded input or of the sums costs about as much as 16 multiply-adds.
@@ -181,13 +182,15 @@ class CompiledConvolver:
         return max(self.pixels // FEW_PIXELS, 1)
 
     def _runs(self, parts: int, pixels: int | None = None) -> list[Range]:
-        """Divide pixels into about this number of runs of complete tiles; the last run includes the remainder."""
+        """Return about `parts` ranges of pixels, each of complete tiles; the last range includes the remainder."""
         pixels = self.pixels if pixels is None else pixels
         runs = split(max(pixels // self.step, 1) * self.step, parts, self.step)
         return [*runs[:-1], (runs[-1][0], pixels)]
 
     def _rectangles(self, parts: int) -> Iterator[tuple[Range, Range]]:
-        """Divide a plane's output pixels into about this many rectangles (rows and span), none smaller than a tile."""
+        """Return about `parts` rectangles (range of rows, range of columns) of a result plane; none is smaller than a
+        tile.
+        """
         _, height, width = self.windows.counts
         if height == 1 and width >= self.step:
             return product([(0, 1)], self._runs(parts, width))
@@ -199,7 +202,7 @@ class CompiledConvolver:
             last = self._narrow({*pixels}) or self.tile.width
             return sum(n // self.step * self.tile.width + (n % self.step > 0) * last for n in pixels)
 
-        # A slightly different number of parts may fill tiles better; a small number is a multiple of the threads.
+        # A slightly different number of parts may fill tiles better; a small number must be a multiple of the threads.
         candidates = range(min(max(parts * 3 // 4, 1), most), min(parts * 3 // 2, most) + 1)
         threads = num_threads()
         even = [number for number in candidates if number % threads == 0 or number > 4 * threads]
@@ -243,12 +246,12 @@ class CompiledConvolver:
         return {"tiles": tiles, "last_tile": max(last, 0), "singles": singles, "narrow": narrow}
 
     def _places(self, block: Shifted) -> Records:
-        """Return the offset of each product's first pixel."""
+        """Return the offset, in a part of the padded input, of the first pixel that each kernel tap reads."""
         return Records(np.add.outer(np.arange(self.inputs) * block.channel_size, block.offsets()).reshape(-1))
 
 
 class _Part(NamedTuple):
-    """The tasks for some tiles of channels, the weights of these, and the number of tiles before them."""
+    """The tasks for some tiles of channels, the weights of these tiles, and the number of tiles before them."""
 
     tasks: Records
     weights: Callable[[Work], Array]

@@ -13,7 +13,9 @@ from irexec.lowering.table import has_lowering
 
 
 class Explanation(NamedTuple):
-    """How one layer runs in a lowered model. `detail`: the layer that computes it, or why it keeps its kernel."""
+    """How one layer runs in a lowered model. `detail`: the layer with which it is computed, or why NumPy computes
+    it.
+    """
 
     layer: str
     type: str

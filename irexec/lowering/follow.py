@@ -1,8 +1,7 @@
 """Elementwise layers that compiled code can apply to the result of the previous layer before storing it.
 
-An operator declares with `follows` its effect on the input that comes from the previous layer; the lowered form of the
-previous layer returns from `leads` the number of following layers that it can compute. irexec.lowering.fusion finds the
-chains.
+`follows` declares an operator's effect on its input from the previous layer. The method `leads` of the previous layer's
+lowered form returns how many of the following layers it can compute. irexec.lowering.fusion finds such groups.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from irexec.types import Array, TensorType
 class Follow(NamedTuple):
     """The effect of a layer on each element of one input, in combination with another input or with known numbers.
 
-    `constant`: the other input reshaped so that it broadcasts as in NumPy, if its own shape does not; or several
-    numbers for each of its elements, see `records_of`.
+    `constant`: the other input, if it must be reshaped to broadcast as in NumPy, or replaced by several numbers for
+    each of its elements (see `records_of`).
     """
 
     kind: Kind
@@ -33,20 +32,22 @@ class Follow(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A following layer: its other operand is a constant, or a value of known type that is computed at run time."""
+    """The effect of a following layer, and its second operand: a constant, or the type of a value computed at run
+    time.
+    """
 
     follow: Follow
     constant: Array | None = None
     type: TensorType | None = None
 
 
-# A function that returns an operator's effect on an input of a layer; None if it has no simple form.
+# A function that returns an operator's effect on an input of a layer; None if compiled code cannot compute it.
 Describe = Callable[[int, NodeTypes], Follow | None]
 _described: dict[Operator, Describe] = {}
 
 
 def follows(*operators: Operator) -> Callable[[Describe], Describe]:
-    """Declare the effect that operators have on the result of the layer that they follow."""
+    """Return a decorator for the function that returns the effect of these operators on one of their inputs."""
 
     def declare(describe: Describe) -> Describe:
         _described.update(dict.fromkeys(operators, describe))
@@ -56,12 +57,12 @@ def follows(*operators: Operator) -> Callable[[Describe], Describe]:
 
 
 def can_follow(operator: Operator) -> bool:
-    """Return whether an operator has an effect that is declared."""
+    """Return whether the effect of an operator is declared, so that it can be fused with the layer before it."""
     return operator in _described
 
 
 def follow_of(operator: Operator, port: int, types: NodeTypes) -> Follow | None:
-    """Return the effect of a layer on its input `port`."""
+    """Return the effect of a layer on its input `port`; None if compiled code cannot compute it."""
     describe = _described.get(operator)
     return None if describe is None else describe(port, types)
 
@@ -72,8 +73,8 @@ def after_sums(
     takes: Literal["channel", "column"],
     rounding: Rounding | None = None,
 ) -> tuple[int, tuple[After, ...], Operands]:
-    """Return how many leading links compiled code can compute on an f32 result of this shape, and the steps that
-    compute them, with their operands.
+    """Return how many of the first links compiled code can apply to an f32 result of this shape, and the elementwise
+    operations that it applies, with their operands.
 
     `takes`: "channel" if constants vary along axis 1, "column" if they vary along the last axis. With `rounding`, the
     sums and the result of each link are rounded.
@@ -100,8 +101,9 @@ def after_sums(
 
 
 class Steps:
-    """Steps with their operands, and each operand's divisor, cycle and step. If `rounding` is given, results are
-    rounded after steps."""
+    """Elementwise operations under construction: `after`, `operands`, and `ways` (each operand's divisor, cycle and
+    step; see llvm.after.OPERAND). With `rounding`, results are rounded to a narrow type where necessary.
+    """
 
     def __init__(self, rounding: Rounding | None) -> None:
         self._rounding = rounding
@@ -129,8 +131,8 @@ class Steps:
 
 
 def _is_limited(limits: Array | None, quantize: Array | None) -> bool:
-    """Return whether a clamp does not change values that are then quantized, because its limits include the quantizer's
-    limits.
+    """Return whether a clamp before a FakeQuantize is redundant, because its limits include the input range of the
+    FakeQuantize.
     """
     if limits is None or quantize is None:
         return False
@@ -139,7 +141,7 @@ def _is_limited(limits: Array | None, quantize: Array | None) -> bool:
 
 
 def _selects(step: After, operand: Array | None, to: Rounding | None) -> bool:
-    """Return whether results of a step are numbers of the narrow type whenever its operands are."""
+    """Return whether the results of a step need no rounding to the narrow type if its operands need none."""
     if step.kind == "clamp" and operand is not None:
         low, high = operand[:2]
         return all(_is_narrow(limit, to) for limit in (low, high))
@@ -154,7 +156,7 @@ def _is_narrow(number: np.float32, to: Rounding | None) -> bool:
 
 
 def numbers_of(follow: Follow) -> Array:
-    """Return the numbers of an effect, padded with 0 to the NUMBERS that compiled code reads."""
+    """Return the constants of an effect as an array, padded with 0 to length NUMBERS, which compiled code reads."""
     return np.array([*map(float, follow.numbers), *[0] * (NUMBERS - len(follow.numbers))], np.float32)
 
 
@@ -163,7 +165,9 @@ _RECORD = np.dtype([("numbers", np.float32, NUMBERS)])
 
 
 def records_of(numbers: Sequence[Array | np.float32]) -> Array:
-    """Return an operand whose elements consist of these numbers, padded with 0 to NUMBERS."""
+    """Return an operand each of whose elements is a record of these numbers (which broadcast), padded with 0 to
+    NUMBERS.
+    """
     shape = np.broadcast_shapes(*(np.shape(number) for number in numbers))
     records = np.zeros(shape, _RECORD)
     for place, number in enumerate(numbers):
@@ -172,15 +176,15 @@ def records_of(numbers: Sequence[Array | np.float32]) -> Array:
 
 
 def has_records(operand: Array) -> bool:
-    """Return whether each element of an operand consists of several numbers."""
+    """Return whether the elements of an operand are records of several numbers, see `records_of`."""
     return bool(operand.dtype == _RECORD)
 
 
 class Operands:
-    """The operands of an epilogue's steps in the form of compiled code; None stands for an operand that is computed at
-    run time.
+    """The operands of the operations in an epilogue, as records for compiled code. A `known` operand of None is
+    computed at run time.
 
-    `ways`: divisor, cycle and step of each operand that differs between rows.
+    `ways`: divisor, cycle and step of each operand (see llvm.after.OPERAND).
     """
 
     def __init__(self, known: Sequence[Array | None], ways: Sequence[tuple[int, int, int]] | None = None) -> None:
@@ -188,14 +192,14 @@ class Operands:
         self._complete = None if any(array is None for array in known) else self._records(known)
 
     def records(self, coming: Sequence[Array]) -> Records:
-        """Return the records of all operands; `coming` are the contiguous arrays computed at run time."""
+        """Return the records of all operands; `coming` contains those computed at run time, as contiguous arrays."""
         if self._complete is not None:
             return self._complete
         came = iter(coming)
         return self._records([next(came) if array is None else array for array in self._known])
 
     def behind(self, first: Array) -> Operands:
-        """Return these operands, preceded by a known operand."""
+        """Return these operands with a known operand in front of them."""
         return Operands([first, *self._known], [(1, 1, 1), *self._ways])
 
     def _records(self, arrays: Sequence[Any]) -> Records:
@@ -203,7 +207,7 @@ class Operands:
 
 
 def along_axis(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
-    """Return the numbers of a constant, one for each position of the axis, if it varies along this axis alone."""
+    """Return a constant as one number for each position of `axis`; None if it varies along any other axis."""
     if constant.ndim > len(shape):
         return None
     extents = (1,) * (len(shape) - constant.ndim) + constant.shape

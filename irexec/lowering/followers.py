@@ -30,12 +30,12 @@ from irexec.ops.quantization.fake_quantize import fake_quantize_1
 
 
 def _follows_as(operator: Operator, kind: Kind) -> None:
-    """Declare that an operator with one input has an effect of this kind on it."""
+    """Declare `kind` as the effect of an operator on its only input."""
     follows(operator)(lambda port, types: Follow(kind))
 
 
 def _follows_with(operator: Operator, first: Kind, second: Kind) -> None:
-    """Declare that an operator has an effect of the first kind on `a`, and of the second kind on `b`."""
+    """Declare an operator's effects: the kind `first` on its input `a`, the kind `second` on its input `b`."""
 
     @follows(operator)
     def _(port: int, types: NodeTypes) -> Follow | None:

@@ -1,4 +1,4 @@
-"""Fusion: groups of a layer and the elementwise layers after it that its kernel may apply before storing the result.
+"""Fusion: groups of a layer and the elementwise layers after it, which compiled code applies before storing the result.
 
 The plan itself does not change: all layers keep their steps and buffers. The lowered form of the first layer computes
 the whole group, and the other steps do nothing: their result is in the buffer that all of them share. A
@@ -32,8 +32,8 @@ MOST_LINKS = 16
 class Group(NamedTuple):
     """The lowered form of a step and of the steps `following` it, by number.
 
-    `operands` are the slots that the form reads besides the inputs of the step `first`. A form that computes earlier,
-    `absorbed` steps has the result of the step `first`, and reads the slots `sources`.
+    `operands` are the slots that the form reads besides the inputs of the step `first`. If the form also computes
+    earlier steps (`absorbed`), its result is that of the step `first`, and it reads the slots `sources`.
     """
 
     first: int
@@ -59,9 +59,9 @@ def find_groups(
     forms: Mapping[int, Lowered],
     special: Callable[[Finder, int], Group | None] = lambda finder, number: None,
 ) -> list[Group]:
-    """Return the groups of a plan: of one step or more. `forms` are the lowered forms of steps by number.
+    """Return the groups of a plan, each of one step or more. `forms` are the lowered forms of steps by number.
 
-    `special` returns a group of another kind that begins with a step; None if there is no such group.
+    `special(finder, number)` is tried first: it returns a group of another kind that begins with this step, or None.
     """
     steps = plan.steps
     # Slots whose values outlive the run.
@@ -118,7 +118,9 @@ class Finder:
         return Group(first, form, operands, tuple(number for number, _ in found[:count]))
 
     def _following(self, first: int, last: int) -> tuple[int, Link, int | None] | None:
-        """Return (step, link, slot of an operand that is computed at run time) of the layer after `last`."""
+        """Return the number, link and run-time operand's slot of the step that can join a group after `last`; None if
+        no step can.
+        """
         number = self.reader(last)
         while number is not None and self.steps[number].operator.reshapes and self.steps[number].shape is not None:
             last, number = number, self.reader(number)
@@ -145,7 +147,9 @@ class Finder:
         return readers[0] if len(readers) == 1 and slot not in self.kept else None
 
     def link(self, number: int, port: int, shape: tuple[int, ...]) -> Link | None:
-        """Return the link that describes the effect of a step on its input `port`, for elements in this shape."""
+        """Return a step's effect on its input `port` as a link, with its operand reshaped for data of this shape; None
+        if it has no such effect.
+        """
         step, types = self.steps[number], self.sites[number].types
         follow = follow_of(step.operator, port, types)
         if follow is None or follow.operand is None:
@@ -168,7 +172,9 @@ class Finder:
 
 
 def _reshaped(link: Link, shape: tuple[int, ...], target: tuple[int, ...]) -> Link | None:
-    """Return the link with the operand reshaped for elements in shape `target` instead of `shape`."""
+    """Return the link with its operand reshaped for data in shape `target` instead of `shape`; None if this is not
+    possible.
+    """
     own = link.constant.shape if link.constant is not None else link.type.shape.to_shape() if link.type else ()
     extents = seen_in(target, shape, own)
     if extents is None or link.type is None:
@@ -178,9 +184,10 @@ def _reshaped(link: Link, shape: tuple[int, ...], target: tuple[int, ...]) -> Li
 
 
 def seen_in(target: tuple[int, ...], shape: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Return the extents with which an operand broadcasts to `target`; it broadcasts to `shape` with `extents`.
+    """Return the shape in which an operand broadcasts to `target`, given its shape `extents`, which broadcasts to
+    `shape`.
 
-    `shape` and `target` hold the same elements in the same order. Returns None if there are no such extents.
+    `shape` and `target` hold the same elements in the same order. Returns None if the operand cannot be reshaped so.
     """
     if len(extents) > len(shape) or prod(shape) != prod(target) or not prod(shape):
         return None

@@ -1,8 +1,8 @@
-"""Grids: values that are low-bit whole numbers times a step, such as the results of FakeQuantize.
+"""Grids: sets of evenly spaced values, such as the results of FakeQuantize, which 8-bit integers can represent.
 
-A value `(level + zero) * step` with levels of 0 to 255 can be read as bytes, and weights that are whole numbers from
--128 to 127 times a step for each row as signed bytes: products of both have exact sums. The f32 values of either may be
-a few units in the last place away from the grid.
+A value `(level + zero) * step` with a level from 0 to 255 can be read as a byte, and a weight that is a whole number
+from -128 to 127 times the step of its row as a signed byte: sums of products of such bytes are exact. The f32 values
+may be a few units in the last place away from the grid.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from irexec.types import F32, I8, U8, Array
 
 # The number of levels of a byte.
 LEVELS = 256
-# The maximum number of products (level + zero) * signed byte, with zeros of up to LEVELS, whose sum certainly has at
-# most 31 bits.
+# The maximum number of products (level + zero) * signed byte whose sum has at most 31 bits for any zero up to LEVELS.
 MOST_PRODUCTS = (1 << 31) // (2 * LEVELS * 128) - 1
 # The maximum distance of a number from its grid: about the error of f32 for 128 steps.
 NEAR = 2.0**-14
@@ -46,7 +45,7 @@ BYTES = {U8: Grid(np.float32(1), 0, LEVELS - 1), I8: Grid(np.float32(1), -128, L
 
 
 def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Grid]:
-    """Return the grids of f32 values, and of f64 values that are bytes minus a zero point, by slot."""
+    """Return, by slot, the grids of f32 values, and of f64 values that are bytes minus a zero point."""
     found: dict[int, Grid] = {}
     for step in steps:
         if (dtype := step.types[0].element_type.dtype) not in (np.float32, np.float64):
@@ -65,7 +64,7 @@ def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Gri
 
 
 def _whole(step: Step, before: Grid | None, template: Sequence[Any]) -> Grid | None:
-    """Return the grid of converted bytes, also if a constant whole number is subtracted from them."""
+    """Return the grid of a Convert of bytes, or of a subtraction of a constant whole number from converted bytes."""
     if step.operator.type == "Convert":
         return None if step.given[0] is None else BYTES.get(step.given[0].element_type)
     zero = template[step.inputs[1]]
@@ -100,9 +99,9 @@ class Rows:
 
 
 def whole_rows(rows: Array, value: Value) -> Rows:
-    """Return rows of f32 weights as whole numbers, by the steps that the graph declares.
+    """Return rows of f32 weights as whole numbers times the steps that the graph declares for `value`.
 
-    `value` is the value in the graph whose rows these are.
+    `value` is the value in the graph that contains these rows.
     """
     declared = _declared_steps(value)
     if declared is None or declared.size not in (1, len(rows)):
@@ -117,7 +116,9 @@ def whole_rows(rows: Array, value: Value) -> Rows:
 
 
 def packed_rows(matrix: PackedMatrix) -> Rows | None:
-    """Return the rows of a packed matrix; None if they are not i8 times a positive step in f32 for each row."""
+    """Return the rows of a packed matrix as whole numbers; None unless it is i8 times a positive f32 step for each
+    row.
+    """
     codes, scale = matrix.codes, matrix.scale
     is_plain = codes.type is I8 and codes.arithmetic is F32 and matrix.final is F32
     if not is_plain or matrix.zero is not None or scale is None or matrix.groups != 1:
@@ -134,7 +135,9 @@ def signed_bytes(numbers: Array) -> Array | None:
 
 
 def _declared_steps(value: Value) -> Array | None:
-    """Return the steps of weights: the factor that multiplies stored integers, or the steps of a FakeQuantize."""
+    """Return the steps of weights: the factor of stored integers, or the steps of a FakeQuantize; None for other
+    weights.
+    """
     node = value.node
     while node.operator is not None and node.operator.reshapes and node.inputs[0] is not None:
         node = node.inputs[0].node
@@ -150,7 +153,7 @@ def _declared_steps(value: Value) -> Array | None:
 
 
 def _constant(value: Value | None) -> Array | None:
-    """Return a small constant in f32, which may be stored in another type."""
+    """Return a small constant in f32, whatever its stored type; None if the value is not a small constant."""
     node: Node | None = None if value is None else value.node
     if node is not None and node.type == "Convert" and node.inputs[0] is not None:
         node = node.inputs[0].node

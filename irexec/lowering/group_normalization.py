@@ -31,7 +31,7 @@ def _(site: Site, *, num_groups: int, epsilon: float) -> Lowered | None:
 
 
 class Grouped(Lowered):
-    """A GroupNormalization and the elementwise layers of `chain`, whose computed operands are further inputs."""
+    """A GroupNormalization and the elementwise layers of `chain`; operands computed at run time are further inputs."""
 
     def __init__(
         self, site: Site, groups: int, rows: CompiledRows, line: Link, chain: CompiledPointwise | None = None

@@ -1,4 +1,4 @@
-"""MatMul of integers lowered: products of 32 bits, or of bytes, which wrap around as those of the kernel do."""
+"""MatMul of integers lowered: sums in 32 bits, of 32-bit integers or of bytes, that wrap around as the kernel's do."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def takes(dtype: np.dtype[Any]) -> bool:
 class IntegerProduct(Lowered):
     """Products of two integer matrices.
 
-    Integers of up to 32 bits are computed in 32 bits: the lowest bits of the results are correct regardless of the
-    others. For bytes, the lowest byte of a sum does not depend on whether they are signed. 64-bit integers are
-    supported if their values show that no sum exceeds 32 bits.
+    Integers of up to 32 bits are computed in 32 bits, because the low bits of a sum do not depend on higher bits. The
+    lowest byte of a sum does not depend on whether bytes are signed. 64-bit integers are supported if their values
+    show that no sum exceeds 32 bits.
     """
 
     def __init__(self, site: Site, transpose_a: bool, transpose_b: bool) -> None:

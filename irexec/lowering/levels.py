@@ -1,4 +1,6 @@
-"""Values on a grid as bytes, and pairs of bf16: the parameters of `llvm.levels`, and weights in the same form."""
+"""Values on a grid packed as bytes, and pairs of bf16: the parameters of `llvm.levels`, and weights in the same
+form.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,10 @@ LEAST_PIXELS = 1 << 10
 
 
 class Levels:
-    """Elements of `groups` times `channels` of f32, for each pixel.
+    """Compiled code that packs data of `groups` times `channels` channels, pixel by pixel, into 32-bit elements.
 
-    An element contains the bytes of four channels on a grid, or, if there is no grid, the bf16 of two channels. The
-    source is f32 or bytes; bytes have the grid of their type.
+    An element contains the bytes of four channels on a grid, or, without a grid, the bf16 of two channels. The source
+    is f32 or bytes; bytes have the grid of their type.
     """
 
     def __init__(self, grid: Grid | None, groups: int, channels: int, pixels: int, source: Source = "floats") -> None:
@@ -47,7 +49,7 @@ class Levels:
         self._function = compiler().written(write_levels, kind, source)
 
     def of(self, work: Work, data: Array) -> Array:
-        """Return the elements of the data, in scratch memory."""
+        """Add the jobs that pack the data, and return the packed elements, in scratch memory."""
         out = work.scratch("levels", self._shape)
         work.add(
             self._function, self._layer.filled(data if data.itemsize == 1 else work.contiguous(data), out), self._tasks
@@ -56,20 +58,22 @@ class Levels:
 
 
 def numbers_of_grid(grid: Grid) -> Array:
-    """Return the two numbers with which compiled code computes levels: 1 / step, and ROUNDER minus the zero."""
+    """Return the two numbers with which compiled code computes a grid's levels: 1 / step, and ROUNDER - zero."""
     return np.array([1 / float(grid.step), ROUNDER - grid.zero], np.float32)
 
 
 def fits_32_bits(rows: Array, bias: Array) -> bool:
-    """Return whether sums fit into 32 bits: `rows` of signed bytes times (level + zero), each up to LEVELS, plus
-    `bias`, which must consist of whole numbers.
+    """Return whether `bias` consists of whole numbers, and each sum of products of a row with any levels, plus its
+    bias, fits into 32 bits. `rows` are signed bytes; a factor (level + zero) is at most LEVELS.
     """
     most = np.abs(rows.astype(np.int64)).sum(1) * (2 * LEVELS) + np.abs(bias)
     return bool((bias == np.rint(bias)).all() and most.max(initial=0) < 1 << 31)
 
 
 def folded(numbers: Array) -> Array:
-    """Return signed bytes or bf16 `[G, O, I, *K]` as elements of four or two input channels, padded with zeros."""
+    """Return weights `[G, O, I, *K]`, signed bytes or bf16, packed: an element has four or two input channels, padded
+    with zeros.
+    """
     fold = ELEMENT_BYTES // numbers.itemsize
     groups, outputs, inputs, *kernel = numbers.shape
     padded = np.zeros((groups, outputs, -(-inputs // fold) * fold, *kernel), numbers.dtype)

@@ -101,7 +101,7 @@ class BothComputed(Lowered):
         self._multiply = CompiledMatrices()
 
     def shape(self, a: Array, b: Array) -> tuple[int, ...] | None:
-        """Return the shape of the product; None if BLAS is faster for these matrices."""
+        """Return the shape of the product of `a` and `b`; None if BLAS is faster for these matrices."""
         if min(a.ndim, b.ndim) < 2 or not (a.size and b.size and a.flags.aligned and b.flags.aligned):
             return None
         left, right = as_matrix(a, self._transposed[0], 0), as_matrix(b, self._transposed[1], 1)

@@ -1,6 +1,6 @@
-"""f16 and bf16 in lowered plans: layers compute in f32, and round once to the numbers of the narrow type.
+"""The narrow types f16 and bf16 in lowered plans: layers compute in f32, and round their results once to the type.
 
-A value that only compiled code reads stays in f32, where it has the same numbers; see irexec.lowering.wide.
+A value that only compiled code reads is stored as f32, which represents it exactly; see irexec.lowering.wide.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ROW = 1 << 12
 
 
 def rounding_of(dtype: np.dtype[Any] | None) -> Rounding | None:
-    """Return the narrow type that results are rounded to; None for any other type, and if the machine cannot round to
-    it.
+    """Return the narrow type to which results of this type are rounded; None for other types, and for types to which
+    the machine cannot round.
     """
     if dtype == np.float16:
         return "f16" if compiler().converts_halves else None
@@ -41,7 +41,7 @@ def computes_in_f32(type: ElementType) -> bool:
 
 
 def rounded(work: Work, array: Array, to: Rounding) -> None:
-    """Add the rounding of contiguous f32 in place."""
+    """Add the job that rounds contiguous f32 in place to the numbers of a narrow type."""
     steps = Steps(to)
     steps.round()
     layout = Layout(min(array.size, ROW), 0, tuple(steps.after), tuple(steps.operands), tuple(steps.ways))
@@ -49,7 +49,7 @@ def rounded(work: Work, array: Array, to: Rounding) -> None:
 
 
 def converted(work: Work, source: Array, out: Array) -> None:
-    """Add the conversion of contiguous elements to the type of `out`, see `llvm.converting.converted`."""
+    """Add the job that converts contiguous elements to the type of `out`, see `llvm.converting.converted`."""
     kinds = [ElementType.of(array.dtype).name for array in (source, out)]
     function = compiler().written(write_converted, *kinds)
     work.add(function, Records.of([[source, out]]), Records.of(split(out.size, tasks_for(out.size * WORK))))

@@ -1,5 +1,5 @@
-"""Products with packed weights, and the panels of packed kernels, by compiled code, which reads them as stored in the
-file.
+"""Products with packed (low-bit) weights, and panels of packed kernels: compiled code reads weights as the file stores
+them.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class PackedKernel:
 class Panels:
     """Panels `[G, blocks, depth, height]` of a packed kernel, some of which are unpacked at a time.
 
-    Elements of f16 and bf16 alone are arranged in panels once, so that unpacking converts them in their order.
+    f16 and bf16 without zero points and scales are arranged in panels once, so that unpacking only converts them.
     """
 
     def __init__(self, kernel: PackedKernel, height: int, prepared: Prepared) -> None:
@@ -143,8 +143,8 @@ class Panels:
         return list(product(groups, split(self._blocks, -(-self._blocks // most))))
 
     def unpacking(self, groups: Range, blocks: Range) -> Callable[[Work], Array]:
-        """Return a function that adds the jobs that unpack some panels, and returns the panels: in scratch memory with
-        one more vector at the end.
+        """Return a function `f(work)` that adds the jobs that unpack some panels, and returns these panels, in scratch
+        memory with one more vector at the end.
         """
         places = list(product(range(*groups), range(*blocks)))
         size = len(places) * self._panel
@@ -189,7 +189,7 @@ def _unpacked_together(packing: Packing, group: int, depth: int) -> tuple[bool, 
 
 
 def _record_of(matrix: PackedMatrix) -> Records:
-    """Return the record of a matrix for `llvm.packed`."""
+    """Return the parameters of a packed matrix as the record that `llvm.packed` reads."""
     columns, depth = matrix.codes.rows, matrix.codes.columns
     parameters = [_by_columns(each, columns) for each in (matrix.zero, matrix.scale)]
     strides = [0 if len(each) == 1 else each.strides[0] // each.itemsize for each in parameters]
@@ -223,7 +223,7 @@ def _is_x86() -> bool:
 
 
 def can_multiply(matrix: PackedMatrix) -> bool:
-    """Return whether compiled code supports the groups of a matrix: groups of 4-bit elements have an even size."""
+    """Return whether compiled code supports a packed matrix: groups of 4-bit elements must have an even size."""
     length, rest = divmod(matrix.codes.columns, matrix.groups)
     return not rest and bool(length) and not (matrix.codes.type.bitwidth == 4 and length % 2)
 

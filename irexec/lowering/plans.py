@@ -12,7 +12,9 @@ from irexec.ops.declare.prepared import Prepared
 
 
 class LoweredPlan:
-    """The data that all runners of a plan share. It has no reference to the plan, so both can be freed."""
+    """The data that all runners of a plan share. Without a reference to the plan, it does not keep the plan in
+    memory.
+    """
 
     def __init__(self, plan: Plan, prepared: Prepared) -> None:
         read = {*plan.results, *(slot for step in plan.steps for slot in step.inputs)}

@@ -75,9 +75,10 @@ class Elementwise(Lowered):
 
 @lowers(gelu_2, gelu_7, mish_4, sigmoid_1, swish_4, tanh_1)
 def _(site: Site) -> Lowered | None:
-    """Lower layers whose results differ from NumPy's in the last digits, whatever the shapes are.
+    """Return a lowered form for all shapes if compiled code's results differ from NumPy's in the last digits; else
+    None.
 
-    So a layer has the same results in a plan for all shapes as in a plan for static shapes, where it may be fused.
+    So a layer has the same results in a plan for dynamic shapes as in a plan for static shapes, where it may be fused.
     """
     follow = None if site.node.operator is None else follow_of(site.node.operator, 0, site.types)
     is_taken = follow is not None and follow.operand is None and computes_in_f32(site.types.outputs[0].element_type)
@@ -146,7 +147,8 @@ def _extents(link: Link) -> tuple[int, ...] | None:
 
 
 def _way(extents: tuple[int, ...], shape: tuple[int, ...], axis: int) -> tuple[Any, int, int, int] | None:
-    """Return ("row" or "run", divisor, cycle, step) for an operand of these extents; None if there is no such form.
+    """Return ("row" or "run", divisor, cycle, step), see llvm.after, for an operand of these extents; None if it has
+    another form.
 
     The operand may vary along consecutive axes before `axis`, and along all or none of the axes from `axis` on.
     """

@@ -22,7 +22,7 @@ from irexec.types import Array, ElementType
 
 Slide = Sliding | SlidingMean
 Compile: TypeAlias = Callable[[tuple[int, ...], Windows], Slide]
-"""Takes the shape of the data and the windows over it."""
+"""Returns the compiled code for the shape of the data and the windows over it."""
 
 
 class Pooling(Lowered):

@@ -31,7 +31,7 @@ class RowsProduct:
     """A product of `a` `[..., K]` and a constant matrix, whose function and tasks depend on the number of rows."""
 
     def __init__(self, depth: int, layer: Records) -> None:
-        """`layer`: the record of the matrix, into which the addresses of each call are filled."""
+        """`layer`: the record of the matrix; each call fills in the addresses of its arrays."""
         self.depth, self._layer = depth, layer
         self._prepared = Recent[tuple[int, tuple[After, ...]], tuple[Native, Records, int]]()
 
@@ -54,8 +54,8 @@ class RowsProduct:
 class CompiledProduct(RowsProduct):
     """The product of `a` `[..., K]` and one `right` `[K, N]`, both f32 and not empty.
 
-    With `starts`, an element is four bytes, and the sum of each column starts with a whole number. `is_whole`: sums of
-    bytes are stored as whole numbers.
+    With `starts`, each 32-bit element packs four bytes, and the sums of each column start with a whole number.
+    `is_whole`: sums of bytes are stored as whole numbers.
     """
 
     MANY_ROWS = 64
@@ -85,8 +85,8 @@ class CompiledProduct(RowsProduct):
         operands: Records | int = 0,
         starts: Array | None = None,
     ) -> None:
-        """Return the tasks of a product, as `RowsProduct.tasks`. The sums of columns start with the integers `starts`,
-        if any.
+        """Add the jobs of a product, as `RowsProduct.tasks` does. The sums of each column start with its integer in
+        `starts`, if given.
         """
         if starts is None:
             super().tasks(work, a, out, after, operands)
@@ -96,7 +96,7 @@ class CompiledProduct(RowsProduct):
         work.add(function, self._layer.filled(a, out, operands, self.panels, self.padded(starts)), tasks, scratch)
 
     def padded(self, numbers: Array) -> Array:
-        """Return an array with a number for each column as long as all panels together."""
+        """Return an array of one number per column, padded with zeros to the width of all panels together."""
         count = len(self.panels) * self.across
         return numbers if numbers.size == count else np.resize(numbers, count)
 

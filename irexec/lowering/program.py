@@ -1,14 +1,14 @@
-"""The program of a lowered plan: consecutive layers of compiled code are one sequence, without Python in between.
+"""The program of a lowered plan: consecutive compiled layers form one sequence, which runs without Python in between.
 
 A program is derived from the plan and its buffers, before they hold any value. An array *lasts* if every run has the
-same array in its slot: a constant, the buffer of a step, or a view of a lasting array. A caller's inputs do not,
+same array in its slot: a constant, the buffer of a step, or a view of a lasting array. A caller's inputs do not last,
 unless they are small: every run then copies them into memory of the program.
 
-If the inputs of a step last, a run need not call it if
+A run need not call a step whose inputs last if
 
-- an earlier step computes it (irexec.lowering.fusion), or
+- the group of an earlier step computes it (irexec.lowering.fusion), or
 - its results are views of its inputs, and follow from the shapes and constants alone, or
-- it copies its input to change its shape: compiled code then makes the copy, in memory of the program, or
+- it copies its input in another shape: compiled code then makes the copy, in memory of the program, or
 - compiled code alone computes it (`Lowered.tasks`). Values of f16 and bf16 are then in f32 (irexec.lowering.wide).
 
 All other steps are calls, in order. The results of a call are verified in every run. The results of all other steps are
@@ -46,7 +46,9 @@ MOST_RETURNED = 1 << 19
 
 
 def program(plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array], groups: Mapping[int, Group]) -> Program:
-    """Return the program of a plan. `calls`: the calls of all steps, lowered or not; `outs`: the buffers by step."""
+    """Return the program of a plan. `calls`: the calls of all steps, lowered or not; `outs`: the result buffers, by
+    step.
+    """
     builder = _Builder(plan, calls, outs, groups)
     for number in range(len(plan.steps)):
         builder.add(number)
@@ -86,7 +88,7 @@ class _Builder:
         self._returned: dict[int, Array] = {}
 
     def add(self, number: int) -> None:
-        """Add a step. The steps before it have been added."""
+        """Add a step to the program; all earlier steps have been added before."""
         if number in self._absorbed:
             # A later step computes it, and reads the inputs.
             self._free_behind.setdefault(self._absorbed[number], []).extend(self._calls[number][-1])
@@ -158,8 +160,8 @@ class _Builder:
         return self._viewed(number, step, arrays) if is_view else None
 
     def _own(self, number: int, group: Group, arrays: Sequence[Any]) -> Array | None:
-        """Return memory for the result of a step without a buffer in the plan; None if it outlives the run, unless it
-        can be copied at the end.
+        """Return memory for the result of a step without a buffer in the plan; None if the result outlives the run and
+        cannot be copied at its end.
         """
         step = self._plan.steps[number]
         shape, dtype = group.form.shape(*arrays), step.types[0].element_type.dtype
@@ -246,7 +248,7 @@ class _Builder:
 
 
 class _Copies:
-    """Memory for copies; a copy reuses the memory of a copy that no later step reads."""
+    """Memory of a program for copies of values; a new copy reuses the memory of a copy that no later step reads."""
 
     def __init__(self, plan: Plan) -> None:
         self._sharing = Sharing(plan.steps, len(plan.template))

@@ -1,8 +1,8 @@
-"""Convolutions in bytes of quantized data and weights, or in pairs of bf16, if the machine has instructions for them.
+"""Convolutions of quantized data and weights in bytes, or in pairs of bf16, on machines with suitable instructions.
 
 Either the data are on the grid of a FakeQuantize, and the weights are whole numbers times a step for each output
-channel: each sum, which is exact, is then multiplied by the product of both steps in f32. Or both are whole numbers in
-f64, as in ONNX's ConvInteger and QLinearConv.
+channel: each sum, which is exact, is then multiplied by the product of both steps in f32. Or data and weights are whole
+numbers stored as f64, as in ONNX's ConvInteger and QLinearConv.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Quantized:
         self.scales = None if steps is None else (steps.astype(np.float64) * grid.step).astype(np.float32)
 
     def convolver(self, batch: int, numbers: Array, windows: Windows) -> FoldedConvolver:
-        """Return the compiled code; `numbers`: the weights without taps that are always over padding."""
+        """Return the compiled code; `numbers` are the weights, without kernel taps that always read padding."""
         return byte_convolver(batch, self._grid, numbers, windows, self._prepared, self.scales is None)
 
     def of_bytes(self, source: Source, bias: Array | None, is_whole: bool) -> Callable[..., FoldedConvolver]:
@@ -51,7 +51,9 @@ class Quantized:
         )
 
     def can_add(self, bias: Array) -> bool:
-        """Return whether `bias` consists of whole numbers, and the sums fit into 32 bits after adding it."""
+        """Return whether `bias` consists of whole numbers, and every sum of products plus its bias fits into 32
+        bits.
+        """
         return fits_32_bits(self.numbers.reshape(len(bias), -1), bias)
 
 
@@ -74,7 +76,7 @@ def quantized(site: Site, weights: Array | PackedKernel, windows: Windowing) -> 
 
 
 def _fits(grid: Grid, shape: Sequence[int], windows: Windowing) -> bool:
-    """Return whether a byte represents the padding, and 32 bits hold the sums.
+    """Return whether a byte represents the padding, 32 bits hold the sums, and the convolution is not depthwise.
 
     Depthwise convolutions would not be faster.
     """
@@ -121,12 +123,14 @@ def byte_convolver(
 
 
 def multiplies_pairs(weights: Array) -> bool:
-    """Return whether the machine multiplies pairs of bf16, and gains by it with these weights `[G, O, I, *K]`."""
+    """Return whether products of pairs of bf16 are available on this machine, and faster for weights `[G, O, I,
+    *K]`.
+    """
     return weights.dtype == BF16.dtype and weights.shape[1:3] != (1, 1) and compiler().has_pairs
 
 
 def pair_convolver(batch: int, weights: Array, windows: Windows, prepared: Prepared) -> FoldedConvolver:
-    """Return the convolution with weights in bf16 of f32 that are bf16: products are exact, and sums are in f32."""
+    """Return a convolution whose data and weights are f32 with bf16 values: products are exact, and sums are in f32."""
     levels = Levels(None, batch * len(weights), weights.shape[2], prod(windows.extents))
     elements = prepared.of((weights,), "folded", lambda: folded(weights))
     return FoldedConvolver(levels, CompiledConvolver(batch, elements, windows, prepared, "pairs"))

@@ -12,7 +12,7 @@ KEPT = 8
 
 
 class Recent(dict[K, V]):
-    """A few values by key, such as a shape; when KEPT values are stored, the next one replaces them all."""
+    """A cache of up to KEPT values by key, such as a shape; storing a further value clears the cache first."""
 
     def of(self, key: K, make: Callable[[], V]) -> V:
         """Return the value of a key; `make` creates it if it is not stored."""

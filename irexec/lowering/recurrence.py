@@ -45,8 +45,8 @@ class CompiledSequence:
         return record
 
     def __call__(self, x: Array, *states_and_lengths: Array) -> tuple[Array, ...]:
-        """Return Y and the last states of X `[batch, steps, input]`, the states `[batch, directions, units]` and the
-        lengths, none empty.
+        """Return Y and the last states of a sequence, given X `[batch, steps, input]`, the initial states
+        `[batch, directions, units]` and the lengths; no array is empty.
         """
         *states, lengths = states_and_lengths
         batch, steps, _ = x.shape
@@ -82,7 +82,7 @@ class CompiledSequence:
         return 0
 
     def _ended(self, lengths: Array, end: Array, initial: Array) -> Array:
-        """Return the last states, which are 0 for sequences without steps."""
+        """Return the last states `end`, with 0 for sequences of length 0."""
         return np.where(lengths[:, None, None] > 0, end, F32.type(0))
 
     def _parts(self, batch: int) -> Records:

@@ -1,5 +1,5 @@
-"""Layers over rows, the last axes of a tensor, lowered in f32: MVN, SoftMax, and reductions; some of these also over
-columns, along axes that other axes follow.
+"""MVN, SoftMax, reductions and other layers lowered in f32, over rows (the last axes of a tensor); some also over
+columns (axes that are not the last).
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ _OVER_COLUMNS: dict[Kind, ColumnKind] = {
 
 
 def _over(site: Site, axes: Sequence[int], rank: int, kind: Kind, keep_dims: bool | None = None) -> Lowered | None:
-    """Return the lowered form of a kind that exists for rows and for columns; None if neither fits the axes."""
+    """Return the lowered form of a kernel for rows or for columns, whichever fits the axes; None if neither does."""
     if (count := last_axes(axes, rank)) is not None:
         return RowWise(site, count, kind, 1.0, keep_dims)
     found = sorted({axis % rank for axis in axes if -rank <= axis < rank})
@@ -162,7 +162,7 @@ def _over(site: Site, axes: Sequence[int], rank: int, kind: Kind, keep_dims: boo
 
 
 def last_axes(axes: Sequence[int], rank: int) -> int | None:
-    """Return the number of axes if they are the last axes, else None."""
+    """Return the number of `axes` if these are the last axes of a tensor of this rank, else None."""
     found = sorted(axis % rank for axis in axes if -rank <= axis < rank)
     return len(axes) if axes and found == list(range(rank - len(axes), rank)) else None
 

@@ -1,4 +1,4 @@
-"""ScaledDotProductAttention of f32 without a sink lowered: the memory layout of the heads, and queries as tasks."""
+"""ScaledDotProductAttention of f32 without a sink, lowered: the memory layout of heads, and tasks of some queries."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Attention(Lowered):
         work.arranged(made, *arrays, *[0] * (4 - len(arrays)), out, factor)
 
     def _mask(self, work: Work, mask: Array, keys: int) -> Array:
-        """Return the mask as numbers, with a column for each key."""
+        """Return the mask as f32 that are added to scores, with a column for each key."""
         if mask.dtype == np.bool_:
             work.needs_values(self._has_known_mask)
             mask = np.where(mask, np.float32(0), np.float32(-1))
@@ -126,7 +126,10 @@ def _arrange(
 
 
 def _tasks(heads: int, length: int, height: int, wanted: int) -> Records:
-    """Return at most `wanted` tasks. Heads are divided first, because each task rearranges all keys of its heads."""
+    """Return about `wanted` tasks: ranges of heads and, if there are too few heads, ranges of queries.
+
+    Heads are divided first, because each task rearranges all keys of its heads.
+    """
     head_parts = split(heads, wanted)
     parts = parts_along(length, max(1, wanted // (TASKS * len(head_parts))), LEAST_QUERIES)
     return Records.of([[*head, *rows] for head, rows in product(head_parts, pieces_of(length, parts, height))])

@@ -13,7 +13,7 @@ from irexec.ops.rules.windows import Windows
 
 
 class Shifted:
-    """The input of a rectangle of output pixels: whole rows, or a part of one."""
+    """The padded input of a rectangle of output pixels: complete rows, or a part of one row."""
 
     def __init__(self, windows: Windows, rows: Range, span: Range) -> None:
         self.windows, self.rows, self.span = windows, rows, span
@@ -28,7 +28,7 @@ class Shifted:
         self.channel_size = windows.kernel[0] * len(self.phases) * kx * self.plane
 
     def offsets(self) -> list[int]:
-        """Return `[taps]`: the offset of the pixels under each tap in a channel."""
+        """Return, for each kernel tap, the offset in a channel of the pixels that it reads."""
         (kz, ky, kx), (_, sy, _), (_, dy, _) = self.windows.kernel, self.windows.strides, self.windows.dilations
         order = list(self.phases)
         return [

@@ -30,7 +30,7 @@ MANY_TAPS = 25
 
 
 class SlidingMean:
-    """The mean of each window: a function (data, out). `counts` are the divisors of the sums, for each pixel.
+    """Compiled code for the mean of each window. `counts` are the divisors of the sums, for each pixel.
 
     The elements are scaled by a power of two before they are summed, so that no sum overflows.
     """
@@ -55,10 +55,9 @@ def _work(windows: Windows) -> int:
 
 
 class Sliding:
-    """Windows over each channel of f32 data separately: a function (data, out).
+    """Compiled code for windows over each channel of f32 data separately.
 
-    With `weights`, it convolves with one kernel for each channel, as `blocks.convolver`; without, it returns the
-    largest element.
+    With `weights`, it computes a depthwise convolution; without, the largest element of each window.
     """
 
     def __init__(self, batch: int, channels: int, weights: Array | None, windows: Windows) -> None:

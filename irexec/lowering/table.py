@@ -43,7 +43,7 @@ _MODULES = {
 
 class Site(NamedTuple):
     """A layer to be lowered: its static types and constants, its kernel, the prepared constants of its model, its node,
-    and the grids of its inputs' values.
+    and the grids of its inputs' values (irexec.lowering.grids).
     """
 
     types: NodeTypes
@@ -66,7 +66,7 @@ class Lowered:
     """
 
     stores_its_type = False
-    """Whether `tasks` stores results of their own type, not f32; f16 and bf16 are stored as f32."""
+    """Whether `tasks` stores results in the result's own type; otherwise as f32 (also f16 and bf16)."""
 
     selects = False
     """Whether each element of the result is an element of an input, so that it needs no rounding."""
@@ -158,7 +158,7 @@ class Lowered:
         return Fused(self, *self.behind(after, operands))
 
     def behind(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
-        """Return the steps of this layer, then those of the following layers, with their operands."""
+        """Return the elementwise operations of this layer, then those of the following layers, with their operands."""
         return after, operands
 
 
@@ -193,7 +193,7 @@ class Rounded(Fused):
 
 
 class OfWholeNumbers(Lowered):
-    """A sum of products of whole numbers in f64, computed in 32 bits: `tasks` stores whole numbers."""
+    """Sums of products of whole numbers that are stored as f64, computed in 32 bits: `tasks` stores 32-bit integers."""
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         if (shape := self.shape(*inputs)) is None:
@@ -219,8 +219,8 @@ _lowerings: dict[Operator, _Bound] = {}
 
 
 def lowers(*operators: Operator) -> Callable[[Lower], Lower]:
-    """Declare the lowering of operators: `f(site, *, attributes)` → the lowered form, or None if there is none for
-    these types, constants and attributes. Attributes and groups are requested by parameter name.
+    """Return a decorator for the lowering of operators: `f(site, *, attributes)` returns the lowered form, or None if
+    these types, constants or attributes have none. Attributes, and groups of them, are requested by parameter name.
     """
 
     def declare(function: Lower) -> Lower:

@@ -41,7 +41,7 @@ from irexec.threads.parallel import all_cores_have_callers, num_threads, parts_f
 
 # The number of spins without work, about 100 µs, after which a member sleeps until it is woken.
 SPINS = 4000
-# The time in microseconds for which the caller yields its core to a member that was interrupted.
+# The time in microseconds for which a waiting caller yields its core to an interrupted member.
 BREAK = 20
 # The number of multiply-adds from which a second thread is worth its cost.
 WORTH_PRODUCTS = 1 << 20
@@ -112,15 +112,15 @@ class State:
         self._scratch, self._size = np.empty(0, np.uint8), 0
 
     def lead(self, job: Job) -> None:
-        """Do a job, together with all threads that use this state."""
+        """Run a job, together with all threads that use this state."""
         function, shared, tasks, rounds, scratch_bytes = job
         if self._size < scratch_bytes:
             self._grow(scratch_bytes)
         self._lead(self.address, rounds, tasks.count, function.address, shared.address, tasks.address, tasks.stride)
 
     def go_on(self, sequence: Sequence, at: int = 0) -> int:
-        """Do the jobs of a sequence from `at` on. Returns the job to continue with after sleeping members are woken, or
-        the number of jobs if the sequence is complete.
+        """Run the jobs of a sequence from number `at` on. Return the number of the job to continue with after sleeping
+        members are woken; if the sequence is complete, the number of its jobs.
         """
         if self._size < sequence.scratch_bytes:
             self._grow(sequence.scratch_bytes)
@@ -181,7 +181,7 @@ class ThreadPool:
             self._serve(self._state.address, number)
 
     def run(self, work: Job | Sequence) -> bool:
-        """Do the work; return False if another thread uses the pool."""
+        """Run a job or a sequence; return False, without running it, if another thread uses the pool."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
@@ -249,7 +249,7 @@ def pieces_of(rows: int, parts: int, height: int) -> list[Range]:
 
 
 def run_job(job: Job) -> None:
-    """Run a job. All threads participate, unless they have other work; then the calling thread does everything."""
+    """Run a job, on all threads of the pool or, if another caller uses the pool, on the calling thread alone."""
     members = num_threads() - 1 if job.tasks.count > 1 and not all_cores_have_callers() else 0
     if not (members and _the_pool(members).run(job)):
         _alone().lead(job)

@@ -64,8 +64,8 @@ def _transposed(site: Site, kernel: Array, windows: Spreading) -> Lowered | None
 
 
 class _Phases(NamedTuple):
-    """Phases with equal numbers of taps along each axis. `phases`: the first taps of each; `weights`: the weights of
-    all as those of one convolution, `[G, O * phases, I, *K]`.
+    """Phases with equal numbers of taps along each axis. `phases`: the first tap of each phase; `weights`: the weights
+    of all these phases as one convolution, `[G, O * phases, I, *K]`.
     """
 
     phases: list[Axes]
@@ -100,7 +100,7 @@ class Transposed(Lowered):
 
 
 class _Sized:
-    """A transposed convolution of data of one shape. `result`: the shape of the result; None if the kernel is
+    """A transposed convolution of data of one shape. `result`: the shape of the result; None if the NumPy kernel is
     faster. `compiled`: the compiled code, which is generated on first use.
     """
 
@@ -175,8 +175,8 @@ class _Compiled:
 
 
 def _places(sized: _Sized, starts: dict[Axes, tuple[int, int]]) -> Iterator[tuple[int, int, int, int]]:
-    """Return the place of each row of the result and each phase of its elements, see `llvm.interleaving`. `starts`: the
-    offset of each phase in the first plane, and the distance between planes.
+    """Return the PLACE of `llvm.interleaving` for each row of the result and each phase. `starts`: the offset of each
+    phase in the first plane, and the distance between planes.
     """
     stride, begin = sized.strides[-1], sized.begins[-1]
     for row in np.ndindex(*sized.counts[:-1]):

@@ -1,6 +1,7 @@
-"""Layers of whole numbers as one layer in bytes: ONNX's MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv.
+"""Chains of layers on whole numbers, computed as one layer in bytes: ONNX's MatMulInteger, ConvInteger, QLinearMatMul
+and QLinearConv.
 
-The graph contains several layers for such a layer: bytes are converted to f64, minus a zero point; MatMul or
+The graph contains several layers for such an operator: bytes are converted to f64, minus a zero point; MatMul or
 Convolution with constant weights computes exact sums; an optional bias is added in f64; and the sums are converted to
 i32, or to f32, in which they are scaled, rounded, clamped and converted to bytes again. Compiled code reads the bytes,
 and stores the result of the last layer. It computes the same numbers: sums are exact in 32 bits as well, and all later
@@ -32,8 +33,8 @@ _SOURCES: dict[ElementType, Source] = {U8: "unsigned", I8: "signed"}
 
 
 class Whole(Lowered):
-    """Bytes times constant whole numbers, and the layers after the product. The inputs are the bytes, the zero point as
-    one f64 if it is not constant, and the single f32 operands of the later layers, such as a scale.
+    """A product of bytes and constant whole numbers, with the layers after it. The inputs are the bytes, the zero point
+    (one f64) if it is not constant, and the operands of the later layers, each a single f32, such as a scale.
     """
 
     stores_its_type = True
@@ -83,7 +84,7 @@ class Quantized(Lowered):
 
 
 def chain_of(finder: Finder, first: int) -> Group | None:
-    """Return the group of a chain that begins with a step; None if there is none."""
+    """Return the group that computes the chain beginning with a step; None if no such chain begins there."""
     step = finder.steps[first]
     if step.operator.type == "Convert":
         return _Product(finder, first).whole_numbers()
@@ -91,7 +92,9 @@ def chain_of(finder: Finder, first: int) -> Group | None:
 
 
 def _quantized(chain: Chain) -> Group | None:
-    """Return the group of elementwise layers whose result is converted to bytes, as in ONNX's QuantizeLinear."""
+    """Return the group of elementwise layers whose result is converted to bytes, as in ONNX's QuantizeLinear; None if
+    there is no such conversion.
+    """
     finder, first, step = chain.finder, chain.taken[0], chain.last
     if not step.is_sure or step.shape is None or (leader := finder.pointwise(first)) is None:
         return None
@@ -141,7 +144,7 @@ class _Product(Chain):
         return self._made(form.of_bytes(source, bias, is_whole=False), after, operands, slots[:count])
 
     def _product(self, given: ElementType) -> WholeProduct | WholeConvolution | None:
-        """Take the steps up to the product, and return its form."""
+        """Append the steps up to the product, and return its lowered form; None for other steps."""
         if self.next("Subtract"):
             if self.port != 0:
                 return None

@@ -1,4 +1,4 @@
-"""Values of narrow types in a program: in f32 as long as only compiled code reads them.
+"""f32 arrays for values of narrow types (f16, bf16) in a program, used as long as only compiled code reads the values.
 
 Each value of f16 or bf16 has the memory that the plan gives it. Compiled layers compute it in other memory, in f32,
 rounded to the numbers of its type, and other compiled layers read it there. Its own memory is written before the first
@@ -17,7 +17,7 @@ from irexec.lowering.work import Unsuited, Work
 from irexec.types import Array
 
 Allocate = Callable[[tuple[int, ...]], Array]
-"""Returns f32 memory of a shape for a value, which lasts as long as the value is read."""
+"""Returns f32 memory of a shape for a value; the memory is reserved as long as the value is read."""
 
 
 class Wide:

@@ -70,7 +70,7 @@ class Work:
         return np.ascontiguousarray(array, F32)
 
     def all_contiguous(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return contiguous versions of arrays that one layer reads besides its data."""
+        """Return the operands of one layer, besides its data, as contiguous arrays."""
         return [self.contiguous(array, f"contiguous {number}") for number, array in enumerate(arrays)]
 
     def copied(self, array: Array, out: Array) -> bool:

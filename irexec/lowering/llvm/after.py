@@ -14,13 +14,13 @@ Kind = Binary | Unary | Activation | Rounding
 DEAR = frozenset({"swish", "sigmoid", "gelu_erf", "gelu_tanh", "mish", "tanh"})
 # The maximum number of constants that a step takes.
 NUMBERS = 8
-# The record of an operand, in 64-bit numbers: its address; and, for an operand with a number or a run for each row, the
-# numbers of which the index for row r of the result is computed: r // divisor % cycle * step.
+# The record of an operand, in 64-bit numbers: its address; and, for an operand with a number or a run for each row,
+# three numbers from which the index for row r of the result is computed: r // divisor % cycle * step.
 OPERAND = ("address", "divisor", "cycle", "step")
 
 
 class After(NamedTuple):
-    """One elementwise step: its kind and the form of its operand, which is at an address of f32.
+    """One elementwise operation: its kind and the form of its operand, whose elements are f32.
 
     After sums, the operand is a number for each channel (the same for a whole run of the result), a number for each
     column (for each element of a run), an array of the result's shape ("result"), or an array of the shape of a channel

@@ -19,12 +19,12 @@ FOLDS: dict[Arithmetic, int] = {"floats": 1, "bytes": 4, "whole_bytes": 4, "pair
 
 
 def is_whole(kind: Arithmetic) -> bool:
-    """Return whether sums are whole numbers."""
+    """Return whether the sums of this arithmetic are whole numbers."""
     return kind in ("bytes", "whole_bytes", "numbers")
 
 
 def has_starts(kind: Arithmetic) -> bool:
-    """Return whether sums start with a number for each column."""
+    """Return whether the sums of this arithmetic start with a given number for each column, instead of 0."""
     return kind in ("bytes", "whole_bytes")
 
 

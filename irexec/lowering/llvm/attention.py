@@ -102,7 +102,9 @@ def _lay_out_values(code: Code, layer: Fields, values: Run, panels: Run, across:
 
 
 def _masked(code: Code, mask: Mask, masks: Run, diagonal: Number) -> Change:
-    """Apply a mask to scores; scores beyond the diagonal belong to keys after the query."""
+    """Return the function that applies a mask to a row of scores; keys after the position `diagonal` are excluded if
+    the mask is causal.
+    """
     b, lowest = code.builder, code.constant(float("-inf"))
 
     def change(index: Number, vector: Any, lanes: Any) -> Any:
@@ -119,7 +121,9 @@ def _masked(code: Code, mask: Mask, masks: Run, diagonal: Number) -> Change:
 
 
 def _powers(code: Code, row: Run, count: Number) -> Any:
-    """Replace a row by e to the power of each element minus the largest element; return their sum."""
+    """Replace each element x of a row by e to the power of (x - the row's maximum); return the sum of the new
+    elements.
+    """
     b, lanes = code.builder, code.lanes
     most, whole = code.constant(float("-inf")), count & -lanes
 

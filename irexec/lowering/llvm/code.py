@@ -55,7 +55,7 @@ class Code:
         return self.builder.call(self.intrinsic(f"{name}.v{kind.count}f32", kind, *arguments), arguments)
 
     def intrinsic(self, name: str, result: Any, *arguments: Any) -> Any:
-        """Return an LLVM intrinsic, declared when it is first used."""
+        """Call an LLVM intrinsic with a given result type, declared when it is first used; return its result."""
         name = f"llvm.{name}"
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         return self.module.globals.get(name) or ir.Function(self.module, kind, name)
@@ -71,7 +71,7 @@ class Code:
         self.builder.call(self.builder.inttoptr(address.value, kind), values)
 
     def result_at(self, address: Number) -> Number:
-        """Call the function at an address, which has no parameters and returns a 32-bit integer."""
+        """Call the function at an address, which has no parameters; return its result, a 32-bit integer."""
         kind = ir.FunctionType(I32, []).as_pointer()
         found = self.builder.call(self.builder.inttoptr(address.value, kind), [])
         return Number(self, self.builder.sext(found, I64))
@@ -82,7 +82,7 @@ class Code:
 
     @contextmanager
     def loop(self, start: int | Number, stop: int | Number, step: int | Number = 1) -> Iterator[Number]:
-        """Generate a loop over the range."""
+        """Generate a loop over range(start, stop, step), and yield its index."""
         with self.folding(start, stop, [], step) as fold:
             yield fold.index
 
@@ -160,14 +160,16 @@ class Code:
 
 @record
 class Fold:
-    """One iteration of a loop: its index, its initial values, and the values for the next iteration."""
+    """One iteration of a loop: its index, and `values`, at first those on entry, to be replaced by those for the next
+    iteration.
+    """
 
     index: Number
     values: list[Any]
 
 
 class Number:
-    """A 64-bit integer at the run time of the compiled code; addresses are also represented by such numbers."""
+    """A 64-bit integer, or an address, in the generated code; Python operators generate arithmetic on it."""
 
     def __init__(self, code: Code, value: Any) -> None:
         self.code, self.value = code, value
@@ -185,7 +187,7 @@ class Number:
         return Number(self.code, self.code.builder.and_(self.value, self.code.number(other).value))
 
     def __floordiv__(self, other: int | Number) -> Number:
-        """Divide numbers that are not negative; `%` has the same precondition."""
+        """Divide two numbers, which must not be negative; the same holds for `%`."""
         return Number(self.code, self.code.builder.udiv(self.value, self.code.number(other).value))
 
     def __mod__(self, other: int | Number) -> Number:
@@ -237,7 +239,7 @@ class Run:
         return Run(self.code, self.code.builder.gep(self.pointer, [self.code.number(count).value]), self._element)
 
     def number(self, index: int | Number) -> Number:
-        """Return one element of a run of numbers."""
+        """Return the element at an index of a run of 64-bit numbers."""
         return Number(self.code, self.code.builder.load((self + index).pointer))
 
     def scalar(self, index: int | Number) -> Any:
@@ -247,7 +249,7 @@ class Run:
         self.code.builder.store(scalar, (self + index).pointer)
 
     def vector(self, index: int | Number = 0, mask: Any = None) -> Any:
-        """Return the vector that begins at an element, with any alignment. Lanes outside of the mask are 0."""
+        """Return the vector that begins at the element `index`, with any alignment. Lanes outside the mask are 0."""
         code, kind, align, name = self.code, *self._vectors()
         place = code.builder.bitcast((self + index).pointer, kind.as_pointer())
         if mask is None:
@@ -270,7 +272,7 @@ class Run:
         return kind, int(self._element.intrinsic_name[1:]) // 8, f"v{kind.count}{self._element.intrinsic_name}.p0"
 
     def few(self, lanes: int) -> Any:
-        """Return a vector of the first elements of the run."""
+        """Return a vector of the first `lanes` elements of the run."""
         kind = ir.VectorType(F32, lanes)
         return self.code.builder.load(self.code.builder.bitcast(self.pointer, kind.as_pointer()), align=4)
 
@@ -311,13 +313,15 @@ class Fields:
 def begun(
     module: Any, name: str, lanes: int, layer: tuple[str, ...], task: tuple[str, ...]
 ) -> tuple[Code, Fields, Fields]:
-    """Begin a function of a job, `f(layer, task, scratch, round)`; its first parameters are records of these fields."""
+    """Begin the function of a job, `f(layer, task, scratch, round)`, and return its code and its first two parameters:
+    records of the fields `layer` and `task`.
+    """
     code = Code(module, name, 4, lanes)
     return code, Fields(code.parameters[0], layer), Fields(code.parameters[1], task)
 
 
 Change = Callable[[Number, Any, Any], Any]
-"""`change(index, vector, mask)`: returns the new vector for the one that begins at an element of a run."""
+"""`change(index, vector, mask)` returns the replacement of `vector`, which begins at element `index` of a run."""
 
 
 def unchanged(index: Number, vector: Any, mask: Any) -> Any:
@@ -330,7 +334,7 @@ def copy_run(source: Run, target: Run, count: Number, change: Change = unchanged
 
 
 def copy_every_second(source: Run, target: Run, count: Number) -> None:
-    """Copy this number of elements from every second position; no element after the last of these is read."""
+    """Copy `count` elements from every second position of the source; no element after the last of these is read."""
     code = source.code
     even = ir.Constant(ir.VectorType(I32, code.lanes), list(range(0, 2 * code.lanes, 2)))
 

@@ -1,4 +1,4 @@
-"""Kernels over columns: sums, extrema and softmax along axes that other axes follow; a vector of columns at a time."""
+"""Kernels over columns: sums, extrema and softmax along axes that are not the last; a vector of columns at a time."""
 
 from __future__ import annotations
 

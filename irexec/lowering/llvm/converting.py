@@ -1,4 +1,4 @@
-"""Elements of one type as elements of another one: copies in memory, and f32 rounded to narrower types."""
+"""Conversions between element types: of elements in memory, and of f32 vectors rounded to narrower types."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from irexec.lowering.llvm.host import Tile
 # The fields of `convolve`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
     "input", "result", "operands", "weights",  # addresses; `operands` belong to the following layers
-    "absent",  # the number of tiles of channels before the first one in `weights`
+    "absent",  # the number of tiles of channels before the first tile in `weights`
     "starts",  # an address: the number with which the sum of each channel starts, for products of bytes
     "pad",  # the address of `write_pad`'s function, which all convolutions share
     "depth", "depth_step",  # products per sum, and the products that are summed at a time
@@ -120,7 +120,7 @@ def write_convolve(
 def _write_tile(
     module: Any, name: str, lanes: int, tile: Tile, is_short: bool, after: Sequence[After], kind: Arithmetic
 ) -> Code:
-    """Write `tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
+    """Write the function `tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
 
     The function adds `depth` products to each sum of a tile. `added` products are already in `sums`; if more are
     `left`, the sums are stored there, otherwise the sums of `rows` rows are finished and stored in the result: `count`

@@ -1,4 +1,4 @@
-"""Operations on each element before it is stored: the elementwise layers fused with the layer that computes it."""
+"""Epilogues: elementwise layers fused with another layer, applied to each element of its result before it is stored."""
 
 from __future__ import annotations
 

@@ -90,10 +90,10 @@ def polynomial(code: Code, coefficients: Any, x: Any) -> Any:
 
 
 def gelu_erf(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
-    """GELU with erf; the numbers are two polynomials in x², whose quotient times -x is the logit of the normal
-    distribution.
+    """GELU with erf; `numbers` are the coefficients of two polynomials in x², whose quotient times -x is the logit of
+    the normal distribution.
 
-    The lowest coefficient of each comes first: five, and three before a 1.
+    The lowest coefficient comes first: five of the first polynomial, then three of the second, whose fourth is 1.
     """
     b = code.builder
     square = b.fmul(x, x)
@@ -105,7 +105,9 @@ def gelu_erf(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
 
 
 def gelu_tanh(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
-    """GELU with tanh; the numbers are a polynomial in x², lowest coefficient first, which times x is the logit."""
+    """GELU with tanh; `numbers` are the coefficients, lowest first, of a polynomial in x²; the polynomial times x is
+    the logit.
+    """
     b = code.builder
     return logistic_times(code, b.fmul(polynomial(code, numbers[1::-1], b.fmul(x, x)), x), x)
 

@@ -11,16 +11,18 @@ from llvmlite import binding, ir
 
 
 class Native(NamedTuple):
-    """A compiled function with number and address parameters, and the address of its code. Calls release the GIL."""
+    """A compiled function, whose parameters are numbers and addresses, and the address of its code. Calls release the
+    GIL.
+    """
 
     call: Callable[..., None]
     address: int
 
 
 class Tile(NamedTuple):
-    """Sums kept in registers: the number of rows, of vectors per row, and of single sums after the last vector.
+    """The sums that registers hold at a time: the numbers of rows, of vectors per row, and of single sums after these.
 
-    The last tile of some columns may have only `narrow` vectors per row, if this is not 0.
+    If `narrow` is not 0, the last tile of a range of columns may have only `narrow` vectors per row.
     """
 
     height: int
@@ -93,7 +95,9 @@ class Compiler:
         return min(range(most, 0, -1), key=cycles)
 
     def written(self, write: Callable[..., object], *arguments: Any) -> Native:
-        """Return the function that `write(module, name, lanes, *arguments)` writes, compiled on first use."""
+        """Return the compiled function whose code `write(module, name, lanes, *arguments)` generates; it is compiled on
+        first use.
+        """
         with self._lock:
             if (key := (write, arguments)) not in self._made:
                 module = ir.Module()
@@ -124,7 +128,7 @@ def _clear(module: Any) -> None:
 
 
 def _shown(argument: Any) -> str:
-    """Return the text of an argument as a part of a function's name."""
+    """Return an argument of a code generator as a part of the generated function's name."""
     if isinstance(argument, (tuple, list)) and not hasattr(argument, "name"):
         return "-".join(map(_shown, argument))
     return str(getattr(argument, "name", argument))

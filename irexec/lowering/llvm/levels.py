@@ -1,5 +1,5 @@
-"""Elements that pack several numbers: the bytes of four channels of f32 on a grid, or the bf16 of two channels, or four
-bytes that are adjacent in a row.
+"""Elements that pack several numbers: bytes of four channels of f32 on a grid, bf16 of two channels, or four adjacent
+bytes of a row.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ ROUNDER = 12582912.0
 
 
 def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic, source: Source = "floats") -> Code:
-    """Write `levels(layer, task, scratch, round)`: some channels of f32 as bytes, four channels to an element, or as
-    bf16, two channels to an element.
+    """Write `levels(layer, task, scratch, round)`: pack some channels of f32, as bytes of four channels or bf16 of two
+    channels in an element.
 
     The last element of a group is filled with copies of the group's last channel, whose weights there are 0.
     """
@@ -60,7 +60,7 @@ def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic, source: S
 
 
 def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -> Code:
-    """Write `bytes(layer, task, scratch, round)`: the levels of some elements, which begin at a multiple of MULTIPLE.
+    """Write `bytes(layer, task, scratch, round)`: store the levels of some elements, from a multiple of MULTIPLE on.
 
     Up to one vector of bytes after the last element is also written.
     """
@@ -76,8 +76,8 @@ def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -
 
 
 def write_starts(module: Any, name: str, lanes: int) -> Code:
-    """Write `starts(layer, task, scratch, round)`: initial sums, the layer's `begin - zero * weight_sums` for each
-    column.
+    """Write `starts(layer, task, scratch, round)`: store the start value of each column's sums,
+    `begin - zero * weight_sums`.
     """
     code, layer, task = begun(module, name, lanes, STARTS, RANGE)
     b = code.builder

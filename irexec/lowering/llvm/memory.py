@@ -33,13 +33,13 @@ class Records:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Field]]) -> Records:
-        """Make records with these fields."""
+        """Return records with these rows of fields."""
         numbers = np.array([[_number(field) for field in row] for row in rows], np.int64)
         return cls(numbers, [field for row in rows for field in row if not isinstance(field, int)])
 
     @classmethod
     def named(cls, names: tuple[str, ...], rows: Iterable[Mapping[str, Field]]) -> Records:
-        """Make records with the fields of these names, in this order."""
+        """Return records whose fields are the values of `names` in each row, in this order."""
         return cls.of([[row[name] for name in names] for row in rows])
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ def _number(field: Field) -> int:
 
 
 def begin(array: Array) -> int:
-    """Return the address of an array's first element, several times as fast as NumPy's `ctypes.data`."""
+    """Return the address of an array's first element. NumPy's `ctypes.data` takes several times as long."""
     memory: Any = array
     try:
         return _address_of(_first_byte(memory))

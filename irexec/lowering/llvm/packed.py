@@ -1,4 +1,4 @@
-"""Products of rows with a packed matrix `[N, K]`, which is unpacked in registers or to the cache, and the panels of a
+"""Products of rows with a packed (low-bit) matrix `[N, K]`, unpacked in registers or to the cache, and panels of a
 packed kernel for convolutions.
 """
 
@@ -108,7 +108,7 @@ def write_few(
 
 
 def _in_block_order(code: Code, source: Run, target: Run, count: Number) -> None:
-    """Copy elements so that those at the same position of sixteen dwords become a vector."""
+    """Copy elements in another order: those at the same position in each of sixteen dwords become adjacent."""
     with code.loop(0, count, IN_BLOCK) as block, code.loop(0, TABLE) as dword:
         for place in range(8):
             value = (source + (block + dword * 8)).scalar(place)
@@ -135,7 +135,7 @@ def _block(
 
 
 def _added(code: Code, weights: Sequence[Any], factors: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-    """Return `values` with the product of each vector of weights and each row's factors added."""
+    """Return `values` plus the product of each vector of weights with each row's factors."""
     rows = len(factors)
     return [code.call("fmuladd", weights[n // rows], factors[n % rows], value) for n, value in enumerate(values)]
 
@@ -200,7 +200,7 @@ def write_panels(
 def _write_unpack(
     module: Any, name: str, lanes: int, height: int, packing: Packing, is_whole: bool, dwords: int
 ) -> Code:
-    """Write `unpack(layer, column, k, depth, panel)`: elements of `height` columns, from the `k`-th on.
+    """Write `unpack(layer, column, k, depth, panel)`: unpack `depth` elements of `height` columns, from element `k` on.
 
     Most elements are transposed as dwords, before they are unpacked; the remaining ones are transposed afterwards.
     """
@@ -213,7 +213,7 @@ def _write_unpack(
     whole = depth & -lanes if is_whole else blocks
 
     def place(column: Number, k: Number) -> Number:
-        """Return the address of an element."""
+        """Return the address of the code of an element."""
         found: Number = packing.nbytes(column.at_most(layer.columns - 1) * layer.depth + start + k)
         return layer.codes + found
 

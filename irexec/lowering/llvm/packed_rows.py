@@ -1,7 +1,7 @@
 """Products of some rows with a packed matrix of f16 or bf16, by sums along the depth in square tiles.
 
-The elements are converted in the order of the file, so that none is transposed: a tile has vectors of sums for some
-rows times as many columns, which are added up across their lanes at the end.
+The elements are converted in the order of the file and not transposed: a tile has a vector of partial sums for each
+combination of SIDE rows and SIDE columns, whose lanes are added up at the end.
 """
 
 from __future__ import annotations

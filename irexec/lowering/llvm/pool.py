@@ -3,12 +3,12 @@
 A job is a function, a record that all of its tasks share, and a table with a record for each task. It is executed in
 one or several rounds; each round starts after the previous round is complete. Each thread has a part of the tasks: a
 range of consecutive tasks, which it takes from the front. A thread whose part is done takes the last tasks of other
-parts. So threads rarely write to the same memory, which takes as long as a small task where cores are far apart, and
-consecutive layers, which divide the same pixels, find them in the cache of the same core.
+parts. So threads rarely write to the same memory; where cores are far apart, such a write takes as long as a small
+task. And consecutive layers, which divide pixels in the same way, find them in the cache of the same core.
 
-One 64-bit word is the state of a part: the number of rounds that this pool ever began, the end of the remaining tasks,
-and the first one. A thread takes a task by a compare and swap of the word. That fails for a thread that read the word
-in an earlier round, so it does not matter which threads take part or when they join.
+One 64-bit word is the state of a part: the number of rounds that this pool has begun so far, the end of the remaining
+tasks, and the first of them. A thread takes a task by a compare-and-swap of the word, which fails if the thread read
+the word in an earlier round. So any thread may take part, and join at any time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The product of a matrix and a matrix whose columns are laid out in panels: a tile of sums stays in registers."""
+"""The product of two matrices; the columns of the second are laid out in panels. A tile of sums stays in registers."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def write_multiply(
     after: Sequence[After] = (),
     kind: Arithmetic = "floats",
 ) -> Code:
-    """Write `multiply(layer, task, scratch, round)`: one task, of at least `height` rows. A tile has `height` rows and
-    `width` vectors, which are the columns of a panel. Products of whole numbers are not divided into partial sums.
+    """Write `multiply(layer, task, scratch, round)`: one task, of at least `height` rows. A tile has `height` rows of
+    `width` vectors, as wide as a panel. Sums of whole numbers are not divided into partial sums.
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width, kind)
     code, layer, task = begun(module, name, lanes, LAYER, TASK)

@@ -45,7 +45,7 @@ DEPTH_STEP = 512
 
 
 class _Place(NamedTuple):
-    """The offsets of a vector of units: in the arrays of states, in its block, and in the projected inputs."""
+    """The offsets of a vector of units: in the arrays of states, in the block of units, and in the projected inputs."""
 
     unit: Number
     state: Number
@@ -92,7 +92,7 @@ class _Step:
         self.reset_states = self._cell + states
 
     def units(self, panels: Number, gates: int, source: Run, write: Write, *, is_last: bool = False) -> None:
-        """Multiply states by the panels of some gates, and pass the products to `write`. `is_last`: `write` stores the
+        """Multiply states by the weights of some gates, and pass the products to `write`. `is_last`: `write` stores the
         new states.
         """
         code, layer, task, height = self._code, self.layer, self._task, self._height
@@ -169,7 +169,8 @@ class _Step:
                 self._write(block * (VECTORS * lanes), row, self._gates, write, is_last=True)
 
     def _quantized(self, target: Number) -> tuple[Any, Any]:
-        """Store the states of one direction as 8-bit levels; return their step, and their zero point as integers.
+        """Store the states of one direction as 8-bit levels; return the step of the levels, and their zero point as
+        integers.
 
         The operations are those of the kernel, in the same order.
         """

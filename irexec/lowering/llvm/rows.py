@@ -140,7 +140,7 @@ def _softmax(code: Code, source: Run, result: Run, width: Number) -> None:
 
 
 def _folded(code: Code, width: Number, read: Callable[[Number, Any], Any], fold: Any, neutral: Any) -> Any:
-    """Return the combination of all vectors of a row; lanes beyond the end of the row are ignored."""
+    """Return one vector: all vectors of a row combined with `fold`. Lanes beyond the end of the row are `neutral`."""
     b, step = code.builder, APART * code.lanes
     whole, most = width & -step, width & -code.lanes
     with code.folding(0, whole, [neutral] * APART, step) as many:
@@ -154,12 +154,12 @@ def _folded(code: Code, width: Number, read: Callable[[Number, Any], Any], fold:
 
 
 def larger(code: Code, x: Any, y: Any) -> Any:
-    """Return the larger of two elements; the first if the second is NaN."""
+    """Return the larger of two elements; `x` if `y` is NaN."""
     return code.builder.select(code.builder.fcmp_ordered("<", x, y), y, x)
 
 
 def across_lanes(code: Code, vector: Any, fold: Callable[[Any, Any], Any]) -> Any:
-    """Fold the lanes of a vector."""
+    """Return a scalar: all lanes of a vector combined with `fold`."""
     lanes = code.lanes
     while lanes > 1:
         lanes //= 2

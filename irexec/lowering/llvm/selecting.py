@@ -19,7 +19,9 @@ TASK = ("first_plane", "last_plane", "first_run", "last_run")
 
 
 def write_select(module: Any, name: str, lanes: int, is_single: bool) -> Code:
-    """Write `select(layer, task, scratch, round)`: some runs of some planes. `is_single`: of one element each."""
+    """Write `select(layer, task, scratch, round)`: copy some runs of some planes. `is_single`: a run has one
+    element.
+    """
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     places = layer.places.numbers()
     with code.loop(task.first_plane, task.last_plane) as plane:

@@ -51,7 +51,9 @@ def write_transpose(module: Any, name: str, lanes: int) -> Code:
 
 
 def turned(code: Code, square: list[Any]) -> list[Any]:
-    """Transpose a square: off-diagonal blocks are swapped, for halves, quarters and so on."""
+    """Return a square of vectors transposed, by swapping its off-diagonal blocks, first halves, then quarters, and so
+    on.
+    """
     size = len(square)
     square = list(square)
     half = size // 2

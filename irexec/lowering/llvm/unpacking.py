@@ -1,4 +1,6 @@
-"""Vectors of packed weights become vectors of f32, rounded as each layer of the model rounds them."""
+"""Unpacks vectors of packed weights to f32, with the same roundings as the layers of the model that would unpack
+them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _NORMAL, _INFINITE = 0x3880_0000, 0x477F_F000
 
 
 class Packing(NamedTuple):
-    """The computation of the elements of a matrix: (code - zero) · scale.
+    """How the elements of a packed matrix are computed from its stored codes: (code - zero) · scale.
 
     `type` is the type of the codes. `steps` are the operations after the conversion: "zero" subtracts the zero point,
     "whole" subtracts it from integers, "scale" multiplies, "raised" multiplies and rounds as
@@ -48,16 +50,16 @@ class Packing(NamedTuple):
 
     @property
     def least(self) -> int:
-        """The number of elements that are unpacked one by one: those of a byte."""
+        """The smallest number of elements that can be unpacked: those of a byte."""
         return 2 if self.is_nibble else 1
 
     @property
     def is_looked_up(self) -> bool:
-        """Whether the values of a group are in a vector that is permuted."""
+        """Whether elements are looked up in a vector of the group's 16 possible values, by permutation."""
         return self.is_nibble and self.permutes
 
     def nbytes(self, count: int | Number) -> Any:
-        """Return the bytes of an even number of elements."""
+        """Return the size in bytes of this number of elements, which is even for 4-bit elements."""
         if self.is_nibble:
             return count // 2
         return count * 2 if self.type in ("f16", "bf16") else count
@@ -93,7 +95,7 @@ class Decoder:
         return made
 
     def vector(self, address: Number, lanes: int) -> Any:
-        """Return the values of the elements at an address, in their order; of 4-bit elements an even number."""
+        """Return the values of `lanes` elements at an address, in their order; `lanes` is even for 4-bit elements."""
         type, b, wide = self._packing.type, self._code.builder, _of(I32, lanes)
         if self._packing.is_nibble:
             bits = b.zext(self._nibbles(address, lanes), wide)
@@ -182,7 +184,7 @@ class Decoder:
         return value
 
     def _raised(self, value: Any, type: str) -> Any:
-        """Return values times their scale, rounded to a type."""
+        """Return values times their scale, rounded to a type as `irexec.engine.packed.rounding.round_raised` does."""
         b, scale, factor = self._code.builder, self._parameters[value.type.count].scale, float(_DROPPED[type].factor)
         above, raised = (b.fmul(scale, ir.Constant(scale.type, [f] * scale.type.count)) for f in (factor + 1, -factor))
         # Both factors and the second product are exact.
