@@ -94,7 +94,7 @@ def shown_seconds(seconds: float) -> str:
 
 
 UP = 0.9995
-"""The part of a unit from which on an amount, with three digits, is written in this unit."""
+"""Amounts from this fraction of a unit on are written in the unit: with three digits, they are rounded to 1."""
 
 
 def three_digits(number: float) -> str:

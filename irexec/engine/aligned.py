@@ -26,7 +26,9 @@ _SHARE = 1 << 22
 
 
 def as_taken(nodes: Iterable[Node]) -> dict[Value, Array]:
-    """Return the constants that kernels read in another form than stored in the nodes (aligned or as f16), by value."""
+    """Return, by value, the constants that kernels read in another form than the nodes store: aligned copies, or
+    f16.
+    """
     nodes = list(nodes)
     halves = _halves(nodes)
     if halves:
@@ -35,7 +37,9 @@ def as_taken(nodes: Iterable[Node]) -> dict[Value, Array]:
 
 
 def _halves(nodes: Sequence[Node]) -> dict[Value, Array]:
-    """Return f16 constants by the f32 value that a Convert computes from them, if all its readers accept f16."""
+    """Return f16 constants, by the f32 value that a Convert computes from each, if all readers of this value accept
+    f16.
+    """
     found: dict[Value, Array] = {}
     for node in nodes:
         if node.type != "Convert" or node.inputs[0] is None or node.outputs[0].type.element_type is not F32:

@@ -65,7 +65,9 @@ def _label(port: Value) -> str:
 
 
 def fitting(given: Any, port: Value) -> Array:
-    """Return the array in the port's dtype. A cast stays within a kind of dtype or is lossless. Raises IRError."""
+    """Return a caller's value as an array of the port's dtype; a conversion is lossless, or stays within one kind of
+    dtype, such as floats. Raises IRError.
+    """
     kind: ElementType = port.element_type
     layer = port.node.ref
     try:

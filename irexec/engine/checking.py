@@ -64,7 +64,7 @@ def _type_of(array: Array | None, kind: ElementType) -> TensorType | None:
 
 
 def _compare(result: Any, types: list[TensorType], node: Node, model: Model) -> None:
-    """Raise IRError when a result has a shape that the rule excludes."""
+    """Raise IRError if a result contradicts the types that the operator's shape rule returned."""
     results = result if isinstance(result, (tuple, list)) else (result,)
     for index, (array, type) in enumerate(zip(results, types, strict=False)):
         if array is not None and not type.shape.accepts(array.shape):

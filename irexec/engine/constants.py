@@ -42,7 +42,7 @@ _RANKS = range(2, 7)
 
 
 class Packed:
-    """Stands for an array that is not in memory: a PackedMatrix, whose module is imported on demand."""
+    """Base class of PackedMatrix, which replaces an array that is not in memory; its module is imported on demand."""
 
     def unpacked(self) -> Array:
         """Return the whole array."""
@@ -145,7 +145,7 @@ class Folding:
         return max([written, *(self._origins.get(value.node, 0) for value in inputs)])
 
     def _work(self, node: Node, outputs: Sequence[TensorType]) -> int:
-        """Return the number of steps that a node takes, as far as it is known before the node runs."""
+        """Return the number of elements that a node processes; 0 if it is not known before the node runs."""
         operator = node.operator
         assert operator is not None
         return steps(operator, self._inference.inputs(node), node.all_attributes, outputs) or 0

@@ -17,7 +17,7 @@ from irexec.types import TensorType
 
 
 def findings_for(model: Model) -> Findings:
-    """Return a collection of findings that locates each of them in the model's text."""
+    """Return an empty collection of findings, which locates the findings added to it in the model's text."""
     return Findings(None if model.source is None else model.source.locate, file=model.file)
 
 
@@ -39,7 +39,9 @@ def failure(node: Node, error: Exception, inputs: Sequence[Any], model: Model) -
 
 
 def _lacking(node: Node, inputs: Sequence[Any]) -> str | None:
-    """Return the first required port without a value, as may occur in a body whose edges are wrong."""
+    """Return the first required port without a value, as may occur in a body with wrong edges; None if there is
+    none.
+    """
     if node.operator is None:
         return None
     ports = (node.operator.signature.input(index) for index in range(len(inputs)))

@@ -159,7 +159,7 @@ class _Planner:
         return make_plan(model, self.inference, self.constants, observed=self.observed)
 
     def _made(self, values: Sequence[Value]) -> range:
-        """Assign consecutive slots to new values."""
+        """Assign consecutive slots to new values, and return them as a range."""
         first = len(self.template)
         for slot, value in enumerate(values, first):
             self.slots[value] = slot
@@ -183,7 +183,7 @@ class _Planner:
         return self.slots[value]
 
     def _constant(self, value: Value) -> Array | Packed:
-        """Return a constant; in packed form if it has one and all its readers accept it."""
+        """Return a constant, in packed form if it has such a form and all its readers accept it."""
         if not may_be_packed(value, self.inference[value]) or not self._packs():
             return self.folding.array(value)
         from irexec.engine.packed.recognition import packed_matrix

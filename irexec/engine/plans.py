@@ -61,7 +61,7 @@ class Plans:
         """Return the plan for these input shapes.
 
         When a dynamic model receives the same shapes a second time, a special plan is made for these static shapes.
-        `observed`: a plan that computes every output of every layer. Raises IRError when the weights are gone.
+        `observed`: a plan that computes every output of every layer. Raises IRError if the weights' file was truncated.
         """
         self._require_files()
         if observed:

@@ -94,7 +94,7 @@ class Results(Mapping[Any, Array]):
         return self.with_arrays([a.copy() if isinstance(a, np.ndarray) else a for a in self._arrays])
 
     def with_arrays(self, arrays: Sequence[Any]) -> Results:
-        """Return results of the same outputs with other arrays."""
+        """Return results for the same outputs with the given arrays."""
         other = Results((), ())
         other._ports, other._arrays = self._ports, list(arrays)
         return other

@@ -24,7 +24,9 @@ Inputs = Mapping[Any, Any] | Sequence[Any]
 
 
 def model_of(given: ModelLike, weights: str | os.PathLike[str] | None = None) -> Model:
-    """Return the model, or a copy of a caller's Model, which later changes do not affect. Raises IRError."""
+    """Return the model of a file or of bytes, or a copy of a Model, so that later changes have no effect. Raises
+    IRError.
+    """
     if isinstance(given, Model):
         made: Model = copied(current(given))
         made.file = given.file
@@ -38,7 +40,7 @@ def entries_of(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
 ) -> list[ModelInput]:
-    """Return the inputs of a model, with arrays for those that are not given. Raises IRError."""
+    """Return the inputs of a model; inputs that are not given get random arrays. Raises IRError."""
     findings = Findings(file=model.file)
     named = inputs if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
     given = Given(

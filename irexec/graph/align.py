@@ -1,6 +1,6 @@
 """Alignment: matching the layers of two models by what they compute, then by structure, then by name.
 
-Names are weak evidence: exporters number layers (`Add_12`) and tensors ("38"), and one more layer shifts all numbers.
+Names are weak evidence: exporters number layers (`Add_12`) and tensors ("38"), and an added layer shifts all numbers.
 Therefore layers are first paired if they compute the same function of the inputs, or if the same layers lead from
 them to the results; names decide among equal candidates, and pair the remaining layers.
 """

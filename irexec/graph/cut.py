@@ -13,8 +13,9 @@ from irexec.types import TensorType
 
 @record
 class Part:
-    """A model that was cut out of another. `begins` and `ends` are the values of the whole model for which its
-    Parameters and Results stand; `places` are the copies of the whole model's layers."""
+    """A model cut out of a whole model. `begins` and `ends`: the whole model's values that its Parameters replace and
+    its Results return. `places`: the copies of the whole model's layers.
+    """
 
     model: Model
     begins: list[Value]
@@ -40,7 +41,7 @@ def constant_nodes(model: Model) -> set[Node]:
 
 
 def constant_among(nodes: Iterable[Node]) -> set[Node]:
-    """Return those of the given layers that depend on constants only, in topological order."""
+    """Return the layers that depend on constants only; `nodes` must be in topological order."""
     found: set[Node] = set()
     for node in nodes:
         if node.held is not None:
@@ -55,7 +56,7 @@ def constant_among(nodes: Iterable[Node]) -> set[Node]:
 
 
 def needed_by(ends: Iterable[Node]) -> set[Node]:
-    """Return the layers that compute these ends, and all the layers on which they depend."""
+    """Return these layers, and all layers on which they depend."""
     found: set[Node] = set()
     stack = list(ends)
     while stack:

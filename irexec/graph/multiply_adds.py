@@ -36,22 +36,26 @@ def _matmul(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) ->
 
 
 def _convolution(weights: int, grouped: int) -> Rule:
-    """Return the rule: each element of the output is a sum over the filter's input channels and window."""
+    """Return the rule for a convolution: each output element is a sum over the filter's input channels and window."""
     return lambda shapes, out, attributes: prod(out) * prod(shapes[weights][1 + grouped :])
 
 
 def _transposed_convolution(grouped: int) -> Rule:
-    """Return the rule: each input element contributes to every output channel and every position of the window."""
+    """Return the rule for a transposed convolution: each input element contributes to every output channel of its group
+    and every position of the window.
+    """
     return lambda shapes, out, attributes: prod(shapes[0]) * prod(shapes[1][1 + grouped :])
 
 
 def _cell(weights: int) -> Rule:
-    """Return the rule: a product with the weights W and one with the recurrent weights R for each batch."""
+    """Return the rule for a recurrent cell: a product with the weights W and one with the recurrent weights R for each
+    batch element.
+    """
     return lambda shapes, out, attributes: shapes[0][0] * (prod(shapes[weights]) + prod(shapes[weights + 1]))
 
 
 def _sequence(weights: int) -> Rule:
-    """Return the rule: the products of a cell at each step; W and R contain both directions."""
+    """Return the rule for a recurrent sequence: the products of a cell at each step; W and R contain all directions."""
 
     def rule(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) -> int:
         return shapes[0][0] * shapes[0][1] * (prod(shapes[weights]) + prod(shapes[weights + 1]))

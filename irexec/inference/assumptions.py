@@ -30,7 +30,7 @@ _RANGE = re.compile(r"\[(-?\d+), (-?\d+)\]")
 class Attempt(NamedTuple):
     """Inputs and attributes with which a layer may be inferred. `text`: the assumption, None if there is none.
 
-    `is_likely`: if every attempt contradicts the file, this one's contradictions are worth reporting.
+    `is_likely`: if every attempt contradicts the file, the contradictions of this attempt may be reported.
     """
 
     inputs: Inputs
@@ -134,7 +134,7 @@ def _preferring(declared: TensorType | None, inferred: TensorType | None) -> Ten
 
 
 def despite(operator: Operator, inputs: Inputs, attributes: dict[str, Any], breaches: Sequence[Breach]) -> Types | None:
-    """Return the output types that do not depend on the breaches; None if they do or may depend on one.
+    """Return the output types of a layer with broken constraints (`breaches`); None if these may affect the types.
 
     They are the same for every value that the attribute may have, or for every element type of the input. An input of a
     type that the operator does not accept (O002) may be another value than intended, so nothing is known.

@@ -122,7 +122,7 @@ class Inferring:
             check_inputs(node, node.layer, self.inference, self.findings, self._assumptions)
 
     def _assumed(self, node: Node) -> Types:
-        """Return the types of a node for the first attempt that contradicts nothing, or else for the likeliest one.
+        """Return the types of a node for the first attempt that contradicts nothing, or else for the likeliest attempt.
 
         Only the likeliest attempt causes findings, which are marked as depending on its assumption.
         """

@@ -56,8 +56,9 @@ def propagate(
 
 
 def _is_small(tensor: TensorType) -> bool:
-    """Return True for a tensor of few elements that NumPy can represent. Extents of 0 count as 1, so that they do not
-    hide huge ones."""
+    """Return True for a tensor of few elements that NumPy can represent. An extent of 0 counts as 1, so that a huge
+    extent beside it is not overlooked.
+    """
     if tensor.rank is None or tensor.rank > MAX_RANK:
         return False
     most = [extent.max for extent in tensor.shape]

@@ -1,8 +1,8 @@
-"""Repeated layers: models stack the same blocks, and the result of a rule for one layer holds for its repetitions.
+"""Repeated layers: models stack equal blocks, and the result of a shape rule for one layer holds for its repetitions.
 
 The result of a rule depends only on the types of the inputs and on the attributes. Equal types are therefore one object
-here, and a layer whose operator, attributes and input types equal those of an earlier one gets the earlier one's output
-types.
+here, and a layer whose operator, attributes and input types equal those of an earlier layer gets the output types of
+that layer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Layers, ports and edges in the form that converters write: their usual attributes, in a fixed order, without escaped
 characters.
 
-Each is matched as a whole by a pattern. Elements in another form do not match, and are read tag by tag (reader.py).
+A pattern matches each of these elements as a whole. Other elements do not match, and are read tag by tag (reader.py).
 """
 
 from __future__ import annotations
@@ -67,8 +67,10 @@ class PlainReader:
         return found
 
     def layers(self) -> Iterator[tuple[Layer, dict[str, int] | None]]:
-        """Yield the layers from the current element on, each with None. A layer with unusual sections has been entered
-        and comes with the numbers of the sections read so far: the caller reads the others before the next layer."""
+        """Yield the layers from the current element on, each with None or, for a layer with unusual sections, with the
+        numbers of the sections read so far: such a layer has been entered, and the caller reads its other sections
+        before the next layer.
+        """
         elements, interned = self._elements, self._interned.setdefault
         while match := elements.take(_LAYER):
             id, name, type, version, data, inputs, outputs, end = match.groups()

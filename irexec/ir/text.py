@@ -116,7 +116,7 @@ def write_name_list(names: list[str]) -> str:
 
 
 def cut(text: str, length: int = 60) -> str:
-    """Return the text, or the beginning of a long one."""
+    """Return the text; of a text of more than `length` characters, the beginning and `...`."""
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
@@ -132,7 +132,9 @@ def listed(values: Iterable[object]) -> str:
 
 
 def digits(text: str) -> int | None:
-    """Return the number if the text consists of a few digits only: a fast path for nearly all texts."""
+    """Return the number in a text of a few digits; None for any other text. This is a fast path for nearly all
+    texts.
+    """
     return int(text) if len(text) < 19 and text.isascii() and text.isdigit() else None
 
 

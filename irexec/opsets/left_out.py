@@ -1,4 +1,4 @@
-"""Arguments that OpenVINO's functions complete: required attributes and optional inputs that a call leaves out."""
+"""Arguments that a call may omit because OpenVINO's functions add them: required attributes and optional inputs."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def as_list(given: Any) -> Any:
 
 
 class HasElements(Protocol):
-    """A tensor of the API: elements of a type that the dtype of an array need not determine."""
+    """A tensor of OpenVINO's API, which has an element type of its own: the dtype of its array may not determine it."""
 
     @property
     def element_type(self) -> ElementType: ...

@@ -33,7 +33,7 @@ class VariableInfo(Protocol):
 
 
 class Variable(Protocol):
-    """A variable of the API."""
+    """A variable of OpenVINO's API."""
 
     info: VariableInfo
 

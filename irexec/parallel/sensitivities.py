@@ -25,7 +25,9 @@ from irexec.types import Array
 
 @dataclass(frozen=True, slots=True)
 class UnitEffects:
-    """The effects of some units: for each, noise and metric without this unit, and without all other units."""
+    """The effects of some units (quantizers or layers): noise and metric without each unit, and without all other
+    units.
+    """
 
     scores: tuple[tuple[float, float, float, float], ...]
 

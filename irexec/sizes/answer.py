@@ -246,7 +246,7 @@ class Shapes:
         return self._prober.inputs_at(sizes)
 
     def reached(self, number: int) -> list[Node]:
-        """Return the layers that depend on an input with dynamic dimensions."""
+        """Return the layers that depend on the input with this number."""
         return [node for node, bits in self._prober.reached.items() if bits >> number & 1]
 
     def because(self) -> list[Because]:

@@ -134,7 +134,7 @@ def _position(values: Sequence[int], axis: int, size: int, may_be_product: bool)
 
 
 def _makes_sizes(node: Node) -> bool:
-    """Return whether a layer computes sizes for another one."""
+    """Return whether a layer computes sizes that another layer reads."""
     return any(
         user.inputs[index] is value
         for value in node.outputs

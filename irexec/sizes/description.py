@@ -66,7 +66,9 @@ class Description:
             self._explain_following(dim)
 
     def _alone(self) -> None:
-        """Describe each other dimension by the sizes that are accepted while all others are as in the base."""
+        """Describe each remaining dimension by the sizes that are accepted while all other sizes are those of the
+        base.
+        """
         case = self._case
         for dim, own in enumerate(case.base):
             if dim in case.choices or dim in case.following:

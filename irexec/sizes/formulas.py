@@ -200,7 +200,7 @@ def multiply(one: Formula, other: Formula) -> Formula:
 
 
 def divide(one: Formula, other: Formula) -> Formula:
-    """Return the floored quotient."""
+    """Return the floored quotient `one // other`."""
     exact = _shared(one, other)
     if exact is not None:
         one, other, _ = exact

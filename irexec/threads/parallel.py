@@ -19,8 +19,8 @@ import numpy as np
 from irexec.threads.blas import single_threaded_blas, users
 from irexec.types import Array
 
-# The number of multiply-adds, or of bytes that are read a few times, from which work is divided. One core takes about
-# 300 µs for it; waking a second thread and sharing the caches with it costs some 100 µs.
+# Work of at least this many multiply-adds, or of reading this many bytes a few times, is divided. One core takes about
+# 300 µs for so much work; waking a second thread and sharing the caches with it costs some 100 µs.
 WORTH_PRODUCTS = 1 << 24
 WORTH_BYTES = 1 << 20
 # Repacking a matrix for another part costs BLAS about as much as multiplying it by 6 rows or columns.
@@ -35,7 +35,9 @@ _pool: _Pool | None = None
 
 
 def num_threads() -> int:
-    """Return the number of threads for kernels: set_num_threads, IREXEC_NUM_THREADS, or the cores of this process."""
+    """Return the number of threads for kernels: as set with set_num_threads or IREXEC_NUM_THREADS, by default the
+    number of cores that this process may use.
+    """
     global _threads
     if _threads is None:
         given = os.environ.get("IREXEC_NUM_THREADS", "")
@@ -197,7 +199,9 @@ def parts_for(work: int, worth: int | None = None) -> int:
 
 
 def parts_along(extent: int, parts: int, least: int = LEAST_EXTENT) -> int:
-    """Return the number of parts along an axis of a product: more than two only if each part is long enough."""
+    """Return the number of parts into which an axis of a product is divided: at most `parts`, and more than two only if
+    each part has at least `least` elements.
+    """
     while parts > 2 and extent < parts * least:
         parts //= 2
     return parts

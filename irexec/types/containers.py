@@ -46,12 +46,12 @@ CONTAINERS = SEQUENCES | OPTIONALS
 
 
 def sequence_of(member: ElementType) -> ElementType:
-    """Return the type of a sequence of tensors with this element type; dynamic when the element type is."""
+    """Return the type of a sequence of tensors with this element type; DYNAMIC if the element type is dynamic."""
     return _SEQUENCES.get(member, DYNAMIC)
 
 
 def optional_of(member: ElementType) -> ElementType:
-    """Return the type of an optional tensor or sequence; dynamic when the member's type is."""
+    """Return the type of an optional tensor or sequence; DYNAMIC if the member's type is dynamic."""
     return _OPTIONALS.get(member, DYNAMIC)
 
 
@@ -61,7 +61,7 @@ def member_of(container: ElementType) -> ElementType:
 
 
 def packed(members: Iterable[Any]) -> np.ndarray[Any, Any]:
-    """Return a container of these members."""
+    """Return a NumPy array of objects that contains these members."""
     listed = list(members)
     array = np.empty(len(listed), object)
     for index, member in enumerate(listed):

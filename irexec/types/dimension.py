@@ -58,14 +58,14 @@ class Dimension:
 
     @staticmethod
     def of(value: DimLike) -> Dimension:
-        """Return the dimension of a number, or the dimension itself."""
+        """Return a number as a dimension; a dimension is returned unchanged."""
         if isinstance(value, Dimension):
             return value
         return Dimension(value) if is_traced(value) else _known(int(value))
 
     @staticmethod
     def product(extents: Iterable[Dimension]) -> Dimension:
-        """Return the number of elements that extents span."""
+        """Return the product of extents: the number of elements of a shape."""
         extents = tuple(extents)
         most = [extent.max for extent in extents]
         if 0 in most:
@@ -139,12 +139,12 @@ class Dimension:
         return Dimension.of(dim).refines(self)
 
     def same_scheme(self, dim: DimLike) -> bool:
-        """Return True when both are the same extent, or both dynamic."""
+        """Return True if both dimensions have the same known size, or both are dynamic."""
         other = Dimension.of(dim)
         return (self.is_dynamic and other.is_dynamic) or self == other
 
     def compatible(self, dim: DimLike) -> bool:
-        """Return True when some extent satisfies both."""
+        """Return True if both dimensions allow some size."""
         other = Dimension.of(dim)
         return (self.max is None or other.min <= self.max) and (other.max is None or self.min <= other.max)
 
@@ -153,7 +153,7 @@ class Dimension:
         return self.min <= extent and (self.max is None or extent <= self.max)
 
     def merge(self, other: DimLike) -> Dimension | None:
-        """Return the extents that satisfy both; None if there are none."""
+        """Return the dimension of all sizes that both dimensions allow; None if there is no such size."""
         other = Dimension.of(other)
         if not self.compatible(other):
             return None
@@ -165,19 +165,21 @@ class Dimension:
         return Dimension(max(self.min, other.min), min(bounds) if bounds else None)
 
     def union(self, other: DimLike) -> Dimension:
-        """Return the smallest interval that holds both."""
+        """Return the smallest interval that contains both dimensions."""
         other = Dimension.of(other)
         high = None if self.max is None or other.max is None else max(self.max, other.max)
         return Dimension(min(self.min, other.min), high)
 
     def broadcast(self, other: DimLike) -> Dimension | None:
-        """Return the extent of a NumPy broadcast of both; None when they cannot broadcast."""
+        """Return the extent that results from broadcasting both dimensions as NumPy does; None if they cannot
+        broadcast.
+        """
         other = Dimension.of(other)
         if self.min == self.max and other.min == other.max:
             if self.min == other.min or other.min == 1:
                 return self
             return other if self.min == 1 else None
-        # An extent of 1 broadcasts to the other one; otherwise the two must be equal.
+        # An extent of 1 broadcasts to the second extent; otherwise the two must be equal.
         results = [other] if self.contains(1) else []
         if other.contains(1):
             results.append(self)
@@ -223,7 +225,7 @@ class Dimension:
 
     @staticmethod
     def larger(a: DimLike, b: DimLike) -> DimLike:
-        """Return the interval of the larger of two values; a number if both are numbers."""
+        """Return an interval that contains the larger of two values; a number if both are numbers."""
         if isinstance(a, int) and isinstance(b, int):
             most: int = larger(a, b)
             return most
@@ -233,7 +235,7 @@ class Dimension:
 
     @staticmethod
     def smaller(a: DimLike, b: DimLike) -> DimLike:
-        """Return the interval of the smaller of two values; a number if both are numbers."""
+        """Return an interval that contains the smaller of two values; a number if both are numbers."""
         if isinstance(a, int) and isinstance(b, int):
             least: int = smaller(a, b)
             return least

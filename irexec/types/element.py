@@ -31,7 +31,7 @@ _NAMED_IN_C = {
 }  # fmt: skip
 _NAMED_IN_C |= {f"i{bits}": f"int{bits}_t" for bits in (4, 8, 16, 32, 64)}
 _NAMED_IN_C |= {f"u{bits}": f"uint{bits}_t" for bits in (1, 2, 3, 4, 6, 8, 16, 32, 64)}
-# The types that OpenVINO counts as quantized, sums of 32 bits among them.
+# The types that OpenVINO counts as quantized, including i32, the type of sums of quantized products.
 _QUANTIZED = frozenset({"i4", "i8", "i32", "u8", "nf4", "f8e4m3", "f8e5m2", "f8e8m0", "f4e2m1"})
 
 
@@ -43,8 +43,8 @@ class ElementType:
     """An element type. There is one object per type, so compare with `is`; `ElementType(numpy.float32)` returns `f32`.
 
     The members are those of OpenVINO's `Type`; the types of the IR are attributes of the class, as in `Type.f32`.
-    `name` is OpenVINO's own ("f32"); `bitwidth` the number of bits of one element in a `.bin` (0: not fixed);
-    `dtype` the NumPy dtype of an array of the type, None for dynamic.
+    `name` is OpenVINO's name ("f32"), `bitwidth` the number of bits of one element in a `.bin` (0: not fixed), and
+    `dtype` the NumPy dtype of an array of the type (None for dynamic).
     """
 
     __slots__ = ("_scalar", "bitwidth", "dtype", "kind", "name", "port_name")
@@ -122,7 +122,7 @@ class ElementType:
 
     @property
     def is_integral(self) -> Answer:
-        """Whether values are integers, or booleans, which OpenVINO counts among them."""
+        """Whether values are integers or booleans, as OpenVINO defines it."""
         return _YES if self.kind in "iu" or self.name == "boolean" else _NO
 
     @property
@@ -137,7 +137,7 @@ class ElementType:
 
     @property
     def is_quantized(self) -> Answer:
-        """Whether OpenVINO counts the type among those of quantized values."""
+        """Whether OpenVINO counts the type as quantized."""
         return _YES if self.name in _QUANTIZED else _NO
 
     @property
@@ -157,7 +157,7 @@ class ElementType:
 
     @property
     def integral(self) -> bool:
-        """Whether values are integers."""
+        """Whether values are integers or booleans, as OpenVINO defines it."""
         return bool(self.is_integral)
 
     @property
@@ -172,7 +172,7 @@ class ElementType:
 
     @property
     def quantized(self) -> bool:
-        """Whether OpenVINO counts the type among those of quantized values."""
+        """Whether OpenVINO counts the type as quantized."""
         return bool(self.is_quantized)
 
     def get_type_name(self) -> str:
@@ -192,7 +192,8 @@ class ElementType:
         return self.name
 
     def to_dtype(self) -> np.dtype[Any]:
-        """Return the dtype of a Tensor's `data`: bf16 shows as float16, packed and 8-bit float types as bytes.
+        """Return the NumPy dtype of a Tensor's `data`; it is float16 for bf16, and bytes for packed and 8-bit float
+        types.
 
         Raises IndexError for dynamic, which has none.
         """
@@ -209,11 +210,13 @@ class ElementType:
         return self.dtype
 
     def compatible(self, other: ElementType) -> bool:
-        """Return True when the types are equal or one is dynamic."""
+        """Return True if the types are equal or one of them is dynamic."""
         return self is other or DYNAMIC in (self, other)
 
     def merge(self, other: ElementType) -> ElementType | None:
-        """Return the type that is compatible with both (dynamic is compatible with any); None if there is none."""
+        """Return the more specific of two compatible types (dynamic is compatible with any type); None if they
+        differ.
+        """
         if self is other or other is DYNAMIC:
             return self
         return other if self is DYNAMIC else None

@@ -98,7 +98,7 @@ class PartialShape:
 
     @property
     def size(self) -> Dimension:
-        """The number of elements, as far as it is known."""
+        """The number of elements, as a dimension, which may be an interval."""
         return Dimension.product(self.dims)
 
     def with_dim(self, axis: int, dim: DimLike) -> PartialShape:
@@ -108,7 +108,7 @@ class PartialShape:
         return PartialShape(dims)
 
     def compatible(self, shape: PartialShape) -> bool:
-        """Return True when some static shape satisfies both."""
+        """Return True if both partial shapes allow some static shape."""
         if self._dims is None or shape._dims is None or self._dims == shape._dims:
             return True
         return len(self._dims) == len(shape._dims) and all(
@@ -116,7 +116,7 @@ class PartialShape:
         )
 
     def merge(self, other: PartialShape) -> PartialShape | None:
-        """Return the shapes that satisfy both; None if there are none."""
+        """Return the partial shape of all shapes that both allow; None if there is no such shape."""
         if self._dims is None:
             return other
         if other._dims is None or self._dims == other._dims:
@@ -126,13 +126,13 @@ class PartialShape:
         return _of_each(Dimension.merge, self._dims, other._dims)
 
     def union(self, other: PartialShape) -> PartialShape:
-        """Return the smallest partial shape that holds both."""
+        """Return the most specific partial shape that includes both."""
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return _DYNAMIC
         return PartialShape(a.union(b) for a, b in zip(self._dims, other._dims, strict=True))
 
     def broadcast(self, other: PartialShape) -> PartialShape | None:
-        """Return the shape of a NumPy broadcast of both; None when they cannot broadcast."""
+        """Return the shape that results from broadcasting both shapes as NumPy does; None if they cannot broadcast."""
         if self._dims is None or other._dims is None:
             return _DYNAMIC
         if self._dims == other._dims:

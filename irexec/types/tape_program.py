@@ -57,7 +57,7 @@ class Program:
             known[current] = True
 
     def run(self, sizes: Sequence[int]) -> list[int] | None:
-        """Return the numbers of the wanted entries; None if the tape does not hold for these sizes."""
+        """Return the numbers of the requested entries; None if the tape's guards do not hold for these sizes."""
         values = self._blank.copy()
         for entry, dim in self._sizes:
             values[entry] = sizes[dim]

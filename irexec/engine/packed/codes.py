@@ -99,7 +99,7 @@ class Codes:
         return Codes(data, self.type, self.arithmetic, (len(rows), self.columns)).part(0, len(rows))
 
     def widen_into(self, part: Array, out: Array) -> None:
-        """Write the values of elements in the form of `part`."""
+        """Write to `out` the f32 values of elements in the form that `part` returns."""
         if self.table is not None:
             np.take(self.table, part, out=out, mode="clip")
         elif self.type is F16:

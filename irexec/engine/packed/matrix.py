@@ -22,12 +22,12 @@ F32 = np.dtype(np.float32)
 
 
 class PackedMatrix(Packed):
-    """A matrix whose elements are (code - zero) · scale. Each step is rounded to `codes.arithmetic`, the last one to
+    """A matrix whose elements are (code - zero) · scale. Each operation is rounded to `codes.arithmetic`, the result to
     `final`.
 
     `zero` and `scale` are f32 matrices `[rows or 1, groups or 1]`, or None without a Subtract or Multiply; each row of
-    the matrix has groups of equal length. `shape` and `dtype` are those of the array that the matrix stands for: it is
-    the transposed matrix if this one `is_upright`, or has several axes in place of the rows or columns.
+    the matrix has groups of equal length. `shape` and `dtype` describe the array that the matrix replaces: it is the
+    transposed matrix if `is_upright`, and it may have several axes in place of the rows or columns.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class PackedMatrix(Packed):
         return np.asarray(fits.all(axis=1))
 
     def rows(self, start: int, stop: int, out: Array) -> Array:
-        """Write some rows in f32."""
+        """Write the rows from `start` to `stop` to `out`, in f32."""
         many = max(1, _BLOCK // max(1, self.codes.columns))
 
         def compute(number: int) -> None:
@@ -102,7 +102,7 @@ class PackedMatrix(Packed):
             return np.ascontiguousarray(found.T) if self.is_upright else found.reshape(self.shape)
 
     def _compute(self, part: Array, rows: slice | Array, out: Array) -> None:
-        """Write the rows with the numbers `rows`, whose codes are `part`."""
+        """Write the rows with the numbers `rows`, whose codes are `part`, to `out`, in f32."""
         if not out.size:
             return
         grouped = out.reshape(len(out), self.groups, -1)

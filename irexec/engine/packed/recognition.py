@@ -21,7 +21,9 @@ _ROW_AXES = {"Convolution": 1, "GroupConvolution": 2}
 
 
 def packed_matrix(value: Value, inference: Inference, folding: Folding) -> PackedMatrix | None:
-    """Return the matrix that a value stands for; None if it is not one, or if a layer needs it as an array."""
+    """Return the packed matrix from which layers compute a value; None if there is none, or if a reader of the value
+    needs an array.
+    """
     type = inference[value]
     if type.element_type not in _FLOATS or not may_be_packed(value, type):
         return None
@@ -140,7 +142,9 @@ class _Search:
         return self._before(value).node.type in ("Reshape", "Convert", *_ARITHMETIC)
 
     def _apart(self, node: Node) -> tuple[Value, Value] | None:
-        """Return the input that leads to the weights, and the other; None if the other is not a smaller constant."""
+        """Return the input that leads to the weights, and the second input, which must be a smaller constant; None if
+        it is not.
+        """
         left, right = node.inputs
         if left is None or right is None or node.all_attributes["auto_broadcast"] != "numpy":
             return None

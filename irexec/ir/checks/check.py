@@ -1,4 +1,6 @@
-"""The order of the checks: the model first, then every body in the same way; then the variables of all."""
+"""The order of the checks: the model, then every body in the same way, then the variables of the model and all
+bodies.
+"""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def _plain_names(text: str) -> list[str] | None:
 
 
 def _name_list(text: str, at: At, layer: Layer, scope: NetScope, port: str | None = None) -> list[str]:
-    """Return the names in a list; report empty, repeated and blank-padded ones."""
+    """Return the names in a list; report empty names, repeated names, and blanks around names."""
     names = name_list(text)
     odd = []
     if re.search(_EMPTY_NAME, text):

@@ -1,4 +1,4 @@
-"""One net under examination: its layers by id, and integers read with the right finding if they are invalid."""
+"""A net while it is checked: its layers by id, and integers in its text, with a finding if they are invalid."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ class NetScope:
         return found
 
     def has_broken(self, ports: tuple[Port, ...]) -> bool:
-        """Return True if one of the ports has an unreadable id. Called for a side of a layer after its ids are read."""
+        """Return True if one of the ports has an unreadable id. `ports` are all inputs or all outputs of a layer, whose
+        ids were read before.
+        """
         if not self.broken or not ports:
             return False
         first = ports[0].at

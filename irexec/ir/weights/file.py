@@ -23,7 +23,7 @@ from irexec.types import BF16, BOOLEAN, F16, F32, F64, STRING, Array, ElementTyp
 from irexec.types.shape import product_within
 
 _MAX_RANK = 64
-# The search for NaN is limited to small constants (masks, limits): searching a large one would read it from disk.
+# Only constants up to this size (masks, limits) are searched for NaN: searching a large one would read it from disk.
 _MAX_SEARCHED = 1 << 16
 # The sizes up to which a search for infinities in Python takes no longer than one in NumPy, and than importing NumPy.
 _MAX_BYTEWISE, _MAX_WITHOUT_NUMPY = 1 << 13, 1 << 18

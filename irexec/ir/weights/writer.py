@@ -1,4 +1,4 @@
-"""Writing a `.bin`: constants one after the other, equal ones stored once."""
+"""Writing a `.bin`: constants one after the other; equal constants are stored once."""
 
 from __future__ import annotations
 

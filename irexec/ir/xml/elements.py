@@ -93,8 +93,9 @@ class Elements:
             self.skip()
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Match whole elements at this position by a pattern, and move past them. Only blanks may precede them. The
-        caller adds their number to `number`, and calls `open` for an element with content whose end was not matched."""
+        """Match complete elements at this position by a pattern, and move past them. Only blanks may precede them. The
+        caller adds the number of elements to `number`, and calls `open` for an element whose end tag was not matched.
+        """
         match = pattern.match(self._text, self._at) if self._plain else None
         if match is not None:
             self._at = match.end()

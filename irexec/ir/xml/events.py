@@ -10,9 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 Kind = Literal["start", "empty", "end", "comment", "cdata", "instruction", "text"]
 Event = tuple[Kind, int, int, str]
-"""A piece of a text: its kind, the offsets of its start and its end, and its content, which is the name in a tag,
-otherwise the text in it. "start" is the start tag of an element with content, "empty" that of an element without
-content."""
+"""A piece of markup or text: its kind, the offsets of its start and end, and its content (the name in a tag, otherwise
+the text). Kind "start" is the start tag of an element with content, "empty" the tag of an element without content."""
 
 
 class Span(NamedTuple):
