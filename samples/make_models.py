@@ -1,4 +1,4 @@
-"""The sample models and their inputs, written through irexec's own opset API: the same bytes each time.
+"""Writes the sample models and their inputs with irexec's opset API; every run writes the same bytes.
 
 python samples/make_models.py [FOLDER]
 """
@@ -24,18 +24,18 @@ Tensor = Node | Value
 
 
 class Weights:
-    """Named random weights that preserve the magnitude of values."""
+    """Makes named constants with random values, scaled so that layers preserve the magnitude of their data."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
 
     def dense(self, *shape: int, inputs: int, name: str) -> Node:
-        """A constant f32 of this shape, scaled for a sum over `inputs` products."""
+        """Return an f32 constant of this shape, scaled for sums of `inputs` products."""
         values = self.rng.normal(0, np.sqrt(2 / inputs), shape)
         return opset15.constant(values.astype(np.float32), name=name)
 
     def near(self, value: float, *shape: int, name: str) -> Node:
-        """A constant f32 whose elements are near a value."""
+        """Return an f32 constant of this shape whose elements are near a value."""
         return opset15.constant((value + self.rng.normal(0, 0.1, shape)).astype(np.float32), name=name)
 
 
@@ -47,7 +47,9 @@ def ints(*values: int) -> Array:
 
 
 def classifier() -> Model:
-    """A small CNN: f32 images [N,3,32,32] → probabilities [N,10]; batch normalization, depthwise layers, pooling."""
+    """Return a small CNN: f32 images [N,3,32,32] → probabilities [N,10]; batch normalization, depthwise layers,
+    pooling.
+    """
     weights = Weights(1)
     image = opset15.parameter([-1, 3, 32, 32], np.float32, name="image")
     x = _convolution(weights, image, 3, 16, "stem")
@@ -64,7 +66,7 @@ def classifier() -> Model:
 
 
 def converted() -> Model:
-    """The classifier as a careless converter writes it: one normalization has another epsilon."""
+    """Return the classifier with an error that a converter may make: one normalization has another epsilon."""
     model = classifier()
     (norm,) = (node for node in model.get_ops() if node.friendly_name == "block1/pointwise/norm")
     norm.attributes["epsilon"] = 0.1
@@ -103,7 +105,7 @@ def _normalized(weights: Weights, x: Tensor, channels: int, name: str) -> Node:
 
 
 def images() -> dict[str, Array]:
-    """Two pictures of soft stripes."""
+    """Return two pictures of soft stripes, as the input of the classifier."""
     rng = np.random.default_rng(2)
     rows, columns = np.mgrid[:32, :32] / 32
     waves = [np.sin(2 * np.pi * (a * rows + b * columns)) for a, b in rng.uniform(0, 3, (6, 2))]
@@ -114,7 +116,7 @@ def images() -> dict[str, Array]:
 
 
 def segmenter() -> Model:
-    """A small U-Net: f32 images [N,3,H,W] → classes [N,4,H,W]; images are halved twice."""
+    """Return a small U-Net: f32 images [N,3,H,W] → classes [N,4,H,W]; images are halved twice."""
     weights = Weights(5)
     image = opset15.parameter([-1, 3, -1, -1], np.float32, name="image")
     fine = _convolution(weights, image, 3, 8, "fine")
@@ -133,7 +135,7 @@ def _halved(x: Node, name: str) -> Value:
 
 
 def _joined(weights: Weights, x: Node, skipped: Node, name: str) -> Node:
-    """Double the size, join the layer of that size, and convolve both."""
+    """Return `x` resized to twice its height and width, concatenated with `skipped`, and convolved."""
     kernel = weights.dense(8, 8, 2, 2, inputs=8, name=f"{name}/doubled/kernel")
     doubled = opset15.convolution_backprop_data(x, kernel, name=f"{name}/doubled", **_window(2, 0))
     joined = opset15.concat([doubled, skipped], axis=1, name=f"{name}/joined")
@@ -141,7 +143,7 @@ def _joined(weights: Weights, x: Node, skipped: Node, name: str) -> Node:
 
 
 def picture() -> dict[str, Array]:
-    """One picture of soft stripes."""
+    """Return one picture of soft stripes, as the input of the segmenter."""
     return {"image": images()["image"][:1, :, :16, :24]}
 
 
@@ -149,7 +151,7 @@ def picture() -> dict[str, Array]:
 
 
 def transformer() -> Model:
-    """A block of a language model: i64 words [1,L] → logits [1,L,100]; keys and values of earlier calls are states."""
+    """Return a block of a language model: i64 words [1,L] → logits [1,L,100]; variables keep earlier keys, values."""
     weights = Weights(3)
     words = opset15.parameter([1, -1], np.int64, name="words")
     table = weights.dense(WORDS, WIDTH, inputs=2, name="embedding")
@@ -186,13 +188,13 @@ def _layer_norm(weights: Weights, x: Tensor, name: str) -> Node:
 
 
 def _heads(weights: Weights, x: Tensor, name: str) -> Node:
-    """[1,L,WIDTH] → [1,HEADS,L,SIZE]"""
+    """Return a dense layer on `x` [1,L,WIDTH], divided into heads: [1,HEADS,L,SIZE]."""
     x = opset15.reshape(_dense(weights, x, WIDTH, WIDTH, name), ints(0, 0, HEADS, SIZE), special_zero=True)
     return opset15.transpose(x, ints(0, 2, 1, 3), name=f"{name}/heads")
 
 
 def _remembered(new: Node, name: str) -> tuple[Node, Node]:
-    """All rows so far, `new` last, and the node that keeps them."""
+    """Return the rows of all earlier calls followed by `new`, and the Assign that keeps them in a variable."""
     past = opset15.read_value(
         opset15.constant(np.zeros((1, HEADS, 0, SIZE), np.float32), name=f"{name}/none"),
         variable_id=name,
@@ -205,7 +207,7 @@ def _remembered(new: Node, name: str) -> tuple[Node, Node]:
 
 
 def _seen(words: Node, keys: Node) -> Node:
-    """Which rows each word may look at: those up to its own. Boolean [L,S]."""
+    """Return the attention mask, boolean [L,S]: each word sees the keys up to its own position."""
     zero, one = np.int64(0), np.int64(1)
     total = opset15.gather(opset15.shape_of(keys), np.int64(2), zero, name="seen/total")
     length = opset15.gather(opset15.shape_of(words), one, zero, name="seen/length")
@@ -215,7 +217,7 @@ def _seen(words: Node, keys: Node) -> Node:
 
 
 def words() -> dict[str, Array]:
-    """A sentence, and the one word that follows it."""
+    """Return the words of a sentence, and the word that follows it."""
     rng = np.random.default_rng(4)
     return {"words": rng.integers(0, WORDS, (1, 6)), "next": rng.integers(0, WORDS, (1, 1))}
 

@@ -1,4 +1,4 @@
-"""Activation functions of each element alone.
+"""Elementwise activation functions.
 
 The kernels run block by block, so that intermediate results stay in cache, and work in place without masks.
 Source: the operation pages of these names.
@@ -60,7 +60,7 @@ mish_4 = _smooth("Mish", "opset4", mish, "x · tanh(ln(1 + eˣ)).", rounded(8))
 def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None) -> T_NUMERIC:
     """Each element, no lower than `min` and no higher than `max`; nan stays nan.
 
-    For integers `min` is rounded up and `max` down, and both are brought into the type's range.
+    For integers, `min` is rounded up, `max` is rounded down, and both are clipped to the type's range.
     Shape rule: C1 min is not above max (as in OpenVINO; by the page's formula every element would be max).
     """
     if is_float(x.dtype):
@@ -239,7 +239,7 @@ def softsign_9(data: T, /, *, out: Array | None = None) -> T:
 
 @operator("Swish", "opset4", inplace="data", tolerance=rounded(8))
 def swish_4(data: T, beta: T | None = None, /, *, out: Array | None = None) -> T:
-    """data · sigmoid(beta · data); beta is 1 when left out.
+    """data · sigmoid(beta · data); beta is 1 by default.
 
     C1: beta is a scalar. C2: beta is not negative (OpenVINO accepts any value; only a known value is checked).
     """

@@ -76,7 +76,7 @@ def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
     return np.asarray(np.multiply(difference, difference, out=difference))
 
 
-_NAN = "nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."
+_NAN = "nan if a or b is nan (the page does not define it; in OpenVINO the result depends on their order)."
 
 add_1 = _arithmetic("Add", ufunc("add"), "a + b.")
 subtract_1 = _arithmetic("Subtract", ufunc("subtract"), "a - b.")

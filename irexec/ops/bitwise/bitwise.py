@@ -26,16 +26,16 @@ def _bits(type: str, function: Any, doc: str) -> Operator:
     return operator(type, "opset13", shapes=broadcast, inplace=("a", "b"), doc=doc)(kernel)
 
 
-bitwise_and_13 = _bits("BitwiseAnd", ufunc("bitwise_and"), "The bits that a and b both have; booleans: a and b.")
-bitwise_or_13 = _bits("BitwiseOr", ufunc("bitwise_or"), "The bits that a or b has; booleans: a or b.")
+bitwise_and_13 = _bits("BitwiseAnd", ufunc("bitwise_and"), "The bits set in both a and b; for booleans, a and b.")
+bitwise_or_13 = _bits("BitwiseOr", ufunc("bitwise_or"), "The bits set in a or b; for booleans, a or b.")
 bitwise_xor_13 = _bits(
-    "BitwiseXor", ufunc("bitwise_xor"), "The bits that only one of a and b has; booleans: either, not both."
+    "BitwiseXor", ufunc("bitwise_xor"), "The bits set in exactly one of a and b; for booleans, a or b but not both."
 )
 
 
 @operator("BitwiseNot", "opset13", shapes=same_as(), inplace="data")
 def bitwise_not_13(data: T, /, *, out: Array | None = None) -> T:
-    """Each bit inverted; booleans: not data."""
+    """Each bit inverted; for booleans, the negation."""
     return np.asarray(np.invert(data, out=out))
 
 
@@ -55,7 +55,7 @@ def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any]) -> 
     return np.asarray(rng.integers(0, kind.bitwidth, types[port].shape.to_shape()).astype(kind.dtype))
 
 
-_OPEN = "The page does not define negative shifts and those by the width of the type or more; here they give 0"
+_OPEN = "The page does not define negative shifts, and shifts by at least the number of bits in T; here they give 0"
 
 bitwise_left_shift_15 = _shift(
     "BitwiseLeftShift", ufunc("left_shift"), f"a << b, modulo two to the power of the bits in T.\n\n{_OPEN}."

@@ -18,7 +18,7 @@ def overlaps(box: Array, boxes: Array) -> Array:
 
 
 def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: float, bridging: bool) -> Array:
-    """Return `overlaps` for boxes given by corners [4, n], whose long rows NumPy processes far faster.
+    """Return `overlaps` for boxes given as corners [4, n]; NumPy processes such long rows far faster than [n, 4].
 
     `extra` is added to width and height: 1 if both ends are pixels that belong to the box. Boxes that do not touch have
     no intersection, unless `bridging` allows `extra` to close the gap.

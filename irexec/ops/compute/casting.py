@@ -40,7 +40,7 @@ def nf4() -> tuple[Array, Array]:
 
 
 def castable(source: ElementType, target: ElementType) -> bool:
-    """Return False only between string and another type."""
+    """Return whether there is a conversion between two types: strings convert only to strings."""
     return (source is STRING) == (target is STRING)
 
 

@@ -15,5 +15,5 @@ Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 
 @operator("If", "opset8", has_bodies=True)
 def if_8(cond: Annotated[Array, Elements("T_CONDITION", {BOOLEAN})], /, *inputs: Each) -> list[Each]:
-    """`then_body` when `cond` (a scalar or one element) is true, otherwise `else_body`."""
+    """The results of `then_body` if `cond` (a scalar or one element) is true, otherwise those of `else_body`."""
     raise TypeError("only the engine can run an operator with bodies")

@@ -23,8 +23,9 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 def select_1(cond: T_COND, then: T, else_: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """`then` where `cond` is true, `else` elsewhere, the three broadcast according to `auto_broadcast`.
 
-    "numpy": all three to each other. (By the page, `cond` is broadcast into the shape of the other two only; OpenVINO,
-    ONNX's Where and irexec also broadcast these to `cond`.) "pdpd": `cond` and `else` into `then`.
+    "numpy": all three are broadcast to each other. (By the page, `cond` is broadcast to the common shape of `then` and
+    `else`; OpenVINO, ONNX's Where and irexec also broadcast these to `cond`.) "pdpd": `cond` and `else` are broadcast
+    into the shape of `then`.
     """
     cond = cond.astype(np.bool_, copy=False)
     else_, cond = aligned(then, else_, how), aligned(then, cond, how)

@@ -54,7 +54,7 @@ def deformable_convolution_8(
 
     C1: strides, pads and dilations have two values. C2: every input has rank 4. C3: group divides C and O, and the
     kernel has C / group input channels. C4: deformable_group divides C. C5: the kernel, dilated, fits into the padded
-    data. C6: offsets and mask have the channels above. C7: they have data's batch and the result's Y and X.
+    data. C6: offsets and mask have the channels above. C7: offsets and mask have data's batch and the result's Y and X.
     """
     batch, channels, height, width = data.shape
     outputs, inputs, ky, kx = kernel.shape

@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
     inputs that need not be aligned. All kernels are correct for unaligned inputs; this kernel is also as fast as with
     an aligned copy. `narrow`: f32 inputs for which an f16 constant of the file may be passed without conversion.
     `tolerance`: the difference that a comparison allows. `values`: how inference propagates known shape values:
-    "kernel" runs the kernel on object arrays of int and Dimension (data movement), "elementwise" likewise for
+    "kernel" runs the kernel on object arrays of int and Dimension (for data movement), "elementwise" does so for
     arithmetic. `has_bodies`: layers of the operator contain models, which the engine runs. `has_state`: the operator
     reads or assigns a variable, which the engine keeps.
     """
@@ -169,7 +169,9 @@ class Declaration:
         return function
 
     def older(self, rule: R) -> R:
-        """Declare the form in the previous version: `rule(form, *input types, *, attributes)`, see `OlderForm`."""
+        """Declare how a layer is rewritten for the operator's previous version, see `OlderForm`:
+        `rule(form, *input types, *, attributes)`.
+        """
         binding = self.binding(rule, "rule of the older form", before=1)
 
         def older_rule(form: OlderForm, inputs: Sequence[TensorType | None]) -> None:

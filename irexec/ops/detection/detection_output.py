@@ -192,14 +192,15 @@ def detection_output_8(
     *,
     settings: Settings,
 ) -> T:
-    """[1, 1, rows, 7] detections (image, class, confidence, xmin, ymin, xmax, ymax), by image and class.
+    """Detections [1, 1, rows, 7] as (image, class, confidence, xmin, ymin, xmax, ymax), sorted by image and class.
 
     If there are fewer detections than rows, a row with image -1 marks the end, and zeros follow.
 
     C1: box_logits is [N, num_prior_boxes * num_loc_classes * 4]. C2: class_preds is [N, num_prior_boxes * num_classes].
     C3: proposals is [1 or N, 2, num_prior_boxes * prior_box_size]; one row with variance_encoded_in_target; a
     prior_box_size of 4 when normalized, otherwise 5. C4: aux_class_preds is [N, num_prior_boxes * 2]. C5: aux_box_preds
-    has the shape of box_logits. C6: the two come together. C7: keep_top_k is not empty.
+    has the shape of box_logits. C6: aux_class_preds and aux_box_preds are both given or both omitted. C7: keep_top_k is
+    not empty.
     """
     aux_class, aux_box = (None if a is None else widen(a) for a in (aux_class_preds, aux_box_preds))
     result = _detect(widen(box_logits), widen(class_preds), widen(proposals), aux_class, aux_box, settings)

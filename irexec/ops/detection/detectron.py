@@ -41,7 +41,7 @@ def prior_grid_generator_6(
     stride_x: Limit = 0.0,
     stride_y: Limit = 0.0,
 ) -> T:
-    """The priors around the centre of every cell: [height * width * priors, 4] or [height, width, priors, 4].
+    """The priors around the centre of every cell of a grid: [height * width * priors, 4] or [height, width, priors, 4].
 
     The grid has h x w cells, by default as many as the feature map; if it has fewer, zeros follow. Steps of 0 spread
     the grid over the image.
@@ -91,7 +91,7 @@ def roi_feature_extractor_6(
     pyramid_scales: PositiveInts,
     aligned: bool = False,
 ) -> tuple[T, T]:
-    """Features [rois, C, output_size, output_size] of each region (x1, y1, x2, y2) from its level, and the regions.
+    """Features [rois, C, output_size, output_size] of each region (x1, y1, x2, y2) from its pyramid level; the regions.
 
     A region's level is floor(2 + log2(sqrt(area) / 224 + 1e-6)), limited to the existing levels; regions without area,
     or with a number that is not finite, have features 0. Both outputs are in the order of the input, as in OpenVINO; on
@@ -153,9 +153,10 @@ def detection_output_6(
 ) -> tuple[T, T_IND, T]:
     """Boxes [max_detections_per_image, 4], their classes and scores; zeros after the last detection.
 
-    Sorted by class and descending score, or by descending score alone if there are more than max_detections_per_image.
-    The first class is the background and has no detections, regardless of class_agnostic_box_regression, nor do regions
-    without area (as in OpenVINO's reference). Boxes are clipped to the image, as on the page (OpenVINO: only at 0).
+    Detections are sorted by class and descending score, or by descending score alone if there are more than
+    max_detections_per_image. The first class is the background and has no detections, regardless of
+    class_agnostic_box_regression. Regions without area have no detections (as in OpenVINO's reference). Boxes are
+    clipped to the image, as on the page (OpenVINO: only at 0).
 
     C1: rois is [number_of_ROIs, 4]. C2: deltas is [number_of_ROIs, num_classes * 4]. C3: scores is
     [number_of_ROIs, num_classes]. C4: im_info is [1, 3]. C5: deltas_weights has four elements.

@@ -80,7 +80,7 @@ def generate_proposals_9(
     nms_eta: Annotated[float, Within(ge=0, le=1)] = 1.0,
     roi_num_type: Literal["i32", "i64"] = "i64",
 ) -> tuple[T, T, Annotated[Array, TypeFrom("roi_num_type")]]:
-    """rpnrois [n, 4], rpnscores [n] image by image, best first, and rpnroisnum [num_batches].
+    """Regions rpnrois [n, 4] and scores rpnscores [n], image by image and best first; rpnroisnum [num_batches].
 
     min_size is in pixels of the original image: it is multiplied by the scale in im_info (OpenVINO's reference).
 

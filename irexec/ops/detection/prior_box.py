@@ -112,7 +112,7 @@ _LEAST = {"output_size": 0, "image_size": 1}
 def prior_box_8(
     output_size: T_INT, image_size: T_INT, /, *, sizes: Sizes, min_max_aspect_ratios_order: bool = True
 ) -> T_OUT:
-    """[2, 4 * height * width * priors_per_point]: the boxes as (xmin, ymin, xmax, ymax), and their variances.
+    """Boxes as (xmin, ymin, xmax, ymax), and their variances: [2, 4 * height * width * priors_per_point].
 
     With scale_all_sizes false, max_size is ignored and sizes and step are fractions of the image height (-1: one step
     per grid point). Where the attributes ask for fewer boxes than OpenVINO counts for the output's shape, zeros follow
@@ -223,10 +223,10 @@ def prior_box_clustered_1(
     offset: NonNegative,
     variance: Positives = (),
 ) -> T_OUT:
-    """[2, 4 * rows * columns * len(width)]: the boxes as (xmin, ymin, xmax, ymax), and their variances.
+    """Boxes as (xmin, ymin, xmax, ymax), and their variances: [2, 4 * rows * columns * len(width)].
 
-    A step_w or step_h of 0 is `step`; when both are still 0 the centres spread over the image. image_size is
-    output_size when it is left out (it is optional on the page, and required in OpenVINO).
+    A step_w or step_h of 0 is replaced by `step`; if both are then 0, the centres are spread over the image. image_size
+    is output_size by default (it is optional on the page, and required in OpenVINO).
 
     C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.
     C3: variance has 0, 1 or 4 elements. C4: there are as many widths as heights.

@@ -49,11 +49,11 @@ class Bins:
 
 @operator("PSROIPooling", "opset1", tolerance=rounded(64))
 def psroi_pooling_1(feature_maps: T, rois: T, /, *, bins: Bins) -> T:
-    """[boxes, output_dim, group_size, group_size] from feature maps [N, C, H, W] and boxes (batch, x1, y1, x2, y2).
+    """Bins [boxes, output_dim, group_size, group_size] of boxes (batch, x1, y1, x2, y2) in feature maps [N, C, H, W].
 
-    average: boxes in pixels of the image; each output channel and bin has an input channel. bilinear: boxes in [0, 1];
-    each output channel and spatial bin has an input channel, and a sample outside the feature map counts as 0. A box
-    with a number that is not finite gives 0.
+    Mode "average": boxes are in pixels of the image, and each output channel and bin has an input channel. "bilinear":
+    boxes are in [0, 1], each output channel and spatial bin has an input channel, and a sample outside the feature map
+    counts as 0. A box with a number that is not finite gives 0.
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [num_boxes, 5]. C3: C is output_dim * group_size**2 (average) or
     output_dim * spatial_bins_x * spatial_bins_y (bilinear). C4: batches are in [0, N - 1].
@@ -158,12 +158,12 @@ def deformable_psroi_pooling_1(
     trans_std: float = 1.0,
     part_size: Positive = 1,
 ) -> T:
-    """[rois, output_dim, group_size, group_size]: each bin the mean of its sub-bins that lie in the feature map.
+    """Bins [rois, output_dim, group_size, group_size], each the mean of its samples that lie in the feature map.
 
     `offsets` [rois, 2 * classes, part_size, part_size] move the bins, as fractions (x, y) of the region's size.
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: C is output_dim * group_size**2. C4: batches are in
-    [0, N - 1]. C5: offsets is [NUM_ROIS, 2 * classes, part_size, part_size], where classes divide output_dim.
+    [0, N - 1]. C5: offsets is [NUM_ROIS, 2 * classes, part_size, part_size], where `classes` divides output_dim.
     """
     features, boxes = widen(feature_maps), widen(rois)
     batches = batches_of("C4", boxes, len(features))

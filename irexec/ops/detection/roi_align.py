@@ -166,7 +166,7 @@ def roi_align_9(
     mode: Pooling,
     aligned_mode: Aligned = "asymmetric",
 ) -> T:
-    """[rois, C, pooled_h, pooled_w] from feature maps [N, C, H, W] and boxes [rois, 4] as (x1, y1, x2, y2).
+    """Bins [rois, C, pooled_h, pooled_w] of boxes [rois, 4], as (x1, y1, x2, y2), in feature maps [N, C, H, W].
 
     The maximum is never below 0: OpenVINO's kernels start at 0, and the page does not define it. Only in the mode
     asymmetric, a region less than a pixel wide counts as one pixel. A region of negative size has no samples if their
@@ -209,7 +209,7 @@ def roi_align_3(
 def roi_align_rotated_15(
     feature_maps: T, rois: T, batch_indices: IND_T, /, *, bins: Bins, clockwise_mode: bool = False
 ) -> T:
-    """[rois, C, pooled_h, pooled_w], the mean of each bin; rois are (centre x, centre y, width, height, angle).
+    """Means of the bins [rois, C, pooled_h, pooled_w] of rotated boxes (centre x, centre y, width, height, angle).
 
     The scale also applies to the centre; the angle is in radians.
 

@@ -37,11 +37,11 @@ def roi_pooling_2(
     output_size: tuple[int, ...] = (),
     output_roi: tuple[int, ...] = (),
 ) -> T:
-    """[rois, C, pooled_h, pooled_w] from feature maps [N, C, H, W] and boxes [rois, 5] as (batch, x1, y1, x2, y2).
+    """Bins [rois, C, pooled_h, pooled_w] of boxes [rois, 5], as (batch, x1, y1, x2, y2), in feature maps [N, C, H, W].
 
-    max: boxes are in pixels of the image, both ends included; an empty bin is 0. bilinear: boxes are in [0, 1] of the
-    feature map; a sample outside it is 0. A box with a number that is not finite gives 0. output_size and output_roi
-    repeat pooled_h and pooled_w in OpenVINO's files.
+    Method "max": boxes are in pixels of the image, both ends included, and an empty bin is 0. "bilinear": boxes are
+    fractions of the feature map, and a sample outside it is 0. A box with a number that is not finite gives 0.
+    output_size and output_roi repeat pooled_h and pooled_w in OpenVINO's files.
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: batches are in [0, N - 1].
     C4: spatial_scale is finite. C5: output_size and output_roi have two values, if any.

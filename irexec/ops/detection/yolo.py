@@ -104,7 +104,7 @@ def _(check: Check, data: TensorType, *, regions: Regions) -> PartialShape:
 
 @operator("ReorgYolo", "opset2")
 def reorg_yolo_2(data: T_ANY, /, *, stride: Positive) -> T_ANY:
-    """[N, C * stride**2, H / stride, W / stride] from [N, C, H, W].
+    """The elements of `data` [N, C, H, W], rearranged to [N, C * stride**2, H / stride, W / stride].
 
     The order of the elements is that of Darknet's layer: the data is read as [N, C / stride**2, H * stride, W * stride]
     and cut into blocks there. If stride**2 does not divide C, OpenVINO's kernels read elements at other positions;

@@ -119,7 +119,7 @@ def _i420_shape(check: Check, arg: TensorType, u: TensorType | None, v: TensorTy
 
 @operator("NV12toRGB", "opset8", shapes=_nv12_shape, tolerance=rounded(16))
 def nv12_to_rgb_8(arg: T, uv: T | None = None, /) -> T:
-    """[N, H, W, 3] from one plane [N, 1.5 H, W, 1], or y [N, H, W, 1] and uv [N, H / 2, W / 2, 2].
+    """The RGB image [N, H, W, 3] of one plane [N, 1.5 H, W, 1], or of y [N, H, W, 1] and uv [N, H / 2, W / 2, 2].
 
     C1: arg is [N, H, W, 1]. C2: uv is [N, H / 2, W / 2, 2]. C3: the image has even sides.
     """
@@ -134,7 +134,7 @@ def nv12_to_bgr_8(arg: T, uv: T | None = None, /) -> T:
 
 @operator("I420toRGB", "opset8", shapes=_i420_shape, tolerance=rounded(16))
 def i420_to_rgb_8(arg: T, u: T | None = None, v: T | None = None, /) -> T:
-    """[N, H, W, 3] from one plane [N, 1.5 H, W, 1], or y [N, H, W, 1] and u, v [N, H / 2, W / 2, 1].
+    """The RGB image [N, H, W, 3] of one plane [N, 1.5 H, W, 1], or of y [N, H, W, 1] and u, v [N, H / 2, W / 2, 1].
 
     C1: arg is [N, H, W, 1]. C2: u and v are [N, H / 2, W / 2, 1]. C3: the image has even sides. C4: u and v are both
     given or both omitted.
@@ -178,7 +178,7 @@ def _planes(check: Check, image: TensorType, *, single_plane: bool) -> list[Part
 
 @operator("RGBtoNV12", "opset17", shapes=_planes, tolerance=rounded(16))
 def rgb_to_nv12_17(image: T, /, *, single_plane: bool = True) -> list[T]:
-    """One plane [N, 1.5 H, W, 1], or y [N, H, W, 1] and uv [N, H / 2, W / 2, 2], from [N, H, W, 3].
+    """One plane [N, 1.5 H, W, 1], or y [N, H, W, 1] and uv [N, H / 2, W / 2, 2], of an RGB image [N, H, W, 3].
 
     The colour of four pixels is the mean of their colours (u8: of their rounded colours), as in OpenVINO's reference.
 

@@ -34,7 +34,7 @@ def grid_sample_9(
     mode: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
     padding_mode: Padding = "zeros",
 ) -> T:
-    """[N, C, H_out, W_out]: `data` [N, C, H, W] sampled at `grid` [N, H_out, W_out, 2], pairs (x, y) in [-1, 1].
+    """`data` [N, C, H, W] sampled at the positions `grid` [N, H_out, W_out, 2], pairs (x, y) in [-1, 1].
 
     Weights are computed in the grid's precision, at least f32; integers are rounded half to even.
 

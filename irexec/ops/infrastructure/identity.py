@@ -16,5 +16,5 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]
 
 @operator("Identity", "opset16", shapes=same_as(), view="input", reshapes=True, values="kernel")
 def identity_16(input: T, /) -> T:
-    """Return the input."""
+    """The input, unchanged."""
     return input

@@ -35,5 +35,5 @@ xor_1 = _logic("Xor", ufunc("logical_xor"), "LogicalXor under the name it has in
 
 @operator("LogicalNot", "opset1", shapes=same_as(), inplace="data")
 def logical_not_1(data: T_BOOL, /, *, out: Array | None = None) -> T_BOOL:
-    """Not data."""
+    """The negation of each element."""
     return np.asarray(np.logical_not(data, out=out))

@@ -50,7 +50,7 @@ def as_matrix(x: Array, transposed: bool, side: int) -> Array:
 
 @matmul_1.specialize
 def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[..., Array] | None:
-    """A constant whose type differs from the dtype of sums is converted once."""
+    """Return the product with a constant that is converted once to the dtype of sums; None if this gains nothing."""
     declared = types.outputs[0].element_type.dtype
     constants = [c if c is not None and c.ndim else None for c in types.constants]
     known = next((c for c in constants if c is not None), None)

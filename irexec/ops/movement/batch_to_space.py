@@ -23,11 +23,11 @@ T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS, binding=False)]
 def batch_to_space_2(
     data: T, block_shape: T_INT, crops_begin: T_INT, crops_end: T_INT, /, *, out: Array | None = None
 ) -> T:
-    """[batch, D1, ...] to [batch / product(block_shape), D1 * block_shape[1] - crops, ...].
+    """`data` [batch, D1, ...], rearranged to [batch / product(block_shape), D1 * block_shape[1] - crops, ...].
 
-    Raises ConstraintError C1 unless block_shape[0] is 1 and crops at 0 are 0, C2 when crops are negative or exceed
-    the grown dimension, C4 for a block below 1, C5 unless there is one value per dimension, C6 when the product of
-    block_shape does not divide the batch. Shape rule: C3 data has rank 2 or more.
+    Raises ConstraintError C1 unless block_shape[0] is 1 and the batch is not cropped, C2 when crops are negative or
+    exceed the dimension before cropping, C4 for a block below 1, C5 unless there is one value per dimension, C6 when
+    the product of block_shape does not divide the batch. Shape rule: C3 data has rank 2 or more.
     """
     blocks, begin, end = map(integers, (block_shape, crops_begin, crops_end))
     _check_values(require, blocks, crops_begin=begin, crops_end=end)
@@ -49,11 +49,11 @@ def batch_to_space_2(
 def space_to_batch_2(
     data: T, block_shape: T_INT, pads_begin: T_INT, pads_end: T_INT, /, *, out: Array | None = None
 ) -> T:
-    """[batch, D1, ...], padded with zeros, to [batch * product(block_shape), padded D1 / block_shape[1], ...].
+    """`data` [batch, D1, ...], padded, rearranged to [batch * product(block_shape), padded D1 / block_shape[1], ...].
 
-    Raises ConstraintError C1 unless block_shape[0] is 1 and pads at 0 are 0, C2 for a negative pad, C4 for a block
-    below 1, C5 unless there is one value per dimension, C6 when a block does not divide its padded dimension.
-    Shape rule: C3 data has rank 2 or more.
+    The padding is zeros. Raises ConstraintError C1 unless block_shape[0] is 1 and the batch is not padded, C2 for a
+    negative pad, C4 for a block below 1, C5 unless there is one value per dimension, C6 when a block does not divide
+    its padded dimension. Shape rule: C3 data has rank 2 or more.
     """
     blocks, begin, end = map(integers, (block_shape, pads_begin, pads_end))
     _check_values(require, blocks, pads_begin=begin, pads_end=end)

@@ -39,8 +39,8 @@ def col2im_15(
     stride: PositiveInts = (1, 1),
     strides: PositiveInts = (),
 ) -> T:
-    """Blocks [N, C * product(kernel_size), L] to images [N, C, *output_size]; overlapping elements are added. N is
-    optional.
+    """Images [N, C, *output_size] assembled from blocks [N, C * product(kernel_size), L]; overlapping elements are
+    added. N is optional.
 
     Constraints: C1 the last dimension is the number L of blocks that fit, C2 output_size and C3 kernel_size are given
     and have two values, those of kernel_size at least 1, C4 dilations, pads and stride have two values, C5 data has

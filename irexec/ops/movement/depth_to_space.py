@@ -22,7 +22,8 @@ BlockMode: TypeAlias = Literal["blocks_first", "depth_first"]
 
 @operator("DepthToSpace", "opset1")
 def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None) -> T:
-    """[N, C, D1..DK] to [N, C / block_size^K, D1 * block_size, ...]: channels become blocks of space.
+    """`data` [N, C, D1..DK], rearranged to [N, C / block_size^K, D1 * block_size, ...]: channels become blocks of
+    space.
 
     "blocks_first": C is [block_size, ..., block_size, new depth], "depth_first": [new depth, block_size, ...].
 
@@ -49,7 +50,8 @@ def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
 
 @operator("SpaceToDepth", "opset1")
 def space_to_depth_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None) -> T:
-    """[N, C, D1..DK] to [N, C * block_size^K, D1 / block_size, ...]: blocks of space become channels.
+    """`data` [N, C, D1..DK], rearranged to [N, C * block_size^K, D1 / block_size, ...]: blocks of space become
+    channels.
 
     "blocks_first": the new channels are [block_size, ..., block_size, C], "depth_first": [C, block_size, ...].
 

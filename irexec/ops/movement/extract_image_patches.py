@@ -39,7 +39,7 @@ class Patches:
 
 @operator("ExtractImagePatches", "opset3")
 def extract_image_patches_3(data: T, /, *, patches: Patches, out: Array | None = None) -> T:
-    """[batch, depth, rows, cols] to [batch, sizes[0] * sizes[1] * depth, out rows, out cols].
+    """The patches of `data` [batch, depth, rows, cols]: [batch, sizes[0] * sizes[1] * depth, out rows, out cols].
 
     The depth of the result is [row in the patch, column in the patch, depth of data]. `rates` is the distance between
     the elements of a patch. "same_upper" and "same_lower" pad with zeros to ceil(extent / stride) patches.

@@ -22,7 +22,8 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
 
 @operator("GatherElements", "opset6", values="kernel")
 def gather_elements_6(data: T, indices: T_IND, /, *, axis: int, out: Array | None = None) -> T:
-    """For each position of `indices`, the element of `data` there, but with the index as coordinate along `axis`.
+    """For each position in `indices`, the element of `data` at that position, with the index as coordinate along
+    `axis`.
 
     Raises ConstraintError C1 for ranks that differ or are 0, C2 for shapes that differ in another dimension, C3 for an
     axis outside [-rank, rank - 1], C4 for an index outside [-n, n - 1] where n is data.shape[axis].

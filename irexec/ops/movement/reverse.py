@@ -25,7 +25,7 @@ def reverse_1(data: T, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> T:
     """`data` reversed along the axes that `axis` (1D) lists ("index") or marks ("mask").
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 unless a mask has one value per axis.
-    Shape rule: C3 axis is 1D, C4 an index is not a boolean and a mask is one.
+    Shape rule: C3 axis is 1D, C4 axis is boolean for "mask" and not boolean for "index".
     """
     axes = axes_of("C1", axis, data.ndim, "axis") if mode == "index" else np.flatnonzero(axis).tolist()
     # An axis that is listed twice is reversed once.
@@ -56,8 +56,8 @@ def reverse_sequence_1(
 ) -> T:
     """For each index i along `batch_axis`, `data` with its first seq_lengths[i] elements along `seq_axis` reversed.
 
-    Raises ConstraintError C1, C2 for a batch_axis, seq_axis outside [-rank, rank - 1], C4 unless there is one length
-    per batch, C5 for a length outside [1, data.shape[seq_axis]]. Shape rule: C3 data has rank 2 or more.
+    Raises ConstraintError C1 for a batch_axis and C2 for a seq_axis outside [-rank, rank - 1], C4 unless there is one
+    length per batch, C5 for a length outside [1, data.shape[seq_axis]]. Shape rule: C3 data has rank 2 or more.
     """
     batch, along = batch_axis % data.ndim, seq_axis % data.ndim
     lengths, extent = seq_lengths.astype(np.intp), data.shape[along]

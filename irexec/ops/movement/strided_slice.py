@@ -55,10 +55,10 @@ def strided_slice_1(
     """`data[begin:end:stride]` per axis. Masks shorter than `begin` are continued with zeros, longer masks are cut.
 
     A position marked in several masks is an ellipsis first, then a new axis, then a dropped axis. A backward slice that
-    begins before the first element contains it. A missing stride is 1.
+    begins before the first element contains it. stride is 1 by default.
 
-    Constraints: C1 begin, end and stride are 1D and of one length, C2 no stride is 0, C3 one ellipsis at most,
-    C4 mask values are 0 and 1, C5 not more steps than data has axes, C6 a dropped axis's index is in [-n, n - 1].
+    Constraints: C1 begin, end and stride are 1D and of equal length, C2 no stride is 0, C3 one ellipsis at most, C4
+    mask values are 0 and 1, C5 not more steps than data has axes, C6 a dropped axis's index is in [-n, n - 1].
     """
     masks = (begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask)
     view: Array = data[_region(data.shape, begin, end, stride, *masks)]

@@ -30,8 +30,8 @@ def batch_norm_inference_5(
 ) -> T:
     """`gamma` * (`data` - `mean`) / sqrt(`variance` + `epsilon`) + `beta`, per channel, the second axis of `data`.
 
-    C1: data has rank 2 or more. C2: it has at least one channel. C3: gamma, beta, mean and variance are 1D. C4: they
-    have one value per channel.
+    C1: data has rank 2 or more. C2: data has at least one channel. C3: gamma, beta, mean and variance are 1D, with (C4)
+    one value per channel.
     """
     factor, term = line(gamma, beta, mean, variance, epsilon)
     return _along_channels(data, factor, term, out)

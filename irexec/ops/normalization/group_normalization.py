@@ -24,10 +24,10 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 def group_normalization_12(
     data: T, scale: T, bias: T, /, *, num_groups: Positive, epsilon: float, out: Array | None = None
 ) -> T:
-    """`scale` * (`data` - mean) / sqrt(variance + `epsilon`) + `bias`, statistics per image and group of channels.
+    """`scale` * (`data` - mean) / sqrt(variance + `epsilon`) + `bias`, with statistics per image and group of channels.
 
     C1: num_groups is at most the number of channels, and divides it. C2: data has rank 2 or more. C3: scale is 1D, with
-    one value per channel. C4: so is bias.
+    one value per channel. C4: bias is 1D, with one value per channel.
     """
     batch, channels = data.shape[:2]
     dtype = compute_dtype(data.dtype)

@@ -36,9 +36,9 @@ def mvn_1(
     eps: float,
     out: Array | None = None,
 ) -> T:
-    """`data` less its mean over `reduction_axes`, divided by its deviation with `normalize_variance`.
+    """`data` minus its mean over `reduction_axes`; with `normalize_variance`, divided by its standard deviation.
 
-    By default reduction_axes are all axes but the batch (`across_channels`), or all but batch and channel.
+    By default, reduction_axes are all axes except batch and channel, or (`across_channels`) all except the batch.
 
     C1: reduction_axes are in [-rank, rank - 1]. C2: no axis is repeated.
     """
@@ -62,8 +62,8 @@ def mvn_6(
     eps_mode: Literal["inside_sqrt", "outside_sqrt", "INSIDE_SQRT", "OUTSIDE_SQRT"],
     out: Array | None = None,
 ) -> T:
-    """`data` less its mean over `axes`, divided by its deviation with `normalize_variance`; `eps` is applied according
-    to `eps_mode`.
+    """`data` minus its mean over `axes`; with `normalize_variance`, divided by its standard deviation. `eps` is added
+    inside or outside the square root, according to `eps_mode`.
 
     C1: axes is 1D. C2: its values are in [-rank, rank - 1].
     """

@@ -53,8 +53,8 @@ def cast_25(
     Numbers beyond an 8-bit float type become its greatest number, or without `saturate` infinity (f8e5m2) or NaN;
     `round_mode` applies to f8e8m0 only, whose numbers are powers of two. Integers wrap; real numbers become integers as
     in IR's Convert. Strings are read as decimal numbers, INF or NaN in any letter case, and written in the shortest
-    form that is read as the same number. NaN becomes -0 in f4e2m1, which has no NaN, as in ONNX's tests. C1: `to` is no
-    complex number. C2: a string is not a number.
+    form that is read as the same number. NaN becomes -0 in f4e2m1, which has no NaN, as in ONNX's tests. C1: `to` is
+    not a complex type. C2: strings contain numbers, if `to` is a type of numbers.
     """
     source = ElementType.of(input.dtype)
     if source is to:

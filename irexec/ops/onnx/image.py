@@ -37,8 +37,8 @@ def grid_sample_20(
     """Sample `x` [N, C, *extents] at the positions in `grid` [N, *points, axes], coordinates in [-1, 1], the last axis
     first.
 
-    C1: grid has as many axes as x has spatial ones, and a position for each of its images. C2: x has elements. C3:
-    cubic takes images of two axes.
+    C1: grid has as many images as x, and one coordinate for each spatial axis of x. C2: x has elements. C3: the mode
+    "cubic" requires two spatial axes.
     """
     extents = x.shape[2:]
     points = widen(grid).reshape(len(x), prod(grid.shape[1:-1]), len(extents))[..., ::-1]

@@ -154,7 +154,7 @@ def max_roi_pool_1(x: T, rois: T, /, *, pooled_shape: PositiveInts, spatial_scal
     """[rois, C, *pooled_shape]: the largest element of each bin of each region of `x` [N, C, H, W].
 
     rois: [rois, 5], each a batch and a box (x1, y1, x2, y2). Empty bins give 0. C1: x has rank 4. C2: rois is [R, 5].
-    C3: pooled_shape has two values. C4: each batch is one of x's.
+    C3: pooled_shape has two values. C4: each batch is the index of an image of x.
     """
     height, width = x.shape[2:]
     result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
@@ -207,7 +207,7 @@ def roi_align_16(
 
     A sample is the largest of the four pixels around it, each multiplied by its weight in the interpolation.
 
-    C1: x has rank 4. C2: rois is [rois, 4]. C3: batch_indices is [rois], each one of x's.
+    C1: x has rank 4. C2: rois is [rois, 4]. C3: batch_indices is [rois], each the index of an image of x.
     """
     in_range(require, "C3", "batch_indices", batch_indices, 0, len(x) - 1)
     wide, boxes = widen(x), widen(rois) * np.float32(spatial_scale) - np.float32(0.5 if half_pixel else 0)

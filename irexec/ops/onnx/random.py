@@ -34,7 +34,7 @@ def _extents(shape: Array) -> list[int]:
 def random_normal_1(
     shape: T_SHAPE, /, *, to: ElementType, mean: float = 0.0, scale: float = 1.0, seed: float | None = None
 ) -> T_TO:
-    """Numbers of a normal distribution. C1: the shape is not negative."""
+    """Numbers of a normal distribution. C1: the shape has no negative extent."""
     return _generator(seed).normal(mean, abs(scale), _extents(shape)).astype(to.dtype)
 
 
@@ -42,7 +42,7 @@ def random_normal_1(
 def random_uniform_1(
     shape: T_SHAPE, /, *, to: ElementType, low: float = 0.0, high: float = 1.0, seed: float | None = None
 ) -> T_TO:
-    """Numbers between `low` and `high`. C1: the shape is not negative."""
+    """Numbers between `low` and `high`. C1: the shape has no negative extent."""
     return np.asarray(_generator(seed).random_sample(_extents(shape)) * (high - low) + low).astype(to.dtype)
 
 
@@ -55,9 +55,9 @@ def multinomial_7(
     sample_size: Positive = 1,
     seed: float | None = None,
 ) -> T_TO:
-    """[batch, sample_size] classes, drawn by the logarithms of their probabilities in `x` [batch, classes].
+    """Random classes [batch, sample_size], drawn by the logarithms of their probabilities in `x` [batch, classes].
 
-    C1: x has rank 2, and there are classes.
+    C1: x has rank 2 and at least one class. C2: `to` is an integer type.
     """
     weights = np.exp(x.astype(np.float64) - x.astype(np.float64).max(axis=1, keepdims=True))
     edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)

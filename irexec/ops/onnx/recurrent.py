@@ -133,7 +133,10 @@ def _clipped(gates: Array, clip: float) -> Array:
 
 @operator("RNN", "onnx7", tolerance=rounded(64))
 def rnn_7(x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Recurrence) -> tuple[T, T]:
-    """h = f(x W + h R + Wb + Rb). C1: the extents agree, and no sequence is longer than x. C2: known activations."""
+    """Y and the last state of an RNN, h = f(x W + h R + Wb + Rb).
+
+    C1: the extents agree, and no sequence is longer than x. C2: the activations are known.
+    """
     functions = _functions(how)
     biases = widen(b).reshape(len(w), 2, -1).sum(1)
 
@@ -153,7 +156,7 @@ def rnn_7(x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Re
 def gru_7(
     x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Recurrence, linear_before_reset: bool = False
 ) -> tuple[T, T]:
-    """Gates z, r and h, as on the page. C1 and C2 as in RNN."""
+    """Y and the last state of a GRU, with gates z, r and h as on the page. C1 and C2 as in RNN."""
     functions, n = _functions(how), how.hidden_size
     of_input, of_state = np.split(widen(b), 2, axis=1)
 
@@ -190,7 +193,10 @@ def lstm_7(
     how: Recurrence,
     input_forget: bool = False,
 ) -> tuple[T, T, T]:
-    """Gates i, o, f and c, with peepholes p [directions, 3 * hidden] of i, o and f. C1 and C2 as in RNN."""
+    """Y and the last states of an LSTM, with gates i, o, f, c and peepholes p [directions, 3 * hidden] of i, o, f.
+
+    C1 and C2 as in RNN.
+    """
     recurrent = [widen(of_one).T for of_one in r]
     return lstm(
         x,

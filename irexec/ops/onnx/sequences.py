@@ -62,7 +62,7 @@ def _(check: Check, *tensors: TensorType) -> TensorType:
 
 @operator("SequenceAt", "onnx11")
 def sequence_at_11(sequence: S, position: I, /) -> Annotated[Array, Elements(None, ANY | FOREIGN)]:
-    """The tensor at a position; a negative position counts from the end. C1: it exists."""
+    """The tensor at a position; a negative position counts from the end. C1: the position exists."""
     found: Array = sequence[_place(sequence, position, -len(sequence), len(sequence))]
     return found
 
@@ -100,7 +100,7 @@ def _(check: Check, sequence: TensorType, tensor: TensorType, position: TensorTy
 
 @operator("SequenceErase", "onnx11")
 def sequence_erase_11(sequence: S, position: I | None = None, /) -> S:
-    """The sequence without the tensor at a position, or without the last. C1: it exists."""
+    """The sequence without the tensor at a position, or without the last. C1: the position exists."""
     at = np.array(-1) if position is None else position
     place = _place(sequence, at, -len(sequence), len(sequence))
     return packed([*sequence[:place], *sequence[place + 1 :]])
@@ -113,7 +113,7 @@ def _(check: Check, sequence: TensorType, position: TensorType | None) -> Tensor
 
 @operator("SequenceLength", "onnx11")
 def sequence_length_11(sequence: S, /) -> Annotated[Array, Elements(None, {I64})]:
-    """The number of tensors."""
+    """The number of tensors in the sequence."""
     return np.array(len(sequence))
 
 
@@ -185,7 +185,7 @@ def _(check: Check, value: TensorType | None, *, type: ElementType | None) -> Te
 
 @operator("OptionalHasElement", "onnx15")
 def optional_has_element_15(value: O, /) -> Annotated[Array, Elements(None, {BOOLEAN})]:
-    """True when there is a value."""
+    """True if the optional has a value."""
     return np.array(len(value) > 0)
 
 

@@ -39,7 +39,7 @@ def dft_20(
     """The discrete Fourier transform of `x` along an axis, or the inverse.
 
     `onesided`: return only the first half of the result, or, if `inverse`, take `x` as this half and return real
-    numbers; the other half is symmetric. C1: x is [..., 1] or [..., 2], and the axis is another than the last.
+    numbers; the other half is symmetric. C1: x is [..., 1] or [..., 2], and the axis is not the last.
     C2: dft_length is positive. C3: only a real signal has a one-sided transform.
     """
     along = -2 if axis is None else integer(axis)
@@ -171,7 +171,8 @@ def mel_weight_matrix_17(
     *,
     output_type: ElementType,
 ) -> Annotated[Array, TypeFrom("output_type")]:
-    """[dft_length // 2 + 1, num_mel_bins]: triangles over the bins of a spectrum, evenly spaced on the mel scale.
+    """Weights [dft_length // 2 + 1, num_mel_bins]: triangles over the bins of a spectrum, evenly spaced on the mel
+    scale.
 
     C1: each input is one number, none negative. C2: the upper edge is within the spectrum.
     """

@@ -20,7 +20,7 @@ S: TypeAlias = Annotated[Array, Elements("T", {STRING})]
 
 @operator("StringConcat", "onnx20")
 def string_concat_20(x: S, y: S, /) -> S:
-    """Join each string of `x` and the string of `y` at its position; the shapes broadcast."""
+    """Each string of `x` followed by the string of `y` at the same position; the shapes broadcast."""
     return np.asarray(x + y, STRING.dtype)
 
 
@@ -37,7 +37,7 @@ def string_split_20(
 ) -> tuple[S, Annotated[Array, Elements(None, {I64})]]:
     """The parts of each string along a new last axis, padded with empty strings; and the number of parts.
 
-    Without a delimiter, white space divides.
+    Without a delimiter, strings are split at white space.
     """
     texts = [str(text) for text in x.ravel()]
     parts = [text.split(delimiter or None, maxsplit) for text in texts]

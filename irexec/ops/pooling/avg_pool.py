@@ -31,7 +31,7 @@ ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]
 
 @operator("AvgPool", "opset16", tolerance=rounded(16))
 def avg_pool_16(data: T, /, *, windows: PoolWindowing, exclude_pad: ExcludePad, out: Array | None = None) -> T:
-    """The mean of each window of `data` `[N, C, *X]`; with `exclude_pad` the mean of its pixels without padding.
+    """The mean of each window of `data` `[N, C, *X]`; with `exclude_pad`, the padding does not count.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
     kernel, dilated, fits into the padded data. C4: with `exclude_pad`, no window lies in the padding alone: the kernel,

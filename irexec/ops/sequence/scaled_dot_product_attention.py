@@ -44,9 +44,10 @@ def scaled_dot_product_attention_13(
     `attention_mask` `[N, ..., L or 1, S]` is added to the scores, or (boolean) selects the allowed scores; a scalar 0
     means no mask, and `causal` replaces it. `scale` replaces 1 / sqrt(E).
 
-    C1: query has rank 3 or more. C2: key has rank 3 or more, and query's E. C3: value has rank 3 or more, and key's S.
-    C4: attention_mask is a scalar 0 or has rank 2 or more, fitting L and S, and is of type T or boolean. C5: scale has
-    one element. C6: the batch dimensions broadcast. C7: sink broadcasts to a column of the scores, [N, ..., L, 1].
+    C1: query has rank 3 or more. C2: key has rank 3 or more and the same E as query. C3: value has rank 3 or more and
+    the same S as key. C4: attention_mask is a scalar 0 or has rank 2 or more, fitting L and S, and is of type T or
+    boolean. C5: scale has one element. C6: the batch dimensions broadcast. C7: sink broadcasts to a column of the
+    scores, [N, ..., L, 1].
     """
     if attention_mask is not None and attention_mask.ndim == 0 and not causal:
         check_scalar_mask(require, attention_mask.item())

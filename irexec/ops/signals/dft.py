@@ -32,8 +32,9 @@ from irexec.types import Array, PartialShape, TensorType
 def dft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     """The transform of `data` [..., 2] (real and imaginary parts) over `axes`, cut or padded to `signal_size` first.
 
-    C1: axes are different and in [-(r-1), r-2], r the rank of data. C2: axes is 1D. C3: signal_size has its shape.
-    C4: a signal size is -1 (the axis' own) or positive. C5: data has rank 2 or more and last dimension 2.
+    C1: axes are different and in [-(r-1), r-2], r the rank of data. C2: axes is 1D. C3: signal_size has the shape of
+    axes. C4: a signal size is -1 (the extent of the axis) or positive. C5: data has rank 2 or more and last dimension
+    2.
     """
     return _transform(np.fft.fft, data, axes, signal_size)
 

@@ -32,8 +32,8 @@ from irexec.types import Array, Dimension, PartialShape, TensorType
 def rdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     """The transform of real `data` over `axes` as pairs [..., 2]; the last axis keeps its first size // 2 + 1 elements.
 
-    C1: axes are different and in [-r, r-1], r the rank of data. C2: axes is 1D. C3: signal_size has its shape.
-    C4: a signal size is -1 (the axis' own) or positive.
+    C1: axes are different and in [-r, r-1], r the rank of data. C2: axes is 1D. C3: signal_size has the shape of axes.
+    C4: a signal size is -1 (the extent of the axis) or positive.
     """
     numbers = widen(data)
     kind = np.result_type(numbers.dtype, np.complex64)

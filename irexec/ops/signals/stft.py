@@ -24,7 +24,7 @@ T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INDICES)]
 
 @operator("STFT", "opset15", tolerance=rounded(64))
 def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, transpose_frames: bool) -> T:
-    """Pairs [..., frames, frame_size // 2 + 1, 2] for `signal` [..., length].
+    """The spectra of the frames of `signal` [..., length], as pairs [..., frames, frame_size // 2 + 1, 2].
 
     Each frame is multiplied by `window`, centred and padded with zeros. `transpose_frames`: frames are the axis -2.
     C1: signal has rank 1 or 2. C2: window has rank 1, and 1 to frame_size elements. C3: frame_size is a scalar in

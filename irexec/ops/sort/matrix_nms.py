@@ -36,7 +36,8 @@ def matrix_nms_8(
     gaussian_sigma: float = 2.0,
     post_threshold: float = 0.0,
 ) -> tuple[T, T_IND, T_IND]:
-    """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [num_batches].
+    """The outputs selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1] and selected_num
+    [num_batches].
 
     Indices count boxes through the whole batch. Without normalized, corners are pixels, both ends included. As in
     OpenVINO's reference, 1e-10 is added to the denominator of the linear decay, which is 0 for identical boxes.

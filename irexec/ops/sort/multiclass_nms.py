@@ -72,7 +72,8 @@ def multiclass_nms_9(
     normalized: bool = True,
     nms_eta: Eta = 1.0,
 ) -> tuple[T, T_IND, T_IND]:
-    """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [num_batches].
+    """The outputs selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1] and selected_num
+    [num_batches].
 
     Indices count boxes through the whole batch; if each class has its own boxes, box i of class c is i * num_classes +
     c, as in OpenVINO's reference. A box with an overlap equal to the threshold is kept, as on the page (OpenVINO drops

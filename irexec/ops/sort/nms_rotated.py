@@ -98,7 +98,8 @@ def nms_rotated_13(
     output_type: IndexType = "i64",
     clockwise: bool = True,
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
-    """selected_indices [n, 3] as (batch, class, box), selected_scores [n, 3] as (batch, class, score), and n [1].
+    """The outputs selected_indices [n, 3] as (batch, class, box), selected_scores [n, 3] as (batch, class, score), and
+    valid_outputs [1], which is n.
 
     Overlaps are computed in f64.
 

@@ -159,7 +159,8 @@ def non_max_suppression_9(
     *,
     how: Selection,
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
-    """selected_indices [n, 3] as (batch, class, box), selected_scores [n, 3] as (batch, class, score), and n [1].
+    """The outputs selected_indices [n, 3] as (batch, class, box), selected_scores [n, 3] as (batch, class, score), and
+    valid_outputs [1], which is n.
 
     Omitted inputs are 0: without max_output_boxes_per_class no box is selected.
 
@@ -253,7 +254,7 @@ def non_max_suppression_4(
     *,
     how: Selection,
 ) -> T_IND:
-    """selected_indices [min(num_boxes, max_output_boxes_per_class) * num_batches * num_classes, 3], filled with -1.
+    """The selected boxes, [min(num_boxes, max_output_boxes_per_class) * num_batches * num_classes, 3], filled with -1.
 
     C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: the other inputs
     are scalars.
@@ -272,7 +273,7 @@ def _(check: Check, *inputs: TensorType | None) -> PartialShape:
 
 @operator("NonMaxSuppression", "opset3")
 def non_max_suppression_3(*inputs: Annotated[Any, InputsOf(non_max_suppression_4)], how: Selection) -> T_IND:
-    """selected_indices [min(num_boxes, max_output_boxes_per_class * num_classes), 3], cut or filled with -1.
+    """The selected boxes, [min(num_boxes, max_output_boxes_per_class * num_classes), 3], cut or filled with -1.
 
     C1 to C3 as NonMaxSuppression-4.
     """

@@ -22,7 +22,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 @operator("ExperimentalDetectronTopKROIs", "opset6")
 def experimental_detectron_top_k_rois_6(rois: T, probabilities: T, /, *, max_rois: NonNegative = 0) -> T:
-    """[max_rois, 4]: the regions by descending probability (of equal ones, the earlier first), then zeros.
+    """The regions by descending probability (of equal probabilities, the earlier first), then zeros: [max_rois, 4].
 
     C1: rois is [number_of_ROIs, 4]. C2: probabilities is [number_of_ROIs].
     """

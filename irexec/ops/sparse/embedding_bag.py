@@ -33,12 +33,12 @@ def embedding_bag_offsets_15(
     *,
     reduction: Reduction = "sum",
 ) -> T:
-    """[bags, ...]: row b reduces the rows `indices[offsets[b]:offsets[b + 1]]` of `emb_table` [rows, ...].
+    """Rows [bags, ...]: row b reduces the rows `indices[offsets[b]:offsets[b + 1]]` of `emb_table` [rows, ...].
 
     An empty bag becomes row `default_index`, or zeros if that is -1 or omitted.
     C1: indices has rank 1. C2: offsets has rank 1, begins at 0 or later, ascends and stays within indices. C3: an index
     is in [0, rows - 1]. C4: default_index is a scalar in [-1, rows - 1]. C5: per_sample_weights has the shape of
-    indices. C6: weights go with reduction sum only. C8: emb_table is not a scalar.
+    indices. C6: only the reduction "sum" accepts weights. C8: emb_table is not a scalar.
     """
     borders = np.append(offsets, len(indices)).astype(np.int64)
     _check_offsets(require, offsets.tolist(), len(indices))
@@ -86,10 +86,10 @@ def embedding_bag_offsets_sum_3(*inputs: Annotated[Any, InputsOf(embedding_bag_o
 def embedding_bag_packed_15(
     emb_table: T, indices: T_IND, per_sample_weights: T | None = None, /, *, reduction: Reduction = "sum"
 ) -> T:
-    """[batch, ...]: row b reduces the rows `indices[b]` of `emb_table` [rows, ...], for indices [batch, per bag].
+    """Rows [batch, ...]: row b reduces the rows `indices[b]` of `emb_table` [rows, ...], for indices [batch, per bag].
 
     C1: indices has rank 2. C3: an index is in [0, rows - 1]. C5: per_sample_weights has the shape of indices.
-    C6: weights go with reduction sum only. C8: emb_table is not a scalar.
+    C6: only the reduction "sum" accepts weights. C8: emb_table is not a scalar.
     """
     batch, size = indices.shape
     weights = None if per_sample_weights is None else per_sample_weights.ravel()
@@ -128,11 +128,11 @@ def embedding_segments_sum_3(
     per_sample_weights: T | None = None,
     /,
 ) -> T:
-    """[num_segments, ...]: row s is the sum of the rows `indices[segment_ids == s]` of `emb_table` [rows, ...].
+    """Rows [num_segments, ...]: row s is the sum of the rows `indices[segment_ids == s]` of `emb_table` [rows, ...].
 
-    An empty segment becomes row `default_index`, or zeros. C1: indices has rank 1. C2: segment_ids has its shape,
-    ascends and is in [0, num_segments - 1]. C3: an index is in [0, rows - 1]. C4: default_index is a scalar in [-1,
-    rows - 1]. C5: per_sample_weights has the shape of indices. C7: num_segments is a scalar, not negative. C8:
+    An empty segment becomes row `default_index`, or zeros. C1: indices has rank 1. C2: segment_ids has the shape of
+    indices, ascends and is in [0, num_segments - 1]. C3: an index is in [0, rows - 1]. C4: default_index is a scalar in
+    [-1, rows - 1]. C5: per_sample_weights has the shape of indices. C7: num_segments is a scalar, not negative. C8:
     emb_table is not a scalar.
     """
     count = integer(num_segments)

@@ -26,7 +26,7 @@ def truncate(*inputs: Part, m_num_inputs: int = 1) -> list[Part]:
     """Shorten the rows of one ragged tensor, or of two together, to a number of tokens.
 
     `inputs`: begins, ends and tokens of each tensor; the number; the side where tokens are removed, `left` or `right`;
-    and for two tensors, the one that is shortened: `only_first`, `only_second` or `longest_first`.
+    and for two tensors, the tensor that is shortened: `only_first`, `only_second` or `longest_first`.
 
     C1: there are 6 or 9 inputs, of the types above. C2: begins and ends have the same number of elements. C3: side and
     mode are among the words above. C4: a row's end is not before its begin. C5: both tensors have the same number of
@@ -276,10 +276,10 @@ def _(check: Check, begins: TensorType, ends: TensorType, data: TensorType) -> P
 
 @operator("FuzeRagged", "extension")
 def fuze_ragged(ragged_begins: Index, ragged_ends: Index, begins: Index, ends: Index, /) -> tuple[Index, Index]:
-    """Join the strings of each row: from the begin of its first to the end of its last.
+    """Join the strings of each row: from the begin of its first string to the end of its last string.
 
-    C1: begins and ends have one shape. C2: each row lies within the strings. C3: a row without strings is followed by
-    one.
+    An empty row becomes the string at which it begins. C1: begins and ends have one shape. C2: each row lies within the
+    strings. C3: an empty row begins at one of the strings.
     """
     first, last = begins.ravel().tolist(), ends.ravel().tolist()
     found = []

@@ -133,9 +133,10 @@ def convert_promote_types_14(
     """Convert both inputs to their common type.
 
     Floats take precedence over integers, and integers over boolean; within one kind, the common type is the narrowest
-    type that represents both. C1: there is a common type. C2: without `promote_unsafe` the common type is one of both
-    types, u64 is not combined with a signed integer, a float has at least twice the bits of the integer, and a tensor
-    has at least the range of a PyTorch scalar. (OpenVINO accepts some of these, such as u64 with i32.)
+    type that represents both. C1: there is a common type. C2: without `promote_unsafe` the common type is the type of
+    an input, u64 is not combined with a signed integer, a float has at least twice the bits of the integer, and the
+    tensor's type has at least the range of the scalar's (with `pytorch_scalar_promotion`). (OpenVINO accepts some of
+    these, such as u64 with i32.)
     """
     a, b = ElementType.of(input_0.dtype), ElementType.of(input_1.dtype)
     ranks = (input_0.ndim, input_1.ndim)
