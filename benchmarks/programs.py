@@ -2,10 +2,11 @@
 
     python benchmarks/programs.py [--first 0] [--count 3000] [--show SEED] [-v]
 
-Each statement of a program (`tests/lib/support/api_programs`) gives the same value, or raises an exception of the same
-built-in class, or differs for a reason that is listed there. Prints every other difference, the number of differences
-by class, and the reasons with their numbers. Each batch of programs has a process of its own, since a program may
-end OpenVINO's; irexec runs each program first, so that the programs at which OpenVINO crashed are known.
+Each statement of a program (`tests/lib/support/api_programs`) gives the same value, or raises an exception of the
+same built-in class, or differs for a reason that is listed there. Prints every other difference, the number of
+differences by class, and the reasons with the numbers of their programs and differences. Each batch of programs has a
+process of its own, since a program may end OpenVINO's; irexec runs each program first, so that the programs at which
+OpenVINO crashed are known.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def campaign(first: int, count: int, verbose: bool) -> int:
     from support.api_programs import Difference, reason
 
     kinds: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
+    reasons: dict[str, Counter[int]] = {}  # By reason, the differences in each program.
     ended: list[tuple[int, str]] = []
     statements, open_ones, done, seed = 0, 0, 0, first
     while seed < first + count:
@@ -127,7 +128,7 @@ def campaign(first: int, count: int, verbose: bool) -> int:
                 if why is None:
                     open_ones += 1
                 else:
-                    reasons[why] += 1
+                    reasons.setdefault(why, Counter())[number] += 1
                 if why is None or verbose:
                     print(f"program {number}: {difference}" + (f"\n    because:  {why}" if why else ""), flush=True)
         if crashed is not None:
@@ -140,8 +141,10 @@ def campaign(first: int, count: int, verbose: bool) -> int:
     )
     for kind, number in kinds.most_common():
         print(f"  {kind}: {number}")
-    for why, number in reasons.most_common():
-        print(f"{number:6}  {why}")
+    if reasons:
+        print("programs  differences  reason")
+    for why, numbers in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        print(f"{len(numbers):8}  {numbers.total():11}  {why}")
     if ended:
         print(f"programs that ended the process: {', '.join(f'{seed} ({library})' for seed, library in ended)}")
     return int(bool(open_ones) or any(library == "irexec" for _, library in ended))

@@ -106,6 +106,13 @@ def takes_names(result: Node) -> bool:
     return result.outputs[0].names is shared
 
 
+def sharing(value: Value) -> list[Node]:
+    """Return the Results that share the tensor of a value: those that take it, and until their model is validated,
+    those that took it before they were reconnected."""
+    taking = [node for node in value.users if node.type == "Result" and node not in _shared]
+    return taking + [result for result, names in _shared.items() if names is value.names]
+
+
 def without(result: Node, results: list[Node]) -> list[Node]:
     """Return a model's Results without one of them. A tensor that was named after it, and that no other Result takes,
     loses this name."""

@@ -8,7 +8,7 @@ from typing import Any
 from irexec.graph import model as graph
 from irexec.graph.model import Node
 from irexec.openvino.checks import expected, names_of
-from irexec.openvino.editing import DroppedModel, changed, connect, replace, takes_names
+from irexec.openvino.editing import DroppedModel, changed, connect, replace, sharing, takes_names
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape
@@ -245,7 +245,7 @@ class DescriptorTensor(Described):
         if value.node.type == "Result":
             self._name_result(wanted)
             return
-        of_results = [node.outputs[0].names for node in value.users if node.type == "Result"]
+        of_results = [result.outputs[0].names for result in sharing(value)]
         wanted = wanted.union(*(names for names in of_results if isinstance(names, ResultNames)))
         value.names.clear()
         value.names |= wanted

@@ -101,6 +101,20 @@ def test_an_input_that_is_an_output_keeps_its_name() -> None:
         assert names(each) == [["out", "x"], ["out"]]
 
 
+@pytest.mark.parametrize("own", [set(), {"own"}])
+def test_a_replaced_layer_has_the_names_of_its_result_until_the_model_is_validated(own: set[str]) -> None:
+    def names_after_edits(ov: Any) -> list[list[str]]:
+        x, relu, model = network(ov, {"relu"}, own)
+        node = take_another(ov, x, relu, model)
+        relu.output(0).set_names({"new"})
+        node.output(0).set_names({"tanh"})
+        before = [sorted(each.output(0).get_names()) for each in (relu, node)]
+        model.validate_nodes_and_infer_types()
+        return [*before, *(sorted(each.output(0).get_names()) for each in (relu, node)), *names(model)]
+
+    assert names_after_edits(irexec) == names_after_edits(openvino)
+
+
 def test_an_added_output_that_takes_an_input_has_its_names() -> None:
     """An added output that takes a layer has the names that the layer's output had when it was added."""
 
