@@ -111,6 +111,8 @@ _ABOVE_ROOT = r"\de\+(19|2\d|3\d)"
 _CONSTANT_ABS = r"(?s)(?=.*ops\.scatter_update\()ops\.(constant|range|one_hot)\(.*ops\.abs\("
 # Functions that are NaN where all their values are -inf, a maximum over padding alone.
 _GATED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(h?swish|mish|gelu|(log_)?softmax)\("
+# Functions that are finite at -inf, which the device computes before the maximum.
+_BOUNDED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(clamp|elu|exp|hard_sigmoid|relu|selu|sigmoid|softplus|tanh)\("
 # A reduction that drops axes, and a layer that takes it with a vector.
 _AFTER_REDUCTION = (
     r"(n\d+) = ops\.reduce_\w+\([np]\d+, .*, False\)(?s:.*)"
@@ -218,6 +220,7 @@ KNOWN = [
     Known("shapes", "a request that has not run has no latency", line=r"\.latency", theirs="False", raised=_FAILED),
     Known("stricter", _DIMENSIONS, mine="Cannot parse (min|max) bound"),
     Known("results", _PADDING, line=_RUN, theirs=r"3\.4028235e\+38", mine=r"\binf\b|nan", program=r"ops\.max_pool"),
+    Known("results", _PADDING, line=_RUN, theirs=r"-3\.4028235e\+38", layers=_BOUNDED_PADDING),
     Known("results", _PADDING, line=_RUN, theirs="^(?!.*nan)", mine="nan", layers=_GATED_PADDING),
     Known("results", _LAST, line=r"\.results", program=r"\.set_output_tensors?\("),
     Known("shapes", "`query_model` lists all layers", line=r"query_model"),
