@@ -79,7 +79,7 @@ def plural(count: int, word: str) -> str:
 
 
 def shown_number(value: float | None) -> str:
-    """Return a statistic with four digits, or `-` if there is none."""
+    """Return a statistic with four digits; `-` for None."""
     if value is None:
         return "-"
     return str(int(value)) if value.is_integer() and abs(value) < 1e6 else f"{value:.4g}"

@@ -12,7 +12,9 @@ from irexec.types import Array
 
 @record(frozen=True)
 class Statistics:
-    """Statistics of an array. min, max and mean cover finite elements; None if there are none."""
+    """Statistics of an array. min, max and mean cover finite elements; they are None for an array without finite
+    elements.
+    """
 
     min: float | None
     max: float | None

@@ -81,7 +81,7 @@ class OperatorFacts(BaseModel):
 
 
 def all_facts() -> list[OperatorFacts]:
-    """Return every operator of the opsets, by type and version, including those that are not implemented."""
+    """Return every operator of the opsets, by type and version, including operators that are not implemented."""
     return [_facts(type, f"opset{number}", found) for type, number, found in contents.everything()]
 
 

@@ -50,7 +50,7 @@ class CompiledModel(OfOneProcess):
 
     @property
     def layer_count(self) -> int:
-        """The number of layers that run at each inference: those that do not depend on constants alone."""
+        """The number of layers that run at each inference, that is, layers that do not depend on constants alone."""
         return len(self._plans.general.steps)
 
     def create_infer_request(self, listeners: Sequence[Listener] = ()) -> InferRequest:

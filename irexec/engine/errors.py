@@ -39,8 +39,8 @@ def failure(node: Node, error: Exception, inputs: Sequence[Any], model: Model) -
 
 
 def _lacking(node: Node, inputs: Sequence[Any]) -> str | None:
-    """Return the first required port without a value, as may occur in a body with wrong edges; None if there is
-    none.
+    """Return the first required port without a value, as may occur in a body with wrong edges; None if all have
+    values.
     """
     if node.operator is None:
         return None

@@ -189,8 +189,9 @@ def _planned_bytes(step: Step) -> int | None:
 
 
 def _in_place(step: Step, number: int, group: list[int], end: list[float], given: dict[int, int]) -> int | None:
-    """Return the buffer of an input whose last use is this step and that may be overwritten (rule 4); None if there is
-    none. Of several, it is the buffer of the most recent layer, which may be fused with this layer
+    """Return the buffer of an input whose last use is this step and that may be overwritten (rule 4), or None.
+
+    Of several buffers, it is that of the most recent layer, which may be fused with this layer
     (irexec.lowering.fusion).
     """
     found = []

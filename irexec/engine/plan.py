@@ -27,7 +27,7 @@ class Plan:
     """The steps in order, the slots they use, and the slots of inputs, outputs and constants. Read-only after creation.
 
     `template` contains the constants in their slots (packed weights as a PackedMatrix). `results` are the slots of the
-    results; `lent` lists for each of them the constants whose memory it may share, or None if its memory is private.
+    results; `lent` lists for each result the constants whose memory it may share, or None if its memory is private.
     `subplans` are the plans of the bodies, by the number of the step.
     """
 
@@ -48,8 +48,8 @@ def make_plan(
 ) -> Plan:
     """Compile a model for the types of an inference; without one, for the model's own types.
 
-    `constants` are shared with other plans of the model. `observed`: all outputs of all layers are computed, also those
-    that nothing reads. Raises IRError when constants break a constraint of the operator that reads them, and when a
+    `constants` are shared with other plans of the model. `observed`: all outputs of all layers are computed, even if
+    nothing reads them. Raises IRError when constants break a constraint of the operator that reads them, and when a
     result is larger than the memory of this machine.
     """
     known = inference if inference is not None else Inference()
@@ -61,7 +61,8 @@ def make_plan(
 class _Typing(NamedTuple):
     """The properties shared by all layers of one operator with the same types: see `Step`.
 
-    `made` are the types of all outputs that the operator declares, `types` those of the outputs that the layer has.
+    `made` are the types of all outputs that the operator declares, `types` only the types of outputs that the layer
+    has.
     """
 
     given: tuple[TensorType | None, ...]
@@ -286,7 +287,7 @@ class _Planner:
     ) -> list[frozenset[int] | None]:
         """Return `Plan.lent`: the constants whose memory each result may share, by identity.
 
-        `foreign`: slots whose memory the run does not own, besides those of the constants. `buffered`: those with a
+        `foreign`: slots, other than those of constants, whose memory the run does not own. `buffered`: slots with a
         buffer.
         """
         groups = [sharing.group[slot] for slot in results]

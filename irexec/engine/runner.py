@@ -303,7 +303,7 @@ def _owned(results: Sequence[Array], lent: Sequence[frozenset[int] | None], held
     """Return the results as contiguous, writable arrays that share memory with no other array; they are copied where
     needed.
 
-    `lent` lists, for each result, the constants that it may share memory with; `held` are the other arrays of this run.
+    `lent` lists, for each result, the constants that it may share memory with; `held` are all other arrays of this run.
     """
     own: list[Array] = []
     for array, constants in zip(results, lent, strict=True):

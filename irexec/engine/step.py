@@ -20,8 +20,8 @@ class Step:
     `inputs` and `outputs` are slots, `given` and `types` their inferred types. `takes_out`: `call` has an `out`
     parameter for its only result. `frees`: slots that nothing reads after this step.
 
-    `dtype` and `shape` are those of a single result, as far as they are known. `is_sure`: inference could check all of
-    the operator's constraints on shapes and types.
+    `dtype` and `shape` describe a single result; they are None if they are not known. `is_sure`: inference could check
+    all of the operator's constraints on shapes and types.
     """
 
     node: Node

@@ -38,7 +38,7 @@ LIMIT = 600.0
 
 @dataclass(slots=True, repr=False)
 class Comparison(Result, compared.Comparison):
-    """The comparison of irexec's run of a model with another one: `agrees`, `verdict`, `culprit`, `rows`, `results`."""
+    """The comparison of irexec's run of a model with another run: `agrees`, `verdict`, `culprit`, `rows`, `results`."""
 
     verdict = compared.Comparison.verdict
 

@@ -123,7 +123,7 @@ class Fixed(Result):
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff; empty if there is none."""
+        """The change as a unified diff; empty if the file did not change."""
         return difference(self.path, self.before, self.data)
 
     @property

@@ -75,7 +75,7 @@ def name_of(given: ModelLike) -> str:
 
 
 def names_of(a: ModelLike, b: ModelLike) -> tuple[str, str]:
-    """Return the names of two models. If these are equal, a Model's name differs from that of the file from which it
+    """Return the names of two models. If both names are equal, a Model gets another name than the file from which it
     was read, because the Model may have been changed.
     """
     one, other = name_of(a), name_of(b)

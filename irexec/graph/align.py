@@ -1,8 +1,8 @@
-"""Alignment: matching the layers of two models by what they compute, then by structure, then by name.
+"""Alignment: matching the layers of two models by the functions that they compute, by structure, and by name.
 
 Names are weak evidence: exporters number layers (`Add_12`) and tensors ("38"), and an added layer shifts all numbers.
-Therefore layers are first paired if they compute the same function of the inputs, or if the same layers lead from
-them to the results; names decide among equal candidates, and pair the remaining layers.
+Therefore layers are first paired if they compute the same function of the inputs, or if the same layers lead from them
+to the results; names are used to choose among equal candidates, and to pair the remaining layers.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _grow(found: Alignment) -> None:
 
 
 def _ports(found: Alignment, ours: Sequence[Node], theirs: Sequence[Node]) -> None:
-    """Pair the inputs, or the results, of two models by name, and the remaining ones by their order."""
+    """Pair the inputs, or the results, of two models: by name, then by their order."""
     for numbered in (False, True):
         names = [_port_names(node, numbered) for node in theirs]
         for node in ours:

@@ -231,7 +231,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
 
 
 def _of_one_cause(faults: list[AttributeFault], absent: dict[str, bool]) -> list[AttributeFault]:
-    """Return the faults without those of missing attributes that are present under a wrong name.
+    """Return the faults without the faults of missing attributes that are present under a wrong name.
 
     `absent`: the missing attributes, and whether the result is defined without them.
     """
@@ -279,7 +279,7 @@ def _data_of(layer: Layer) -> int:
 @cache
 def _words(operator: Operator) -> tuple[frozenset[str], dict[str, str], dict[str, str], tuple[str, ...]]:
     """Return facts about an operator's attributes: their names in a file, Python names that differ from these,
-    OpenVINO's defaults that differ from the documented ones, and the lists that OpenVINO requires to have the same
+    OpenVINO's defaults that differ from the documented defaults, and the lists that OpenVINO requires to have the same
     length.
     """
     attributes = operator.attributes

@@ -68,7 +68,7 @@ class Slicing:
 class BodyInput:
     """The sources of one Parameter of a body.
 
-    `external`: the outer input's position, None if there is none. `slicing`: each iteration takes a slice of it.
+    `external`: the outer input's position; None without an outer input. `slicing`: each iteration takes a slice of it.
     `back`: the body Result that feeds the Parameter from the second iteration on. `iteration`: the Parameter counts the
     iterations.
     """

@@ -27,7 +27,7 @@ class Ends(NamedTuple):
     """The Parameters, Results and Assigns of a model in the order in which OpenVINO lists them.
 
     OpenVINO reads a type in any letter case, but finds these layers by exactly these names. A layer whose type is
-    spelled otherwise is included only if one of the others depends on it, in the order in which OpenVINO finds it.
+    spelled otherwise is included only if one of these layers depends on it, in the order in which OpenVINO finds it.
     """
 
     parameters: list[Node]

@@ -17,8 +17,8 @@ COMMUTATIVE |= {"LogicalAnd", "LogicalOr", "LogicalXor", "BitwiseAnd", "BitwiseO
 """Operators of two inputs whose order does not change the result."""
 # These layers are identified by other facts: a constant by its values, an input by its position.
 _PLACES = ("offset", "size", "element_type", "shape")
-# The number of bytes in the sample of a constant; how many constants with equal samples are compared, before further
-# ones are identified by a hash of all bytes; and the number of bytes that are compared at a time.
+# The number of bytes in the sample of a constant; the number of constants with equal samples that are compared, before
+# further constants are identified by a hash of all bytes; and the number of bytes compared at a time.
 _SAMPLED, _MOST_ALIKE, _BLOCK = 1 << 14, 4, 1 << 20
 
 
@@ -88,7 +88,7 @@ class Classes:
 
 
 def attributes_of(node: Node) -> dict[str, object]:
-    """Return the attributes that affect the results of a layer, with the operator's defaults for absent ones."""
+    """Return the attributes that affect the results of a layer, with the operator's defaults for absent attributes."""
     declared = node.operator.attributes if node.operator else ()
     values = {a.name: a.default for a in declared if not a.required} | node.attributes
     if node.layer is not None and len(node.attributes) < len(declared):

@@ -1,4 +1,4 @@
-"""Corrections: the attributes of a layer with faults as its findings suggest them, so that the check can go on."""
+"""Corrections: the attributes of a faulty layer as its findings suggest them, with which checks continue."""
 
 from __future__ import annotations
 

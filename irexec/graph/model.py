@@ -126,7 +126,7 @@ class Outputs(list[Value]):
 
 @record(eq=False)
 class Body:
-    """A nested model with its port maps. `condition`: the Result that decides whether a Loop continues."""
+    """A nested model with its port maps. `condition`: the Result that determines whether a Loop continues."""
 
     model: Model
     inputs: list[BodyInput] = field(default_factory=list)
@@ -140,7 +140,7 @@ class Node(OfOneProcess):
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
     `held` is the value of a Const, or the default value of a Parameter, or the bytes that contain it; `constant` is the
     value. `types`: the inferred types of the outputs (infer_types). `rt_info` is the layer's runtime information (its
-    form: runtime_info.py), `input_rt_info` that of the input ports, by position.
+    form: runtime_info.py), `input_rt_info` the runtime information of the input ports, by position.
     """
 
     value_class: ClassVar[type[Value]] = Value
@@ -251,7 +251,7 @@ class Node(OfOneProcess):
 
     @property
     def all_attributes(self) -> dict[str, Any]:
-        """The attributes by Python name, including the operator's defaults for absent ones."""
+        """The attributes by Python name, including the operator's defaults for absent attributes."""
         assert self.operator is not None
         return {a.name: self.attributes.get(a.name, a.default) for a in self.operator.attributes}
 
@@ -296,7 +296,7 @@ class Model(OfOneProcess):
 
     `unreachable` are layers that contribute to no result: checked, never run. `keeps_declared`: results at run time
     must also match the types that the file's ports declare. `source` is the text from which the model was read.
-    `layers_read`: the number of layers in the file, including those of bodies. A Parameter with a default value is not
+    `layers_read`: the number of layers in the file, including layers of bodies. A Parameter with a default value is not
     among `parameters`: it is a constant unless a caller gives it another value (inference/opened.py).
     """
 
@@ -369,7 +369,7 @@ class Model(OfOneProcess):
         return [r.outputs[0] for r in self.results]
 
     def walk(self) -> Iterator[Node]:
-        """Yield all nodes, including those of bodies, each body after its node."""
+        """Yield all nodes, including nodes of bodies, which follow the node that contains the body."""
         levels = [iter(self.nodes)]
         while levels:
             for node in levels[-1]:

@@ -54,7 +54,7 @@ def _check_types(node: Node, operator: Operator) -> None:
 
 
 def insert(model: Model, beside: Sequence[Node], node: Node) -> None:
-    """Insert nodes before another one in the order of a model."""
+    """Insert the nodes `beside` before `node` in the order of a model."""
     place = model.nodes.index(node)
     model.nodes[place:place] = beside
 

@@ -8,8 +8,9 @@ from irexec.ops.declare.contents import CONTENTS, OPSETS
 
 
 def check_portable(model: Model, findings: Findings) -> bool:
-    """Report each node, including those of bodies, whose operator exists only in irexec (W001); return True if there
-    are no such nodes."""
+    """Report each node, including nodes of bodies, whose operator exists only in irexec (W001); return True if there
+    are no such nodes.
+    """
     before = findings.error_count
     for node in model.walk():
         known = node.operator is not None and node.operator.opset in OPSETS and node.type in CONTENTS

@@ -67,7 +67,7 @@ def _named(section: Element, parameters: Sequence[Node]) -> Node | None:
 
 
 def _mean(section: Element, parameter: Node, weights: Weights, refuse: Refuse, findings: Findings) -> Array | None:
-    """Return the mean in a shape that broadcasts with the input; None if there is none or it does not fit."""
+    """Return the mean in a shape that broadcasts with the input; None without a mean, or if it does not fit."""
     means = {}
     for number, channel in enumerate(c for c in section.children if c.tag == "channel"):
         chosen = whole(channel.attributes.get("id")).value

@@ -40,7 +40,7 @@ def release_of(text: str) -> Release:
 
 
 def named(release: Release) -> str:
-    """Return a release in OpenVINO's notation."""
+    """Return a release in OpenVINO's notation, such as 2024.2."""
     return f"{release[0]}.{release[1]}"
 
 

@@ -268,7 +268,7 @@ class _NetWriter:
 
 
 def _in_order(model: Model) -> list[Node]:
-    """Return the nodes in OpenVINO's order: Parameters, the other nodes with producers first, sinks, Results."""
+    """Return the nodes in OpenVINO's order: Parameters, then other nodes (producers first), sinks, and Results."""
     ends = {*model.parameters, *model.sinks, *model.results}
     return [*model.parameters, *(n for n in model.nodes if n not in ends), *model.sinks, *model.results]
 

@@ -28,7 +28,7 @@ _RANGE = re.compile(r"\[(-?\d+), (-?\d+)\]")
 
 
 class Attempt(NamedTuple):
-    """Inputs and attributes with which a layer may be inferred. `text`: the assumption, None if there is none.
+    """Inputs and attributes with which a layer may be inferred. `text`: the assumption; None without an assumption.
 
     `is_likely`: if every attempt contradicts the file, the contradictions of this attempt may be reported.
     """
@@ -70,7 +70,7 @@ class Assumptions:
         return types
 
     def attempts(self, node: Node, inference: Inference, findings: Findings) -> Iterator[Attempt]:
-        """Yield the possible inputs and attributes of a node, the most likely ones first."""
+        """Yield the possible inputs and attributes of a node, the most likely first."""
         assert node.layer is not None and node.operator is not None
         correction = findings.corrections.get(node.layer.at)
         inputs, texts = self._inputs(node, inference)
@@ -187,7 +187,7 @@ def _make_no_difference(operator: Operator, variants: Iterable[tuple[Inputs, dic
 
 
 def _with_values(attributes: dict[str, Any], unresolved: Sequence[Attribute]) -> list[dict[str, Any]]:
-    """Return the attributes with each combination of values of those that have no allowed value."""
+    """Return the attributes with each combination of allowed values for the attributes whose value is not allowed."""
     values = [_values(attribute, attributes) for attribute in unresolved]
     names = [attribute.name for attribute in unresolved]
     combinations = islice(product(*values), _MOST_VALUES)

@@ -33,11 +33,12 @@ class Inferring(Protocol):
 
 
 def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
-    """Infer both branches. Outputs have the union of their types, or those of the branch that a known cond selects.
+    """Infer both branches. Outputs have the union of the branches' types, or the types of the branch that a known cond
+    selects.
 
-    The other branch is then inferred for the types that its Parameters declare: it never runs with these inputs. In an
-    inference for given inputs, cond also counts as known if only one branch can run with them; if it selects the other
-    branch at run time, a layer of that branch reports the error.
+    The second branch is then inferred for the types that its Parameters declare: it never runs with these inputs. In an
+    inference for given inputs, cond also counts as known if only one branch can run with them; if cond selects the
+    second branch at run time, a layer of that branch reports the error.
     """
     condition = inputs[0]
     known = condition.scalar if condition is not None else None
@@ -97,7 +98,7 @@ def infer_loop(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
 
 
 def _condition(body: Body) -> Value | None:
-    """Return the value that decides whether a Loop continues; None if no Result of the body returns one."""
+    """Return the value that determines whether a Loop continues; None if no Result of the body returns it."""
     inputs = [] if body.condition is None else body.model.results[body.condition].inputs
     return inputs[0] if inputs else None
 
@@ -136,7 +137,7 @@ def _check_single(
 def _infer_body(
     node: Node, body: Body, inputs: Inputs, count: Dimension, run: Inferring
 ) -> tuple[list[TensorType], list[TensorType]]:
-    """Return the types of the node's outputs, and those of the body's results.
+    """Return the types of the node's outputs, and the types of the body's results.
 
     The body is first checked with the types that its Parameters declare: types from outside could hide its errors.
     """
@@ -186,7 +187,7 @@ def declared_parameters(body: Body) -> list[TensorType]:
 
 
 def parameter_types(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
-    """Return the types of the body's Parameters: those of the outer inputs, sliced where the map requires it."""
+    """Return the types of the body's Parameters: the types of the outer inputs, sliced where the map requires it."""
     types = declared_parameters(body)
     for entry in body.inputs:
         if entry.external is None or entry.external >= len(inputs) or inputs[entry.external] is None:

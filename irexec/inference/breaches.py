@@ -63,8 +63,9 @@ def _report(
 
 
 def place_of(node: Node, port: str | None, attribute: str | None) -> At | None:
-    """Return the location of a port (by its name in the signature) or attribute of a node; otherwise that of its
-    layer."""
+    """Return the location of a port (by its name in the signature) or of an attribute of a node; without these, the
+    location of its layer.
+    """
     layer = node.layer
     if layer is None:
         return None

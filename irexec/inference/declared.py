@@ -17,7 +17,7 @@ DECLARED = frozenset({"P004", "P005", "E007", "E008"})
 
 
 def check_inputs(node: Node, layer: Layer, inference: Inference, findings: Findings, assumptions: Assumptions) -> None:
-    """Report every input port of a node's layer whose precision or dims differ from those of its input value."""
+    """Report every input port of a node's layer whose precision or dims differ from its input value's."""
     for value, port in zip(node.inputs, layer.inputs, strict=False):
         if value is None or (source := _port_of(value)) is None:
             continue
@@ -49,8 +49,8 @@ def _check_input(
 ) -> None:
     """Report an input port that differs from its producer's inferred type.
 
-    Nothing is reported if the producer declares the same as the port: then the producer's declaration is at fault. A
-    port without dims is not checked: it may be a scalar, have dynamic rank, or have been left out. `source`: the
+    Nothing is reported if the producer's port declares the same as this port: then the producer's declaration is wrong.
+    A port without dims is not checked: it may be a scalar, have dynamic rank, or have been left out. `source`: the
     producer's port. `is_inferred`: False if `made` is only what the producer declares, so that either may be wrong.
     """
     taken, given = declared_type(port), value.declared or TensorType()
@@ -92,7 +92,7 @@ def _port_of(value: Value) -> Port | None:
 def _check_output(
     node: Node, port: Port, index: int, declared: TensorType, inferred: TensorType, findings: Findings
 ) -> bool:
-    """Report the differences; return True if there are none."""
+    """Report the differences between an output port and the inferred type; return True if they agree."""
     agrees = _same_kind(declared.element_type, inferred.element_type), declared.shape.compatible(inferred.shape)
     if all(agrees):
         return True

@@ -31,10 +31,10 @@ def infer(
     """Return the types of all values, with findings about the operators' constraints and the types that the file
     declares.
 
-    `inputs`: types that replace those of the Parameters; a branch of an If that cannot run with these types is then
-    considered not selected by cond. `declared`: compare the inferred types with those that the file's ports declare; by
-    default only without `inputs`, which may differ from the file's. `findings`: the collection to add to (with the
-    file's positions and earlier findings), by default a new one.
+    `inputs`: types that replace the types of the Parameters; a branch of an If that cannot run with these types is then
+    considered not selected by cond. `declared`: compare the inferred types with the types that the file's ports
+    declare; by default only without `inputs`, which may differ from the file's types. `findings`: the collection to add
+    to (with the file's positions and earlier findings), by default a new one.
     """
     found = findings if findings is not None else Findings(file=model.file)
     run = Inferring(
@@ -46,7 +46,7 @@ def infer(
 
 
 def infer_types(model: Model, findings: Findings | None = None) -> Inference:
-    """Infer the types of a newly built or changed model, and make them those of its values, bodies included.
+    """Infer the types of a newly built or changed model, and store them in its values, bodies included.
 
     They are stored beside the Inference because nodes are built before their model: a new node's types are inferred
     from the stored types of its inputs (`infer_node`), and OpenVINO's API asks nodes without a model for them.
@@ -57,7 +57,7 @@ def infer_types(model: Model, findings: Findings | None = None) -> Inference:
 
 
 def set_types(model: Model, inference: Inference) -> None:
-    """Make the inferred types those of the model's values, bodies included: nothing else changes them."""
+    """Store the inferred types in the model's values, bodies included: nothing else changes these types."""
     for node in (*model.walk(), *model.unreachable):
         node.set_outputs(inference.outputs(node))
 
@@ -75,7 +75,7 @@ class Inferring:
 
     `declared`: compare inferred types with those that ports declare. `late`: report late constraints as well.
     `has_given_types`: the caller's input types replace the types that the model declares. `trials` caches the
-    inferences of bodies, by body and types, `repeats` those of layers; `broken` counts broken constraints.
+    inferences of bodies, by body and types, `repeats` the inferences of layers; `broken` counts broken constraints.
     `assumptions`: the values whose types are assumed because of errors.
     """
 
@@ -156,7 +156,7 @@ class Inferring:
         assert node.layer is not None
         before = self.findings.error_count
         types, is_known = self._outputs(node, inputs, attributes)
-        # The declarations of a body's ports do not prevent the comparison of those of the enclosing layer.
+        # Wrong declarations at a body's ports do not prevent the comparison of the enclosing layer's declarations.
         if node.bodies:
             is_known = all(finding.code in DECLARED for finding in self.findings.report.errors[before:])
         if is_known:

@@ -12,7 +12,7 @@ Types = Sequence[TensorType]
 
 
 class Inference:
-    """The types of a model's values, those of bodies included, for given inputs; `report` contains the findings.
+    """The types of a model's values, bodies included, for given inputs; `report` contains the findings.
 
     Values that inference did not reach have the type that the model gives them.
     """

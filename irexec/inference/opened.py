@@ -10,7 +10,7 @@ from irexec.inference.infer import infer_types
 
 
 def opened(model: Model, given: Iterable[Value]) -> Model:
-    """Return a copy of the model in which these optional inputs are ordinary inputs, after the others."""
+    """Return a copy of the model in which these optional inputs are ordinary inputs, after its other inputs."""
     numbers = {value.node.number for value in given}
     made = copied(model)
     parameters = [value.node for value in made.optional_inputs if value.node.number in numbers]

@@ -115,8 +115,8 @@ class _Number(Dimension):
 def _run_partial(
     operator: Operator, inputs: Sequence[TensorType | None], attributes: dict[str, Any], outputs: list[TensorType]
 ) -> list[TensorType]:
-    """Run the kernel on object arrays of ints and intervals. Only arithmetic operators accept them in inputs after the
-    first."""
+    """Run the kernel on object arrays of ints and intervals. Only arithmetic operators accept intervals in inputs after
+    the first."""
     arrays: list[Any] = []
     for index, tensor in enumerate(inputs):
         if tensor is None:

@@ -13,7 +13,7 @@ from typing import Any
 from irexec.graph.model import Node
 from irexec.types import MAX_KNOWN, Array, ElementType, PartialShape, Stored, TensorType
 
-# The maximum size of values that are compared: scalars, axes, shapes. Larger ones, such as weights, hardly repeat.
+# The maximum size of values that are compared: scalars, axes, shapes. Larger values, such as weights, hardly repeat.
 _MAX_COMPARED = 64
 
 

@@ -33,7 +33,7 @@ def exchanged(one: str, other: str) -> bool:
 
 @cache
 def _renameat2() -> Any:
-    """Return the function of the C library; None if the library does not have it."""
+    """Return the C library's function `renameat2`; None if the library does not have it."""
     if sys.platform != "linux":
         return None
     import ctypes
@@ -45,8 +45,7 @@ def _renameat2() -> Any:
 
 
 def is_open_for_writing(descriptor: int) -> bool:
-    """Return whether any process has the file of a read-only descriptor open for writing, as far as the system reports
-    it.
+    """Return whether the system reports that a process has the file of a read-only descriptor open for writing.
 
     Linux grants a lease for reading on one's own file only if no process has it open for writing.
     """

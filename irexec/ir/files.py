@@ -82,7 +82,7 @@ def _entries(folder: str, suffixes: tuple[str, ...], folders: bool = False) -> l
 def named_files(paths: Iterable[str | os.PathLike[str]], suffixes: tuple[str, ...]) -> list[str]:
     """Return the named files, and the files with these suffixes (in lower case) below the named folders.
 
-    Each is listed once; those of a folder are sorted by name, without hidden folders.
+    Each file is listed once; files of a folder are sorted by name. Hidden folders are skipped.
     """
     found: dict[str, None] = {}
     for named in paths:
@@ -99,7 +99,7 @@ def _files_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
 
 
 def refuse_special(mode: int, path: str | os.PathLike[str]) -> None:
-    """Raise OSError if the mode is not that of a regular file."""
+    """Raise OSError unless `mode` is the mode of a regular file."""
     if not stat.S_ISREG(mode):
         what = _KINDS.get(stat.S_IFMT(mode), "a special file")
         raise OSError(errno.EINVAL, f"the path is {what}, not a regular file", os.fspath(path))

@@ -27,8 +27,8 @@ def no_collection(*, to_stay: bool = False) -> Iterator[None]:
     """Pause the cyclic garbage collector in this context; creating many objects without garbage then takes half the
     time.
 
-    Pauses nest, and those of several threads may overlap: the collector resumes when the last one ends. `to_stay`: the
-    created objects live long, as modules and models do, so that a collection of all new objects afterwards is not
+    Pauses nest, and pauses of several threads may overlap: the collector resumes when the last pause ends. `to_stay`:
+    the created objects live long, as modules and models do, so that a collection of all new objects afterwards is not
     worthwhile. They are counted as old objects at once.
     """
     _pauses.begin()

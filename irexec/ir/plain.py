@@ -44,7 +44,7 @@ def _ports_pattern() -> re.Pattern[str]:
     return re.compile(_PORTS_PATTERN, re.ASCII)
 
 
-# A port without its position and names: its number relative to that of its section, id, precision, dims.
+# A port without its position and names: its number relative to its section's number, its id, precision and dims.
 _PortText = tuple[int, str | None, str | None, tuple[str, ...]]
 
 
@@ -123,7 +123,9 @@ class PlainReader:
         return found
 
     def _of_section(self, text: str, at: int) -> tuple[tuple[Port, ...], int]:
-        """Return the ports in a text, and the number of its last element; `at`: that of the element before the text."""
+        """Return the ports in a text, and the number of its last element. `at`: the number of the element before the
+        text.
+        """
         found = self._ports.get(text)
         if found is not None:
             known, count = found

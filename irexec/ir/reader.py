@@ -242,7 +242,8 @@ class _Reader:
         if dims:
             texts = tuple(dims)
             port.dims = interned(texts)
-            # Element numbers ascend: if the last dim directly follows the others, they all follow the port.
+            # Element numbers ascend: if the last dim directly follows the dims before it, all dims directly follow the
+            # port.
             if dims_at[-1] != at + len(dims):
                 port.dims_at = tuple(dims_at)
         return port

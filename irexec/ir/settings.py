@@ -35,7 +35,7 @@ class Settings:
         return Choice(("",) if self.select is None else self.select, self.ignore or (), self.per_file, self.base)
 
     def excludes(self, path: str) -> bool:
-        """Return whether a file in a folder is left out."""
+        """Return whether the settings exclude a file found in a folder."""
         return is_excluded(path, self.exclude, self.base)
 
 

@@ -21,7 +21,7 @@ _BLANKS = " \t\n\v\f\r"
 
 
 class Parsed(NamedTuple, Generic[T]):
-    """A text read strictly and as OpenVINO reads it; a value is None if that reader rejects the text."""
+    """The values of a text, read strictly and as OpenVINO reads it; None for a reading that rejects the text."""
 
     strict: T | None
     openvino: T | None
@@ -143,7 +143,7 @@ def _plain(text: str, minimum: int) -> int | None:
 
 
 def _within(digits: str, minimum: int) -> int | None:
-    # Longer digit strings are out of range anyway, and int() refuses very long ones.
+    # Longer digit strings are out of range anyway, and int() refuses very long strings.
     significant = digits.lstrip("+-").lstrip("0") or "0"
     if len(significant) > 19:
         return None

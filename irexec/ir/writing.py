@@ -16,7 +16,7 @@ from irexec.ir.guard import PathLike, check_output, own_files
 
 
 class Together:
-    """Files that replace the named ones together: see `together`."""
+    """Files that replace the files of the same names together: see `together`."""
 
     def __init__(self) -> None:
         self._files: list[_Staged] = []
@@ -61,12 +61,12 @@ class Together:
 
 @contextmanager
 def together() -> Iterator[Together]:
-    """Let the files created in this context replace the named ones when it ends: all of them, or none.
+    """Let the files created in this context replace the files of these names when it ends: all of them, or none.
 
-    They are renamed in the order in which they were created, so the file that refers to the others comes last: a reader
-    that sees it also sees the others. If the block raises, or a file cannot be renamed, the previous files are
-    restored, and no temporary file is left. (A process that is killed between two of the renames leaves the files that
-    were renamed by then; the names of temporary files begin with a dot, and end with `.part` or `.old`.)
+    They are renamed in the order in which they were created, so a file that refers to other files must be created last:
+    a reader that sees it also sees these files. If the block raises, or a file cannot be renamed, the previous files
+    are restored, and no temporary file is left. (A process that is killed between two of the renames leaves the files
+    that were renamed by then; the names of temporary files begin with a dot, and end with `.part` or `.old`.)
     """
     files = Together()
     try:
@@ -83,7 +83,7 @@ def appended(path: PathLike) -> IO[str]:
 
 
 def remove(path: PathLike) -> None:
-    """Remove a file that an earlier run wrote, if it is there. Raises OSError and OutputIsInput."""
+    """Remove a file that an earlier run wrote, if it exists. Raises OSError and OutputIsInput."""
     check_output(path)
     with suppress(FileNotFoundError):
         os.unlink(path)
@@ -169,7 +169,7 @@ class _Staged:
 
     def take_over(self) -> None:
         """Give the new file the owner, the permissions and the extended attributes (including access control lists) of
-        the file that it replaces, as far as the system permits; a file that replaces none gets the defaults."""
+        the file that it replaces, as far as the system permits; a new file gets the defaults."""
         try:
             old = os.stat(self.target)
         except FileNotFoundError:
@@ -180,7 +180,7 @@ class _Staged:
         os.chmod(self.name, stat.S_IMODE(old.st_mode))
 
     def keep_old(self) -> None:
-        """Give the file to be replaced, if there is one, a second name, so that it can be restored."""
+        """Give the file to be replaced, if it exists, a second name, so that it can be restored."""
         with suppress(FileNotFoundError):
             try:
                 os.link(self.target, self._old)
@@ -200,7 +200,7 @@ class _Staged:
         return self.identity is not None and _identity(self.target) == self.identity
 
     def put_back(self) -> None:
-        """Undo `keep_old` and `place`, as far as they were done. If that fails, the old file keeps its second name."""
+        """Undo `keep_old` and `place`, if they were done. If that fails, the old file keeps its second name."""
         with suppress(OSError):
             if os.path.lexists(self._old):
                 os.replace(self._old, self.target)
@@ -242,7 +242,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _copy_owner(old: os.stat_result, name: str) -> None:
-    """Give a file the owner and the group of another, as far as the system permits."""
+    """Give a file the owner and the group of the file `old`, if the system permits."""
     new = os.stat(name)
     if old.st_gid != new.st_gid:
         with suppress(PermissionError):

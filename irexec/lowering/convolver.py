@@ -229,7 +229,7 @@ class CompiledConvolver:
 
     def _narrow(self, runs: Iterable[int]) -> int:
         """Return the width in vectors of the last tile of each of these runs of pixels, or 0 if it is as wide as the
-        others.
+        other tiles.
         """
         rests = [pixels % self.step for pixels in runs if pixels >= self.step]
         last = max((-(-rest // compiler().lanes) for rest in rests if rest > self.tile.extra), default=0)

@@ -19,9 +19,9 @@ from irexec.types import Array, TensorType
 
 
 class Follow(NamedTuple):
-    """The effect of a layer on each element of one input, in combination with another input or with known numbers.
+    """The effect of a layer on each element of one input, in combination with a second input or with known numbers.
 
-    `constant`: the other input, if it must be reshaped to broadcast as in NumPy, or replaced by several numbers for
+    `constant`: the second input, if it must be reshaped to broadcast as in NumPy, or replaced by several numbers for
     each of its elements (see `records_of`).
     """
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# The effects of elementwise operators are declared there.
+# This module declares the effects of elementwise operators.
 import irexec.lowering.followers  # noqa: F401
 from irexec.lowering.elementwise import CompiledPointwise
 from irexec.lowering.follow import Follow, Layout, Link, Steps, follow_of, has_records, numbers_of

@@ -82,7 +82,7 @@ def _lowered(site: Site) -> Selecting | None:
     is_known = all(known is not None for type, known in zip(others, constants, strict=True) if type is not None)
     if not is_known or not 0 < prod(source) < MOST_ELEMENTS:
         return None
-    # Position 0 stands for a zero around the data.
+    # Position 0 represents the zeros around the data.
     positions = np.arange(1, prod(source) + 1, dtype=np.float32).reshape(source)
     places = np.ascontiguousarray(site.kernel(positions, *constants)).astype(np.int64) - 1
     if not places.size or places.min() < 0:

@@ -83,7 +83,7 @@ class Lowered:
         raise NotImplementedError
 
     def unread(self, shape: tuple[int, ...]) -> Sequence[Array]:
-        """Return the other results, which no layer reads, given the shape of the first result."""
+        """Return the results after the first, which no layer reads, given the shape of the first result."""
         return ()
 
     def takes(self, types: NodeTypes) -> bool:

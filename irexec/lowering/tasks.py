@@ -75,7 +75,7 @@ class Arranged(NamedTuple):
 
 
 class Sequence:
-    """Jobs that a call executes one after the other, without Python in between."""
+    """Jobs that a single call of compiled code executes one after the other."""
 
     def __init__(self, jobs: list[Job]) -> None:
         self.scratch_bytes = max(job.scratch_bytes for job in jobs)
@@ -139,7 +139,7 @@ def _run_sequence() -> Callable[..., None]:
 
 @cache
 def _system(name: str) -> int:
-    """Return the address of a function of the system; 0 if there is none."""
+    """Return the address of a function of the system; 0 if the system does not have it."""
     found = getattr(ctypes.CDLL(None), name, None) if os.name == "posix" else None
     return 0 if found is None else ctypes.cast(found, ctypes.c_void_p).value or 0
 

@@ -1,8 +1,8 @@
 """f32 arrays for values of narrow types (f16, bf16) in a program, used as long as only compiled code reads the values.
 
-Each value of f16 or bf16 has the memory that the plan gives it. Compiled layers compute it in other memory, in f32,
-rounded to the numbers of its type, and other compiled layers read it there. Its own memory is written before the first
-call that reads it, which is before the plan uses that memory for another value.
+Each value of f16 or bf16 has the memory that the plan gives it. Compiled layers store it as f32, rounded to the numbers
+of its type, in separate memory, which other compiled layers read. Its own memory is written before the first call that
+reads it, and so before the plan uses this memory for another value.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Wide:
         return self._arrays[slot]
 
     def write(self, work: Work, slot: int) -> None:
-        """Add the jobs that write the value of a slot to its own memory, unless it is already there."""
+        """Add the jobs that write the value of a slot to its own memory, unless they were added before."""
         while slot in self._viewed:
             slot = self._viewed[slot]
         if slot in self._unwritten:

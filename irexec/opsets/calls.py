@@ -171,7 +171,7 @@ def _plain(annotation: Any) -> Any:
 
 @cache
 def parameters(operator: Operator) -> tuple[Parameter, ...]:
-    """Return the parameters of an operator's function, those that may be positional first."""
+    """Return the parameters of an operator's function; parameters that may be positional come first."""
     own = _own_parameters(operator)
     words = _BY_TYPE.get(operator.versioned_name) or _BY_TYPE.get(operator.type) or " ".join(own)
     found: list[Parameter] = []
@@ -316,13 +316,15 @@ def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
 
 
 def _decorated(operator: Operator) -> tuple[str, ...]:
-    """Return the names of the inputs; for one or two inputs, those that the decorators of OpenVINO's functions use."""
+    """Return the names of the inputs; for one or two inputs, the names that OpenVINO's decorators of functions use."""
     count = len(operator.inputs)
     return {1: ("input_value",), 2: ("left", "right")}.get(count, tuple(port.name for port in operator.inputs))
 
 
 def _variadic_items(operator: Operator, positional: tuple[Any, ...]) -> tuple[list[Any] | None, tuple[Any, ...]]:
-    """Split arguments into those of a variadic input (one list, or consecutive arguments) and the others."""
+    """Split arguments into the items of a variadic input (one list, or consecutive arguments) and all other
+    arguments.
+    """
     before = next((i for i, port in enumerate(operator.inputs) if port.variadic), None)
     if before is None or len(positional) <= before:
         return None, positional
@@ -357,12 +359,12 @@ def attribute_value(attribute: Attribute, value: Any, *, any_case: bool = True) 
 
 
 def _member(members: tuple[str, ...], value: Any) -> Any:
-    """Return the member with this name in any letter case; the value itself if there is none."""
+    """Return the member with this name in any letter case; a value that names no member is returned unchanged."""
     return {m.lower(): m for m in members}.get(str(value).lower(), value)
 
 
 def _element_type(value: Any) -> Any:
-    """Return the element type of a type, a NumPy dtype or a name; the value itself if there is none."""
+    """Return the element type that a type, a NumPy dtype or a name denotes; any other value is returned unchanged."""
     if isinstance(value, str):
         return ElementType.from_attribute(value) or value
     if isinstance(value, ElementType):

@@ -200,7 +200,7 @@ def _read_batch(path: str, _state: str) -> dict[str, Array]:
 
 
 def _read(path: str, findings: Findings) -> dict[str, Array] | None:
-    """Return the arrays of a file by name; the array of a .npy file is that of the first input."""
+    """Return the arrays of a file by name; the array of a .npy file has the name of the first input."""
     try:
         loaded = load_arrays(path)
     except BadArrayFile as error:

@@ -1,5 +1,5 @@
-"""An executor of processes: each starts with a new interpreter, uses one thread, and can die without affecting the
-others.
+"""An executor of processes: each starts with a new interpreter, uses one thread, and can die without affecting other
+processes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Processes(Executor):
     when the first call needs it, and imports the program's own file if a call needs a class of the program: a program
     that uses Processes must guard its own work by `if __name__ == "__main__"`. Each has one thread for kernels and
     BLAS; its output goes to standard error. An exception that leaves the `with` block, such as KeyboardInterrupt,
-    terminates running calls; files that they were writing are complete or absent. The processes exit with that program,
-    even if it is killed.
+    terminates running calls; files that they were writing are complete or absent. The processes exit when the program
+    exits, even if it is killed.
     """
 
     def __init__(self, count: int) -> None:

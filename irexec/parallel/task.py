@@ -20,7 +20,7 @@ _BLOCK = 1 << 20
 class Task(ABC, Generic[R]):
     """The work for each item. A frozen dataclass: other processes get a copy, and its repr contains its options.
 
-    `words` are the classes that results contain, besides those of findings; a log needs them to read results.
+    `words` are the classes that results contain, besides the classes of findings; a log needs them to read results.
     """
 
     words: ClassVar[tuple[type, ...]] = ()

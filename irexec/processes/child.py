@@ -29,7 +29,8 @@ class Ended(Exception):
 
 
 class Child:
-    """Executes calls in a separate process, which imports the same modules as this one, except from the current folder.
+    """Executes calls in a separate process, which imports the same modules as this process, except from the current
+    folder.
 
     Functions, arguments and results must be picklable; functions must be defined in modules. The output of calls goes
     to standard error. The process has its own session, so that Ctrl-C does not reach it, and it exits when this process

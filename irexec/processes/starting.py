@@ -36,8 +36,8 @@ serve({program!r})
 def start_python(errors: IO[bytes] | None) -> subprocess.Popen[bytes]:
     """Start a Python process that serves calls (`irexec.processes.serve`) on its standard input and output.
 
-    It imports the same modules as this process, except from the current folder, unless that is on the path by its
-    absolute name. `errors`: the destination of its standard error; None: that of this process.
+    It imports the same modules as this process, except from the current folder, unless the path contains its absolute
+    name. `errors`: the destination of its standard error, by default the standard error of this process.
     """
     first = _FIRST.format(path=absolute_path(), file=_IREXEC, program=_program())
     flags = sys.flags

@@ -41,7 +41,7 @@ def alternatives_of(prober: Prober, cases: Sequence[Case], groups: Sequence[int]
 def declared_bounds(
     prober: Prober, groups: Sequence[int], alternatives: Sequence[Sequence[Condition]]
 ) -> list[Condition]:
-    """Return the bounds that the model declares as conditions, except those that every alternative narrows."""
+    """Return the declared bounds as conditions, except for bounds that every alternative narrows."""
     found: list[Condition] = []
     for lead in sorted(set(groups)):
         dims = [dim for dim, group in zip(prober.dims, groups, strict=True) if group == lead]

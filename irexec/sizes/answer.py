@@ -128,13 +128,13 @@ class Shapes:
 
     @property
     def refusal(self) -> Refusal | None:
-        """If no accepted sizes were found: the refusal at the latest layer that any attempt reached."""
+        """The refusal at the latest layer that any attempt reached; None if accepted sizes were found."""
         return self._study.refusal
 
     def accepts(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> bool:
         """Return whether the model accepts inputs of these shapes, by name or in order.
 
-        A complete description decides; otherwise the model is inferred at these shapes.
+        The answer follows from the description if this is complete; otherwise the model is inferred at these shapes.
         """
         sizes = self._sizes(shapes)
         if sizes is None:

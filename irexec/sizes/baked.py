@@ -90,7 +90,7 @@ class SizeConstant:
 
 
 def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -> Iterator[SizeConstant]:
-    """Yield the constants with a size that decide the shapes of a layer's inputs, nearest first.
+    """Yield the constants with a size that determine the shapes of a layer's inputs, nearest first.
 
     A layer that does not depend on the dimension's input counts only if the size is at the dimension's axis, or is not
     1, like a mask or a token that is broadcast to the size with which the model was exported.
@@ -124,7 +124,7 @@ def _known(node: Node, index: int) -> tuple[int, ...]:
 
 
 def _position(values: Sequence[int], axis: int, size: int, may_be_product: bool) -> int | None:
-    """Return the position of a size in a constant, preferably that of its axis; None if it does not occur."""
+    """Return the position of a size in a constant, preferably the position `axis`; None if it does not occur."""
     if axis < len(values) and values[axis] == size:
         return axis
     if size in values:

@@ -10,8 +10,8 @@ from irexec.sizes.solving import solve
 from irexec.sizes.tracer import Tracer
 from irexec.types import Stored
 
-# Sizes that models are exported with or made for, the most usual first. Sizes above 1 distinguish dimensions from those
-# that broadcast.
+# Sizes that models are exported with or made for, the most usual first. With sizes above 1, dimensions do not broadcast
+# by accident.
 _LADDER = (
     *(64, 8, 4, 224, 32, 128, 16, 256, 2, 7, 5, 3, 112, 384, 512, 96, 299, 640, 320, 192, 416, 1024),
     *(240, 288, 518, 336, 260, 300, 380, 480, 14, 77),
@@ -28,7 +28,7 @@ _MOST_STARTS = 8
 def find_base(prober: Tracer) -> tuple[Sizes | None, Refusal | None]:
     """Return sizes that the model accepts; None with the refusal at the latest layer that was reached.
 
-    In the first attempts all dimensions have the same size, except that axis 0 may have another one. Starting from the
+    In the first attempts all dimensions have the same size, except that axis 0 may have another size. Starting from the
     attempts that reached the latest layers, the failing comparisons are solved for a size, or the dimensions on which
     the refusing layer depends are changed one by one. Sizes of 1 are tried last, because they broadcast.
     """

@@ -1,4 +1,4 @@
-"""Broadcasting: the dimensions, among equal ones, that may be 1 while the others keep their size."""
+"""Broadcasting: groups of equal dimensions that may be 1 while all other dimensions keep their size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from irexec.sizes.probe import Prober, Sizes
 
 
 def broadcast_units(prober: Prober, base: Sizes, members: Sequence[int]) -> list[list[int]]:
-    """Return the smallest groups of equal dimensions that can be 1 together while the others keep their size.
+    """Return the smallest groups of the dimensions `members` that can be 1 together while the rest keep their size.
 
     Dimensions for which no smaller group was found form a group of their own.
     """

@@ -156,7 +156,7 @@ class Layer:
         return bool(contents) and all(not is_traced(each) or each == each.number for each in contents)
 
     def dims(self, output: int, sources: Sequence[Traced]) -> list[Any]:
-        """Return the extents of an output as numbers on the tape; None for those that are not known.
+        """Return the extents of an output as numbers on the tape; None for an extent that is not known.
 
         An extent that equals a constant or a source is replaced by it, with a guard.
         """

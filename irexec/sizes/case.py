@@ -21,8 +21,10 @@ class Reason:
 
 @record(frozen=True)
 class Exchanged:
-    """Two dimensions, of which one can grow when the other shrinks, each with the expression that counts its steps;
-    sizes with the same count are equivalent. `ratio`: a divisor of the first size."""
+    """Two dimensions, one of which can grow while the second shrinks, each with the expression that counts its steps.
+
+    Sizes with the same count are equivalent. `ratio`: a divisor of the first size.
+    """
 
     first: int
     second: int
@@ -33,12 +35,12 @@ class Exchanged:
 
 @record
 class Case:
-    """Accepted sizes: those that can be chosen, and those that follow from the choices.
+    """Accepted sizes: sizes that can be chosen, and sizes that follow from the choices.
 
     `choices`: the accepted sizes of each dimension that can be chosen. `following`: the sizes of other dimensions as
-    expressions of these. `broadcast`: dimensions that are 1 or an expression. `joint`: conditions on several
-    sizes that can be chosen. `exchanged`: pairs of sizes of which one can grow when the other shrinks.
-    `unexplained`: combinations that the description accepts and inference refuses.
+    expressions of these. `broadcast`: dimensions that are 1 or an expression. `joint`: conditions on several sizes that
+    can be chosen. `exchanged`: pairs of sizes, one of which can grow while the second shrinks. `unexplained`:
+    combinations that the description accepts and inference refuses.
     """
 
     base: Sizes

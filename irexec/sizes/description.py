@@ -185,7 +185,7 @@ class Description:
         return True
 
     def _growing(self) -> None:
-        """Replace the upper bound of a size that grows in proportion to another one by a joint condition."""
+        """Replace the upper bound of a size that grows in proportion to another size by a joint condition."""
         case = self._case
         leads = [lead for lead, accepted in case.choices.items() if accepted.span is not None and accepted.span.high]
         for lead, other in ((lead, other) for lead in leads for other in case.choices if other != lead):
@@ -225,8 +225,8 @@ class Description:
                 return
 
     def _exchanging(self) -> None:
-        """Widen the choices of two bounded sizes if one can be divided while the other is multiplied: a joint condition
-        then describes both.
+        """Widen the choices of two bounded sizes if one can be divided while the second is multiplied: a joint
+        condition then describes both.
         """
         case = self._case
         leads = [lead for lead, accepted in case.choices.items() if _is_bounded(accepted, self._prober.dims[lead].high)]
@@ -241,7 +241,7 @@ class Description:
                     case.exchanged.append(Exchanged(first, second, one, other, ratio))
 
     def _can_exchange(self, first: int, second: int, ratio: int) -> bool:
-        """Return whether combinations are accepted in which one size is divided and the other multiplied."""
+        """Return whether combinations are accepted in which one size is divided and the second multiplied."""
         case, base = self._case, self._case.base
         counts = [_count(lead, case.choices[lead]) for lead in (first, second)]
         steps, others = (count.value(base) for count in counts)

@@ -20,7 +20,9 @@ def _deviation(node: Node, types: Inference) -> Deviation | None:
 
 
 def _deviating(prober: Prober, base: Sizes) -> list[Node]:
-    """Return the layers that may deviate at some sizes: those that do at the base, or whose deciding inputs change."""
+    """Return the layers that may deviate from their pages at some sizes: layers that deviate at the base, and layers
+    with inputs on which a deviation depends and which change with the sizes.
+    """
     types = prober.types_at(base)
     found: list[Node] = []
     for node in prober.changing:

@@ -259,7 +259,7 @@ def _product(
 
 
 def _offsets(samples: Samples, base: Sizes, dims: Sequence[int], at_base: int) -> list[int]:
-    """Return the constants that may be added to a product: 0, and those that samples of two dimensions require."""
+    """Return the constants that may be added to a product: 0, and constants that samples of two dimensions require."""
     found = [0]
     known = {tuple(sizes[dim] for dim in dims): value for sizes, value in samples}
     origin = tuple(base[dim] for dim in dims)

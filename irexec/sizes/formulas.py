@@ -125,7 +125,7 @@ class Formula:
 
     @property
     def only(self) -> Atom | None:
-        """The atom that the formula consists of, if it is one."""
+        """The atom of a formula that consists of a single atom; None for any other formula."""
         return self.terms[0][0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 == len(self.terms[0][0]) else None
 
     @property
@@ -253,7 +253,7 @@ def _nested(rest: Formula, divisor: int) -> Formula | None:
 
 def _shared(one: Formula, other: Formula) -> tuple[Formula, Formula, Formula] | None:
     """Return both formulas without their common factors, which are sizes of at least 1, and the product of these
-    factors; None if there are none.
+    factors; None without common factors.
     """
     if len(other.terms) != 1 or not one.terms:
         return None

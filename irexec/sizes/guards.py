@@ -65,7 +65,7 @@ class Guard:
 
     @property
     def solvable(self) -> list[int]:
-        """The dimensions for which an equality can be solved: those that are a term by themselves."""
+        """The dimensions for which an equality can be solved: dimensions that are a term of their own."""
         terms = [*self.left.terms, *((term, -factor) for term, factor in self.right.terms)]
         found = [
             term[0].dim
@@ -106,7 +106,7 @@ class Choice:
         return (own == 1) | (own == self._other(sizes))
 
     def is_taken(self, sizes: Any) -> Any:
-        """Return whether the size is 1 while the other choice is not 1."""
+        """Return whether the size is 1 while the formula or size that it could equal instead is not 1."""
         own = sizes[self.dim]
         return (own == 1) & (own != self._other(sizes))
 
@@ -233,8 +233,8 @@ def _normal(difference: Formula, operator: str, result: bool) -> Iterator[Guard]
 
 def _without_extreme(difference: Formula, operator: str) -> list[tuple[Formula, str]] | None:
     """Return the conditions that `difference operator 0` implies for the parts of its only min or max, if this min or
-    max is compared with one of its parts, or with a number that decides between the parts. The result is empty for
-    conditions that always or never hold, and None for other differences.
+    max is compared with one of its parts, or with a number that determines which part it equals. The result is empty
+    for conditions that always or never hold, and None for other differences.
     """
     found = [(term[0], factor) for term, factor in difference.terms if len(term) == 1 and isinstance(term[0], Extreme)]
     if len(found) != 1 or abs(found[0][1]) != 1:

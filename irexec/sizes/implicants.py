@@ -93,7 +93,7 @@ def _all(conditions: Sequence[Guard | Choice], points: np.ndarray[Any, Any]) -> 
 
 
 def _needed(found: list[list[Guard | Choice]], accepted: np.ndarray[Any, Any]) -> list[list[Guard | Choice]]:
-    """Return the alternatives, except for alternatives that the remaining ones cover."""
+    """Return the alternatives without those that all remaining alternatives together cover."""
     covering = [_all(each, accepted) for each in found]
     kept = list(range(len(found)))
     for place in sorted(kept, key=lambda place: covering[place].sum()):

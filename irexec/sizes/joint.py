@@ -11,7 +11,7 @@ from irexec.sizes.expressions import Combined, Expression, Linear, constant
 from irexec.sizes.probe import Sizes
 
 Tried = Sequence[tuple[Sizes, bool]]
-"""Combinations of sizes, with True for those that are accepted."""
+"""Combinations of sizes, with True for accepted combinations."""
 
 _STRIDES = (1, 2, 4, 8, 14, 16, 32, 64)
 _MOST_FACTOR = 4

@@ -17,7 +17,7 @@ from irexec.sizes.probe import OpenDim, Prober, Sizes
 from irexec.sizes.study import Study
 from irexec.types import MAX_LENGTH, TensorType
 
-# The number of accepted sizes, in addition to the largest ones, at which tables are examined.
+# The number of accepted sizes, in addition to the largest sizes, at which tables are examined.
 _TRIED = 8
 # The number of elements up to which an integer tensor may contain sizes.
 _MOST_NUMBERS = 16

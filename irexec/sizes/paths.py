@@ -31,8 +31,8 @@ _SECONDS, _MOST_TRACES = 1.5, 160
 class Paths:
     """Traces of a model, with the combinations that they decide.
 
-    `points`: the combinations, one in each row. `decided`: for each of them the number of the trace that holds there,
-    or -1.
+    `points`: the combinations, one in each row. `decided`: for each combination the number of the trace that holds for
+    it, or -1.
     """
 
     def __init__(self, prober: Tracer, seeds: Sequence[Sizes]) -> None:
@@ -91,8 +91,8 @@ class Paths:
         return np.asarray(pinned[self.decided])
 
     def grow(self) -> None:
-        """Add combinations around the accepted ones: along dimensions, pairs of dimensions, and relations in the
-        traces.
+        """Add combinations around the accepted combinations: along dimensions, along pairs of dimensions, and along
+        relations in the traces.
         """
         bases = self.points[self.accepted() == 1]
         if not len(bases):

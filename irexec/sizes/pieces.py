@@ -24,7 +24,7 @@ Pieces = list[tuple[tuple[Guard, ...], Formula]]
 class Piecewise:
     """Several formulas with conditions; the formula whose conditions hold applies.
 
-    The conditions of the `pieces` exclude each other; for accepted sizes, those of exactly one piece hold.
+    The conditions of the `pieces` exclude each other; for accepted sizes, the conditions of exactly one piece hold.
     """
 
     pieces: tuple[tuple[tuple[Guard, ...], Formula], ...]
@@ -49,9 +49,10 @@ class Piecewise:
 def piecewise(
     formulas: Sequence[Formula], values: Sequence[Any], expected: Any, guards: Sequence[Guard], columns: Any
 ) -> Expression | None:
-    """Return the formulas with the conditions that choose between them; None if few conditions do not suffice.
+    """Return the formulas with the conditions that choose between them; None if a few conditions do not suffice.
 
-    `values`: the values of the formulas at the accepted sizes in `columns`; `expected`: the correct values there.
+    `values`: the values of the formulas at the accepted sizes in `columns`; `expected`: the correct values at these
+    sizes.
     """
     right = [found == expected for found in values]
     whole = np.ones(len(expected), bool)

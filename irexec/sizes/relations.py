@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from irexec.records import record
 from irexec.sizes.probe import Prober, Sizes
 
-# The distances that are tried: small ones and usual strides.
+# The distances that are tried: small distances and usual strides.
 _STEPS = (1, 2, 3, 4, 8, 16, 32, 64, 128, 224, 5, 6, 7, 12, 14, 28, 96, 112)
 _FACTORS = (1, 2, -1, 3, 4)
 

@@ -9,7 +9,7 @@ from irexec.sizes.probe import Sizes
 from irexec.sizes.tracer import Tracer
 from irexec.sizes.tracing import Trace
 
-# The number of comparisons before a refusal that are tried, the last ones first, and the maximum number of steps.
+# The number of comparisons before a refusal that are tried, from the last one back, and the maximum number of steps.
 _LAST, _STEPS = 8, 60
 
 
@@ -38,7 +38,9 @@ def solve(prober: Tracer, sizes: Sizes) -> Sizes:
 
 
 def _progress(made: Trace) -> tuple[int, int]:
-    """Return the progress of a trace: the layer that it reached, and the number of comparisons there."""
+    """Return the progress of a trace: the position of the layer that it reached, and the number of comparisons
+    there.
+    """
     return made.position or 0, len(made.tape.guards)
 
 
@@ -58,8 +60,8 @@ def _flipped(prober: Tracer, made: Trace) -> Iterator[Sizes]:
 
 
 def _fitting(guard: Guard, sizes: Sizes, group: Sequence[int]) -> Iterator[int]:
-    """Yield sizes of a dimension, or of equal ones that move together, with which a condition holds: the solution of
-    the condition, otherwise the nearest sizes found by trial.
+    """Yield sizes of a dimension, or of equal dimensions that move together, with which a condition holds: the solution
+    of the condition, otherwise the nearest sizes found by trial.
     """
 
     def holds(size: int) -> bool:

@@ -18,7 +18,7 @@ _FREE_TRACES, _WORTH, _MISSES = 24, 4, 8
 class Tracer(Prober):
     """Infers one model repeatedly, and traces it if no earlier trace holds.
 
-    `accepts`, `position` and `outputs` use a trace that holds, if there is one; `at` always infers without tracing.
+    `accepts`, `position` and `outputs` use an existing trace that holds, if any; `at` always infers without tracing.
     """
 
     def __init__(self, model: Model, shapes: Sequence[PartialShape], progress: Callable[[int], None] | None = None):

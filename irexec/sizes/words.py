@@ -71,7 +71,7 @@ def subject(shapes: Shapes, condition: Condition) -> str | None:
 
 
 def words_of(shapes: Shapes, symbol: str, conditions: Sequence[Condition]) -> str:
-    """Return a text with the conditions on a symbol; empty if there are none."""
+    """Return a text with the conditions on a symbol; empty for a symbol without conditions."""
     low: int | None = None
     high: int | None = None
     found: list[str] = []

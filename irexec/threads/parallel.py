@@ -190,7 +190,7 @@ def parts_for(work: int, worth: int | None = None) -> int:
 
     The number depends on the work alone, which depends on shapes, so that results are the same bits for any number of
     threads: the order in which BLAS and NumPy add depends on the extents of each call. All kernels that divide work
-    call this function. The number of threads decides only which thread computes which part.
+    call this function. The number of threads only determines which thread computes which part.
 
     A power of two divides evenly among most numbers of threads. BLAS repacks one of the matrices for each part, which
     limits the number of parts.
@@ -221,7 +221,7 @@ def split(extent: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
 def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any], memory: dict[str, Array] | None = None) -> Array:
     """Return an uninitialized array that belongs to this thread; the next call with the same slot reuses its memory.
 
-    `memory`: arrays by slot, to be used instead of those of this thread.
+    `memory`: arrays by slot, to be used instead of the arrays of this thread.
     """
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > MAX_KEPT_BYTES:

@@ -311,7 +311,7 @@ def _dtype(scalar: str) -> np.dtype[Any]:
 
 @cache
 def _by_dtype(of_ml_dtypes: bool) -> dict[np.dtype[Any], ElementType]:
-    """Return the element types by dtype: those with a dtype of NumPy, or those with a dtype of ml_dtypes."""
+    """Return, by dtype, the element types with a dtype of NumPy, or the element types with a dtype of ml_dtypes."""
     types = [t for t in ElementType.by_name.values() if t._scalar and not t.is_carried]
     chosen = [t for t in types if t._scalar.startswith("ml_dtypes.") == of_ml_dtypes]
     return {t.dtype: t for t in chosen if t.dtype is not None}

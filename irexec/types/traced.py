@@ -102,7 +102,7 @@ class Tape:
     def rewind(self, pins: int, guards: int | None = None) -> None:
         """Forget the pinned entries after the first `pins`, and later guards.
 
-        `guards`: the number of guards to keep; by default those that preceded the first forgotten entry.
+        `guards`: the number of guards to keep; by default the guards before the first forgotten entry.
         """
         forgotten = list(self.pinned.items())[pins:]
         for entry, _ in forgotten:
@@ -117,7 +117,7 @@ class Tape:
     ) -> Callable[[Operand], Any]:
         """Return a function that computes an entry for many combinations of sizes, one in each row.
 
-        `known`: entries that were computed before; the function adds those that it computes.
+        `known`: entries that were computed before; the function adds the entries that it computes.
         """
         known = {} if known is None else known
 
@@ -156,7 +156,8 @@ class Tape:
             other = self.values[left] if right is None else value(right)
             holding = np.broadcast_to(COMPARE[operation](value(left), other) == result, len(rows))
             if not holding.all():
-                # Most combinations fail one of the first guards: the others are evaluated for the remaining rows.
+                # Most combinations fail one of the first guards: later guards are evaluated for the remaining rows
+                # only.
                 rows = rows[holding]
                 if not len(rows):
                     break

@@ -69,7 +69,7 @@ def convolved(data: Array, kernel: PackedMatrix, /, *, windows: Windowing, out: 
     counts = Windows.over(data.shape[2:], taps, windows).counts
     target = summing_buffer((len(data), groups * outputs, *counts), dtype, out)
     data, many = data.astype(dtype, copy=False), max(1, _UNPACKED // prod(kernel.shape[-len(taps) - 1 :]))
-    # Small groups are convolved together, large ones in parts.
+    # Small groups are convolved together, large groups in parts.
     whole = max(1, many // outputs)
     parts = split(outputs, -(-outputs // many), _CHANNELS)
     for (first, last), (start, stop) in pairs(split(groups, -(-groups // whole)), parts):

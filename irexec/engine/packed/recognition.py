@@ -21,7 +21,7 @@ _ROW_AXES = {"Convolution": 1, "GroupConvolution": 2}
 
 
 def packed_matrix(value: Value, inference: Inference, folding: Folding) -> PackedMatrix | None:
-    """Return the packed matrix from which layers compute a value; None if there is none, or if a reader of the value
+    """Return the packed matrix from which layers compute a value; None for other values, and if a reader of the value
     needs an array.
     """
     type = inference[value]

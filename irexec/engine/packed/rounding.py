@@ -20,7 +20,7 @@ def round_to_bf16(x: Array) -> None:
     """Round to numbers of bf16."""
     is_nan = np.isnan(x)
     bits = x.view(np.uint32)
-    # The bit that decides ties is the lowest that remains; a carry continues into the exponent.
+    # Ties are rounded according to the lowest bit that remains; a carry continues into the exponent.
     added = (bits >> 16) & 1
     added += 0x7FFF
     bits += added

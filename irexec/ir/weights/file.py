@@ -27,7 +27,7 @@ _MAX_RANK = 64
 _MAX_SEARCHED = 1 << 16
 # The sizes up to which a search for infinities in Python takes no longer than one in NumPy, and than importing NumPy.
 _MAX_BYTEWISE, _MAX_WITHOUT_NUMPY = 1 << 13, 1 << 18
-# The exponent of a NaN or infinity is all ones; by type: the highest byte in this case, and the bits of the exponent.
+# In the exponent of a NaN or infinity all bits are 1. By type: the highest byte then, and the bits of the exponent.
 _EXPONENTS = {
     F32: (b"\x7f\xff", 0x7F80_0000),
     F64: (b"\x7f\xff", 0x7FF0_0000_0000_0000),

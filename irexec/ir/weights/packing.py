@@ -51,7 +51,7 @@ def unpack(data: Codes, element_type: ElementType, count: int) -> Codes:
 
 
 def sign_extended(codes: Codes, element_type: ElementType) -> Array:
-    """Return the bit patterns of i4 as numbers of i8; those of other types unchanged."""
+    """Return the bit patterns of i4 as numbers of i8; the bit patterns of other types are returned unchanged."""
     if element_type is not I4:
         return codes
     numbers = codes ^ np.uint8(8)

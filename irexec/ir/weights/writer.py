@@ -43,7 +43,7 @@ def encoded(array: npt.NDArray[Any], element_type: ElementType) -> memoryview:
         return memoryview(write_strings(str(text) for text in array.reshape(-1)))
     dtype = element_type.dtype
     if array.size == 0:
-        # OpenVINO cannot read constants, not even empty ones, from an empty file.
+        # OpenVINO cannot read constants, even empty constants, from an empty file.
         return memoryview(b"\0")
     if dtype is None or array.dtype.newbyteorder("=") != dtype:
         raise ValueError(f"an array of {array.dtype} cannot store {element_type}")

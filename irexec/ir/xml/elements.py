@@ -60,7 +60,7 @@ class Elements:
         self.may_hold_text = False
 
     def enter(self) -> bool:
-        """Move to the next tag; return False if it is an end tag, or there is none. Raises TooDeep."""
+        """Move to the next tag; return False for an end tag, and after the last tag. Raises TooDeep."""
         match = _NEXT_TAG.match(self._text, self._at) if self._plain else None
         if match is None:
             return self._enter_unusual()

@@ -39,7 +39,7 @@ class Markup:
 
 
 def illegal_character(text: str) -> str | None:
-    """Return the first character that XML cannot represent, not even escaped; None if there is none."""
+    """Return the first character of a text that XML cannot represent, not even escaped, or None."""
     match = _ILLEGAL.search(text)
     return match[0] if match else None
 

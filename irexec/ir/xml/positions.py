@@ -60,7 +60,9 @@ class Comment(NamedTuple):
 
 
 class Positions:
-    """The elements, attributes, comments and texts of one text, which is scanned once, as far as needed."""
+    """The positions of elements, attributes, comments and texts in one text, which is scanned once and only up to the
+    positions that are requested.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -138,7 +140,7 @@ class Positions:
         return self._found.whole(element)
 
     def extents(self) -> Extents:
-        """Return every element of the text."""
+        """Return the extents of all elements of the text."""
         for _ in self._scan:
             pass
         return self._found
@@ -202,7 +204,7 @@ class Positions:
         return None if written is None else written.value
 
     def written(self, element: int, name: str) -> Attribute | None:
-        """Return an element's attribute, the first if there are two of this name; None if there is none."""
+        """Return the attribute of an element with this name (the first of several), or None."""
         known = self._attributes.get(element)
         if known is None:
             known = self._attributes[element] = {}

@@ -123,8 +123,8 @@ def _write_tile(
     """Write the function `tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
 
     The function adds `depth` products to each sum of a tile. `added` products are already in `sums`; if more are
-    `left`, the sums are stored there, otherwise the sums of `rows` rows are finished and stored in the result: `count`
-    pixels of each, from `place` on.
+    `left`, the sums are stored in `sums`, otherwise the sums of `rows` rows are finished and stored in the result:
+    `count` pixels of each, from `place` on.
     """
     height, width, extra, _ = tile
     code = Code(module, name, 12, lanes)

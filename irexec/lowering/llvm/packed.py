@@ -202,7 +202,7 @@ def _write_unpack(
 ) -> Code:
     """Write `unpack(layer, column, k, depth, panel)`: unpack `depth` elements of `height` columns, from element `k` on.
 
-    Most elements are transposed as dwords, before they are unpacked; the remaining ones are transposed afterwards.
+    Most elements are transposed as dwords, before they are unpacked; the remaining elements are transposed afterwards.
     """
     code = Code(module, name, 5, lanes)
     layer = Fields(code.parameters[0], LAYER)

@@ -18,13 +18,13 @@ from typing import Any
 from irexec.lowering.llvm.code import I64, Code, Fields, Number, Run
 
 # The position of each number in the pool's state. Numbers that different threads write are in different cache lines,
-# and not in adjacent ones, which processors fetch together.
+# which are not adjacent, because processors fetch adjacent lines together.
 DONE, AWAKE, SETTINGS, PARTS = 0, 16, 32, 48
 # Settings that stay from job to job: the address of the members' scratch memory, and its bytes per member; the number
 # of spins for which a member waits; the address of the system function that yields the core, and its duration; the
 # number of members besides the caller.
 SCRATCH, SCRATCH_STRIDE, PATIENCE, REST, REST_FOR, MEMBERS = range(SETTINGS, SETTINGS + 6)
-# The address of the system function that returns the number of the calling thread's core; 0 if there is none.
+# The address of the system function that returns the number of the calling thread's core; 0 if it is not available.
 CORE_OF = SETTINGS + 6
 # The number of the next job of a sequence.
 AT = SETTINGS + 7

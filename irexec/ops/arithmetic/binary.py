@@ -155,8 +155,8 @@ def _by_zero(a: Array, b: Array) -> Undefined:
 @mod_1.undefined_for
 @floor_mod_1.undefined_for
 def _(a: Array, b: Array) -> Undefined:
-    """Return "no result" for integers divided by zero; for floats, whether any quotient is infinite, nan, very large or
-    so close to a whole number that rounding decides its remainder.
+    """Return "no result" for integers divided by zero; for floats, whether any quotient is infinite, nan, very large,
+    or so close to a whole number that the remainder depends on rounding.
     """
     if not is_float(a.dtype):
         return _by_zero(a, b)

@@ -1,9 +1,9 @@
 """Elementwise arithmetic with one operand: each is one real function, applied at the declared precision.
 
 Integers: the pages of Sqrt and Tanh state "rounded (half up)", and the page of Tan shows such results. irexec therefore
-rounds the results of all these functions, halves away from zero. (OpenVINO's core truncates those of Exp, Log and Sin;
-no page states this.) Results outside the integer type's range are converted as by `truncated`.
-Source: the operation pages of these names.
+rounds the results of all these functions, halves away from zero. (OpenVINO's core truncates the results of Exp, Log and
+Sin; no page states this.) Results outside the integer type's range are converted as by `truncated`. Source: the
+operation pages of these names.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ sign_1 = _exact("Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positi
 
 @operator("Atanh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
 def atanh_4(x: T, /, *, out: Array | None = None) -> T:
-    """The inverse hyperbolic tangent of each element; positive integers give the type's highest value, negative ones
-    its lowest value. (Its page: Atanh-3.)
+    """The inverse hyperbolic tangent of each element; positive integers give the type's highest value, negative
+    integers its lowest value. (Its page: Atanh-3.)
     """
     if is_float(x.dtype):
         return elementwise(np.arctanh, x, out)

@@ -92,7 +92,9 @@ def suppress(
         return _plain_overlaps(box, area, *others) if is_plain else _overlaps(box, area, *others, extra, bridging)
 
     def staying(places: Array, since: int) -> Array:
-        """Return those of `places` that no kept box suppresses; kept boxes before the number `since` are not tested."""
+        """Return the positions of `places` that no kept box suppresses; kept boxes before the number `since` are not
+        tested.
+        """
         for start in range(since, len(kept), GROUP):
             first = np.array(kept[start : start + GROUP], np.intp)
             most = np.array(limits[start : start + GROUP], boxes.dtype)[:, None]

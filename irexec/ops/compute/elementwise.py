@@ -17,8 +17,8 @@ BLOCK = 1 << 15
 """Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
 
 FEW = 8
-"""The number of blocks from which waking the other threads pays: one block takes 20 to 90 µs; a request that no thread
-of a busy machine answers costs about 20 µs."""
+"""The number of blocks from which waking other threads saves time: a block takes 20 to 90 µs, and a request costs about
+20 µs if the machine is busy and no thread responds."""
 
 MANY = 1 << 10
 """The number of elements from which half.py is faster than NumPy's own conversion."""

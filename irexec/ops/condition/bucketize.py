@@ -29,9 +29,9 @@ def bucketize_3(
     with_right_bound: bool = True,
 ) -> Annotated[Array, TypeFrom("output_type")]:
     """For each element the number of boundaries below it; an element equal to a boundary is in the bucket that ends
-    there.
+    with this boundary.
 
-    Without `with_right_bound`, such an element is in the bucket that begins there.
+    Without `with_right_bound`, such an element is in the bucket that begins with this boundary.
     Raises ConstraintError C2 unless `buckets` ascend without repetition. Shape rule: C1 buckets is 1D.
     """
     boundaries, values = widen(buckets), widen(data)

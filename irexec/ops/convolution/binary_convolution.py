@@ -26,7 +26,8 @@ T2: TypeAlias = Annotated[Array, Elements("T2", {U1})]
 def binary_convolution_1(
     data: T1, kernel: T2, /, *, windows: Windowing, mode: Literal["xnor-popcount"], pad_value: float
 ) -> T1:
-    """2 * P - B, if P of the B bits of `kernel` `[C_OUT, C_IN, Y, X]` equal those of `data` `[N, C_IN, Y, X]`.
+    """2 * P - B, if P of the B bits of `kernel` `[C_OUT, C_IN, Y, X]` equal the bits of `data` `[N, C_IN, Y, X]` under
+    them.
 
     Padding consists of `pad_value`, converted to data's type; a value other than 0 and 1 equals no bit.
 

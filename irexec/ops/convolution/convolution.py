@@ -94,7 +94,7 @@ def _with_constant(kernel: Array, windows: Windowing) -> Callable[..., Array]:
 
 
 def _declare(convolution: Operator, leading: int) -> None:
-    """Declare the rules of a convolution whose kernel has this number of axes before the spatial ones."""
+    """Declare the rules of a convolution whose kernel has `leading` axes before the spatial axes."""
 
     @convolution.specialize
     def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
@@ -103,7 +103,9 @@ def _declare(convolution: Operator, leading: int) -> None:
 
     @convolution.work
     def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
-        """Return the number of products: the elements of the output times those of the kernel of one output channel."""
+        """Return the number of products: the elements of the output times the kernel's elements for one output
+        channel.
+        """
         return math.prod(outputs[0].shape.to_shape()) * math.prod(kernel.shape.to_shape()[leading - 1 :])
 
     @convolution.shapes

@@ -62,7 +62,7 @@ class Acceptor:
 
 
 def layer_schema(signature: Signature, attributes: tuple[Attribute, ...]) -> Schema:
-    """Return the schema of a layer: its attributes, its inputs, or both, as far as they are known."""
+    """Return the schema of a layer, whose attributes and inputs may both be given, or only one of these."""
     parts = {"attributes": attributes_schema(attributes), "inputs": ports_schema(signature)}
     fields = {name: {"type": "typed-dict-field", "schema": part, "required": False} for name, part in parts.items()}
     return {"type": "typed-dict", "fields": fields, "extra_behavior": "forbid"}
@@ -199,7 +199,7 @@ def _shape(value: Any) -> PartialShape:
 
 
 def ports_schema(signature: Signature) -> Schema:
-    """Return the schema of the inputs' element types; None stands for a port without a tensor."""
+    """Return the schema of the inputs' element types; None represents a port without a tensor."""
     variadic = next((index for index, port in enumerate(signature.inputs) if port.variadic), None)
     ports = _tuple([_port_schema(port) for port in signature.inputs], variadic)
 

@@ -36,8 +36,8 @@ class ConstraintError(ValueError):
 def require(constraint: str, condition: bool | np.bool_ | None, message: str, **details: Any) -> bool:
     """Raise ConstraintError unless a condition on values holds; the counterpart of `check` in kernels.
 
-    A kernel checks constraints that depend on values, and late constraints (see Breach); the shape rule checks the
-    others.
+    A kernel checks constraints that depend on values, and late constraints (see Breach); the shape rule checks all
+    other constraints.
     """
     if condition is None:
         return True

@@ -71,8 +71,8 @@ def opsets_with(type: str) -> list[int]:
 def versioned(type: str, number: int | None) -> str | None:
     """Return the version text of the operator that a page calls `type-number`; without a number, of the newest version.
 
-    A page's number may be lower than that of the opset (ScatterNDUpdate-3 was introduced in opset4): the next opset
-    counts.
+    A page's number may be lower than the opset's (ScatterNDUpdate-3 was introduced in opset4): then the next higher
+    opset with the operator is used.
     """
     own = [version for name, version in REGISTRY if name == type]
     if type not in CONTENTS:

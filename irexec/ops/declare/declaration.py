@@ -124,7 +124,7 @@ class Declaration:
     def draw(self, *ports: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Declare a generator of random values for these ports: `f(rng, port, types, *, attributes)` → array or None.
 
-        `types` maps input names to static TensorTypes; those of inputs already drawn have a `.value`.
+        `types` maps input names to static TensorTypes, which have a `.value` if the input was drawn before.
         """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,7 +5,7 @@
         strides: PositiveInts
         auto_pad: AutoPad = "explicit"
 
-A kernel's keyword-only parameter `windows: Windowing` stands for these attributes of the operator, and the kernel
+A kernel's keyword-only parameter `windows: Windowing` declares these attributes of the operator, and the kernel
 receives them as one immutable object, as does every other function of the operator with a parameter of this type.
 """
 
@@ -59,7 +59,7 @@ class HasAttributes(Protocol):
 
 
 class AttributesOf:
-    """The attributes of another version, except those in `without` and those that the kernel declares itself:
+    """The attributes of another version, except those that `without` names and those that the kernel declares:
 
     def avg_pool_14(data: T, /, **rest: Annotated[Any, AttributesOf(avg_pool_16, without="dilations")]) -> T:
     """
@@ -72,8 +72,8 @@ class AttributesOf:
                 raise TypeError(f"{operator} has no attribute {name!r}, so `without` cannot omit it")
 
     def completed(self, own: list[Attribute]) -> list[Attribute]:
-        """Return all attributes in the other version's order; attributes in `own` replace those of the same name, and
-        new attributes are last.
+        """Return all attributes in the order of the version that they are taken from; attributes in `own` replace
+        attributes of the same name, and new attributes are last.
 
         Raises TypeError for an own attribute that is identical to the other version's.
         """

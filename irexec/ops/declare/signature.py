@@ -63,7 +63,7 @@ class TypeFrom(NamedTuple):
 
 
 class Input(NamedTuple):
-    """One input port. `variadic`: stands for any number of ports."""
+    """One input port, or (`variadic`) any number of ports."""
 
     name: str
     elements: Elements
@@ -87,7 +87,7 @@ class Signature:
     attributes: tuple[Attribute, ...]
     takes_out: bool
     groups: tuple[tuple[str, type, tuple[str, ...]], ...] = ()
-    """The parameters that stand for groups: name, class, the attributes' names."""
+    """The parameters that declare groups: name, class, and the attributes' names."""
     min_inputs: int = field(init=False)
     max_inputs: int | None = field(init=False)
     """None if the last input is variadic."""
@@ -238,7 +238,7 @@ def _declared(where: str, parameter: inspect.Parameter, hint: Any) -> list[Attri
 
 
 def _completed(where: str, hint: Any, own: list[Attribute]) -> list[Attribute]:
-    """Return the attributes of a kernel with `**rest`, including those of the other version."""
+    """Return the attributes of a kernel with `**rest`: its own, and those of the version that `**rest` names."""
     marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     other = next((m for m in marks if isinstance(m, AttributesOf)), None)
     if other is None:

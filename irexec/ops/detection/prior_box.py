@@ -57,7 +57,7 @@ def _fixed(size: float, density: float, ratios: Sequence[float], square_side: fl
 def _sized(
     min_size: Sequence[float], max_size: Sequence[float], ratios: Sequence[float], scale_all: bool, max_first: bool
 ) -> Iterator[Box]:
-    """Yield boxes of the minimum and maximum sizes, and of the minimum size in the other aspect ratios."""
+    """Yield boxes of the minimum and maximum sizes, and of the minimum size in all aspect ratios except 1."""
     half = np.float32(0.5)
     for index, size in enumerate(np.float32(s) for s in min_size):
         yield 0, 0, float(size * half), float(size * half), False

@@ -132,7 +132,7 @@ def proposal_4(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: S
     by the scale in image_shape.
 
     C1: class_probs is [batch_size, 2 * K, H, W]. C2: bbox_deltas is [batch_size, 4 * K, H, W]. C3: image_shape is [3]
-    or [4]. C4: K is the number of ratios times that of scales.
+    or [4]. C4: K is the number of ratios times the number of scales.
     """
     return _propose(class_probs, bbox_deltas, image_shape, settings)
 

@@ -107,8 +107,8 @@ def reorg_yolo_2(data: T_ANY, /, *, stride: Positive) -> T_ANY:
     """The elements of `data` [N, C, H, W], rearranged to [N, C * stride**2, H / stride, W / stride].
 
     The order of the elements is that of Darknet's layer: the data is read as [N, C / stride**2, H * stride, W * stride]
-    and cut into blocks there. If stride**2 does not divide C, OpenVINO's kernels read elements at other positions;
-    irexec uses the same index arithmetic, within the batch element.
+    and this image is cut into blocks. If stride**2 does not divide C, OpenVINO's kernels read elements at other
+    positions; irexec uses the same index arithmetic, within the batch element.
 
     C1: data is 4D. C2: stride divides H and W. C3: C is at least stride**2.
     """

@@ -1,7 +1,7 @@
 """Multinomial: random classes drawn with given probabilities.
 
-Source: operation page Multinomial-13. The page does not define the generator; irexec uses that of OpenVINO's CPU
-plugin: MT19937 seeded by C++'s `std::seed_seq{global_seed, op_seed}`.
+Source: operation page Multinomial-13. The page does not define the generator; irexec uses the generator of OpenVINO's
+CPU plugin: MT19937 seeded by C++'s `std::seed_seq{global_seed, op_seed}`.
 """
 
 from __future__ import annotations

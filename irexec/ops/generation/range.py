@@ -95,7 +95,7 @@ def _cast(value: Number, kind: ElementType) -> Number:
 
 
 def _check_numbers(check: Check, values: Sequence[Number | Dimension | None]) -> bool:
-    """Check C2 for those of start, stop and step that are known."""
+    """Check C2 for start, stop and step, if they are known."""
     usable = True
     for name, value in zip(("start", "stop", "step"), values, strict=True):
         if not isinstance(value, (Dimension, type(None))):

@@ -69,7 +69,9 @@ def _denormalize(value: Array, extent: int, align_corners: bool) -> Array:
 
 
 def _bounded(index: Array, extent: int, padding: str, align_corners: bool) -> tuple[Array, Array]:
-    """Return integer coordinates (given as floats) moved into [0, extent), and a mask of those that were inside."""
+    """Return integer coordinates (given as floats) moved into [0, extent), and a mask of the coordinates that were
+    inside.
+    """
     # Clipped, so that the cast is defined; nan becomes 0.
     whole = np.nan_to_num(np.clip(index, -(2.0**31), 2.0**31)).astype(np.int64)
     inside = (whole >= 0) & (whole < extent)

@@ -132,7 +132,7 @@ _MOST_AT_ONCE = 1 << 20
 
 
 def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) -> Array:
-    """Apply `_resized`; a large image is processed in parts along an axis that keeps its extent, if there is one."""
+    """Apply `_resized`; a large image with an axis that keeps its extent is processed in parts along this axis."""
     targets = {number: axis.target for number, axis, _ in passes}
     largest = prod(max(extent, targets.get(number, 0)) for number, extent in enumerate(image.shape))
     kept = next((n for n, extent in enumerate(image.shape) if n not in targets and extent > 1), None)
@@ -234,7 +234,7 @@ def _(
 
 @interpolate_4.undefined_for
 def _(data: Array, sizes: Array, scales: Array, axes: Array | None = None) -> Undefined:
-    """Return "no result" if sizes or scales are not 1D, even those that the mode does not read."""
+    """Return "no result" if sizes or scales are not 1D, whichever of the two the mode reads."""
     return "no result" if sizes.ndim != 1 or scales.ndim != 1 else False
 
 

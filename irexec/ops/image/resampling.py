@@ -57,7 +57,7 @@ MOST_COPIES = 8
 def resample(x: Array, number: int, axis: Axis, zeros: int = 0) -> Array:
     """Resample along axis `number`, in x's dtype; return `x` itself if nothing changes.
 
-    If x has fewer elements than the axis, `zeros` zeros precede them, and the other zeros follow.
+    If x has fewer elements than the axis, `zeros` zeros precede them, and zeros follow up to the axis's extent.
     """
     extent = x.shape[number]
     if extent < axis.source:
@@ -227,7 +227,9 @@ def _area(axis: Axis, part: range) -> Taps:
 
 
 def _normalized(index: Array, weight: Array, extent: int) -> Taps:
-    """Drop weights outside the axis and scale the others to the sum 1 (or 0); omit taps without any weight."""
+    """Drop weights outside the axis and scale the remaining weights to the sum 1 (or 0); omit taps without any
+    weight.
+    """
     weight = np.where((index >= 0) & (index < extent), weight, 0)
     total = weight.sum(axis=0)
     weight = np.divide(weight, total, out=np.zeros_like(weight), where=total != 0)

@@ -69,7 +69,7 @@ def einsum_7(*inputs: T, equation: str) -> T:
 
     C1: subscripts are letters with at most one ellipsis. C2: the output's labels are labels of inputs, each once. C3:
     there is one subscript per input. C4: a subscript covers its input's rank. C5: dimensions of one label, in one
-    input, are equal. C6: those of different inputs broadcast.
+    input, are equal. C6: dimensions of one label in different inputs broadcast.
     """
     parsed = Equation.parse(equation)
     labels = [
@@ -138,7 +138,7 @@ def _contract(a: _Term, b: _Term, later: set[str]) -> _Term:
     shared = [label for label in a.labels if label in b.labels]
     sizes_a, sizes_b = (dict(zip(t.labels, t.array.shape, strict=True)) for t in (a, b))
     inner = tuple(x for x in shared if x not in later and sizes_a[x] == sizes_b[x])
-    # A label of extent 1 in one term is summed in the other term if possible, and kept otherwise.
+    # A label whose extent is 1 in one term only is summed in the second term if possible, and kept otherwise.
     a, b = (
         a.summed(set(a.labels) - _alone(shared, later, sizes_a, sizes_b)),
         b.summed(set(b.labels) - _alone(shared, later, sizes_b, sizes_a)),

@@ -73,7 +73,7 @@ def space_to_batch_2(
 
 
 def _check_values(check: Check, blocks: Known, **edges: Known) -> None:
-    """Check C1, C2 and C4, as far as the values are known."""
+    """Check C1, C2 and C4 for the values that are known."""
     in_range(check, "C4", "block_shape", blocks, 1)
     for name, values in {"block_shape": blocks, **edges}.items():
         first = int(name == "block_shape")

@@ -43,8 +43,8 @@ def col2im_15(
     added. N is optional.
 
     Constraints: C1 the last dimension is the number L of blocks that fit, C2 output_size and C3 kernel_size are given
-    and have two values, those of kernel_size at least 1, C4 dilations, pads and stride have two values, C5 data has
-    rank 2 or 3, C6 the blocks' dimension is a multiple of product(kernel_size).
+    and have two values (at least 1 in kernel_size), C4 dilations, pads and stride have two values, C5 data has rank 2
+    or 3, C6 the blocks' dimension is a multiple of product(kernel_size).
     """
     extents = list(size) if output_size is None else integers(output_size)
     window: list[int] = list(kernel) if kernel_size is None else integers(kernel_size)

@@ -52,7 +52,7 @@ def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
 def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
     """As Gather-7; an index outside [-n, n - 1] selects zeros.
 
-    Constraints: those of Gather-7 without C1.
+    Constraints: as in Gather-7, except for C1.
     """
     at, batch = _where(data.ndim, indices.ndim, axis, batch_dims)
     count, index = data.shape[at], as_index(indices)

@@ -140,7 +140,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, batc
 
 
 def _drawn(rng: np.random.Generator, types: dict[str, TensorType], first: int, *, negative: bool = False) -> Array:
-    """Draw indices within the dimensions from `first` on, also negative ones if `negative`."""
+    """Draw indices within the dimensions from `first` on, including negative indices if `negative`."""
     wanted = types["indices"]
     shape = wanted.shape.to_shape()
     extents = np.array([max(d, 1) for d in types["data"].shape.to_shape()[first : first + shape[-1]]], np.int64)

@@ -53,7 +53,7 @@ def flat_rows(constraint: str, indices: Array, dims: Sequence[int], *, negative:
     if lowest < 0 or entries.max() >= min(dims):
         _check_inside(require, constraint, indices, dims, negative)
     holds(constraint)
-    # NumPy multiplies 32-bit integers faster than wider ones.
+    # NumPy multiplies 32-bit integers faster than wider integers.
     dtype: Any = np.int32 if math.prod(dims) < 1 << 31 else np.int64
     rows: Array = np.zeros((), dtype)
     for place, dim in enumerate(dims):
@@ -113,8 +113,8 @@ def tuple_length(
     """In a rule: return the number of indices per entry, the last extent of `indices`; None if it is not known or too
     large.
 
-    `constraints`: those that data is not a scalar, that indices is not a scalar, and that the length is at most data's
-    rank. `fixed`: the shape of indices that a finding proposes as a fix.
+    `constraints`: the numbers of the constraints that data is not a scalar, that indices is not a scalar, and that the
+    length is at most data's rank. `fixed`: the shape of indices that a finding proposes as a fix.
     """
     of_data, of_indices, of_length = constraints
     fits = check(of_data, data.rank != 0, "data is a scalar: there is no dimension to index", port="data")

@@ -44,7 +44,7 @@ def scatter_elements_update_12(
 
     C1  indices of another rank than data
     C2  indices larger than data in a dimension other than `axis`
-    C3  an index outside of [-d, d - 1] along `axis`; negative ones count from the end
+    C3  an index outside of [-d, d - 1] along `axis`; negative indices count from the end
     C4  updates of another shape than indices
     C5  an axis that is not one value, or outside of [-r, r - 1]
     C6  a mean of booleans; a reduction of elements that are not numbers (strings, codes)
@@ -202,8 +202,8 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
 @scatter_elements_update_12.open
 @scatter_elements_update_3.open
 def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: str = "none") -> Open | None:
-    """Return the open elements: those with several different updates if reduction is "none", because the page does not
-    define their order.
+    """Return the elements with several different updates if reduction is "none": the page does not define the order of
+    the updates.
     """
     if reduction != "none":
         return None

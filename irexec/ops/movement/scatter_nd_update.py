@@ -43,7 +43,7 @@ def scatter_nd_update_15(
 
     C1  data of rank 0
     C2  indices of rank 0
-    C3  an index outside of [-s_j, s_j - 1]; negative ones count from the end
+    C3  an index outside of [-s_j, s_j - 1]; negative indices count from the end
     C4  k greater than r
     C5  updates of another shape; if the expected rank is 0, any shape of one element is accepted
     C6  a reduction of elements that are not numbers (strings, codes); booleans: sum is OR, sub XOR, prod AND
@@ -147,8 +147,8 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @scatter_nd_update_15.open
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
-    """Return the open elements: those with several different updates if reduction is "none", because the page does not
-    define their order.
+    """Return the elements with several different updates if reduction is "none": the page does not define the order of
+    the updates.
     """
     note = (
         "indices select {count} more than once; the order of the updates is undefined, and irexec applies the last one"

@@ -23,7 +23,7 @@ T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 
 @operator("ScatterUpdate", "opset3", inplace="data", values="kernel")
 def scatter_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, out: Array | None = None) -> T:
-    """A copy of `data` in which the slices that `indices` selects along `axis` are replaced by those of `updates`.
+    """A copy of `data` in which the slices that `indices` selects along `axis` are replaced by the slices of `updates`.
 
     data: rank r; indices: any shape; updates: data.shape[:axis] + indices.shape + data.shape[axis + 1:]; axis: scalar
     or [1]. Raises ConstraintError for
@@ -102,9 +102,7 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
 
 @scatter_update_3.open
 def _(data: Array, indices: Array, updates: Array, axis: Array) -> Open | None:
-    """Return the open elements: the slices with several different updates, because the page does not define their
-    order.
-    """
+    """Return the elements of slices with several different updates, whose order the page does not define."""
     along = integer(axis) % data.ndim
     outer, extent, inner = math.prod(data.shape[:along]), data.shape[along], math.prod(data.shape[along + 1 :])
     rows = flat_rows("C1", indices, (extent,), negative=False)

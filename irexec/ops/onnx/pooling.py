@@ -114,7 +114,7 @@ def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /,
 
 
 def _check_room(check: Check, wanted: Sequence[int], shape: Sequence[Dimension]) -> bool:
-    """Check C4: each wanted extent is at least that of the result."""
+    """Check C4: each wanted extent is at least the result's extent."""
     fits = all(extent >= least.min for extent, least in zip(wanted, shape, strict=True))
     message = f"output_shape is {list(wanted)}, expected at least {PartialShape(shape)}"
     return check("C4", fits, message, port="output_shape")

@@ -89,7 +89,7 @@ def quantize_linear_28(
     """`x` / `y_scale`, rounded half to even, plus `y_zero_point`, within the range of `to`.
 
     The quotient is rounded to the type `precision`, by default that of y_scale. C1: there is a scale for the tensor,
-    for each element of `axis`, or for each block of `block_size` of them.
+    for each element of `axis`, or for each block of `block_size` elements.
     """
     kind = (precision or ElementType.of(y_scale.dtype)).dtype
     assert kind is not None and to.dtype is not None

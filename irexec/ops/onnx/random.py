@@ -74,8 +74,8 @@ def dropout_12(
     *,
     seed: int | None = None,
 ) -> tuple[Annotated[Array, Elements("T", FLOATS)], Annotated[Array, Elements(None, {BOOLEAN})]]:
-    """In training: return `x` with a share of about `ratio` set to 0 and the other elements scaled up, and a mask of
-    the kept elements.
+    """In training: `x` with a fraction of about `ratio` of its elements set to 0 and the remaining elements scaled up,
+    and a mask of the remaining elements.
 
     C1: ratio is one number in [0, 1).
     """

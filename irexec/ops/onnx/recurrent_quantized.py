@@ -31,7 +31,8 @@ def centred(w: Array, zero: Array) -> Array:
 
 
 def quantized(x: Array) -> tuple[Array, np.float32, np.float32]:
-    """Quantize `x` to 8 bits by its range including 0; return levels relative to that of 0, this level, and the step.
+    """Quantize `x` to 8 bits by its range including 0; return levels relative to the level of 0, this level, and the
+    step.
 
     The product of a relative level and the step is close to the element of `x`.
     """

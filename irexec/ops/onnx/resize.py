@@ -189,7 +189,9 @@ def _weigher(mode: str, nearest_mode: str, scale: float, a: float) -> Weigh:
 
 
 def _nearest(distance: Array, mode: str) -> Array:
-    """Return 1 for the neighbour that the mode selects, 0 for the other. Distances are in (-1, 0] and (0, 1]."""
+    """Return the weights of two neighbours: 1 for the one that the mode selects. Distances are in (-1, 0] and (0,
+    1].
+    """
     below = -distance[:, :1]
     upper = {
         "round_prefer_floor": below > 0.5,

@@ -51,8 +51,8 @@ def scatter_nd_18(
     C1  data of rank 0
     C2  indices of rank 0
     C3  k greater than r
-    C4  updates of another shape, even of as many elements
-    C5  an index outside of [-s_j, s_j - 1]; negative ones count from the end, as in the page's equation
+    C4  updates of another shape, even with the same number of elements
+    C5  an index outside of [-s_j, s_j - 1]; negative indices count from the end, as in the page's equation
     C6  strings multiplied or compared: their only reduction is add
 
     The page does not define the order, and forbids duplicate entries under none: the last in row-major order is used.
@@ -147,7 +147,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 @scatter_nd_13.open
 @scatter_nd_11.open
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
-    """Return the open elements: those with several different updates under "none", which the page forbids."""
+    """Return the elements with several different updates if reduction is "none", which the page forbids."""
     if reduction != "none":
         return None
     k = indices.shape[-1]

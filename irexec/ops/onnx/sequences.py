@@ -173,7 +173,7 @@ def _(check: Check, data: TensorType, split: TensorType | None, *, axis: int, ke
 
 @operator("Optional", "onnx15")
 def optional_15(value: V | None = None, /, *, type: ElementType | None = None) -> O:
-    """An optional that contains this value, or an empty one of this type."""
+    """An optional that contains this value, or an empty optional of this type."""
     return packed([] if value is None else [value])
 
 

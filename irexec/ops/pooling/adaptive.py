@@ -52,7 +52,7 @@ def adaptive_avg_pool_8(data: T, output_shape: T_SHAPE, /) -> T:
 def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type: ElementType = I64) -> tuple[T, T_IND]:
     """The largest elements of windows of `data` and their indices in the flattened spatial axes.
 
-    The index of equal elements is that of the first.
+    Of equal elements, the first determines the index.
 
     C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
     is positive if data is empty. C4: index_element_type is i32 or i64.
@@ -132,7 +132,7 @@ def _(
 @adaptive_avg_pool_8.draw("output_shape")
 @adaptive_max_pool_8.draw("output_shape")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """Draw a shape no larger than the input's."""
+    """Draw a shape no larger than the spatial shape of the data."""
     extents = types["data"].shape.to_shape()[2:]
     return np.asarray([rng.integers(1, max(2, e + 1)) for e in extents], types[port].element_type.dtype)
 

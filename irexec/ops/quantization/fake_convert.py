@@ -63,7 +63,9 @@ def _(check: Check, data: TensorType, scale: TensorType, shift: TensorType | Non
 
 @fake_convert_13.undefined_for
 def _(data: Array, scale: Array, shift: Array | None = None, *, destination_type: str) -> Undefined:
-    """The result is undefined for elements so close to the middle of two numbers that rounding to f16 first decides."""
+    """The result is undefined for elements so close to the middle between two numbers that an earlier rounding to f16
+    may change it.
+    """
     kind, greatest = _TYPES[destination_type]
     with np.errstate(all="ignore"):
         moved = widen(data) * widen(scale) - (0 if shift is None else widen(shift))

@@ -133,7 +133,9 @@ def _broadcasts(x: PartialShape, limit: PartialShape, how: Broadcasting) -> bool
 
 @fake_quantize_1.undefined_for
 def _(x: Array, *limits: Array, levels: int) -> Undefined:
-    """The result is undefined for values so close to the middle of two levels that the order of operations decides."""
+    """The result is undefined for values so close to the middle between two levels that it depends on rounding
+    errors.
+    """
     wide, low, high = (a.astype(np.float64) for a in (x, *limits[:2]))
     with np.errstate(all="ignore"):
         place = (wide - low) / (high - low) * (levels - 1)

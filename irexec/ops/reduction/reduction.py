@@ -38,7 +38,7 @@ def reduced_axes(axes: Array, rank: int) -> tuple[int, ...]:
 
 
 def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims: bool) -> PartialShape:
-    """Return the shape of a reduction; check C1 to C3 as far as the axes are known."""
+    """Return the shape of a reduction; check C1 to C3, if the axes are known."""
     has_rank(check, "C1", axes, (0, 1), "axes")
     rank, given = data.rank, axes.ints
     if rank is None:
@@ -58,7 +58,7 @@ def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims
 
 
 def _unknown_axes(data: PartialShape, axes: PartialShape, keep_dims: bool) -> PartialShape:
-    """Return the shape if the axes themselves are unknown, as far as their number determines it."""
+    """Return the shape of a reduction along unknown axes: its rank may follow from their number."""
     if keep_dims:
         return PartialShape(d.union(Dimension(1)) for d in data)
     if axes.rank == 0:

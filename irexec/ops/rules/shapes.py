@@ -45,7 +45,7 @@ def broadcast(check: Check, a: TensorType, b: TensorType, *, how: Broadcasting) 
 def broadcast_shapes(
     check: Check, a: PartialShape, b: PartialShape, how: Broadcasting, port: str = "b"
 ) -> PartialShape:
-    """Return the common shape of two operands; report a breach of "broadcast" if there is none."""
+    """Return the common shape of two operands; report a breach of "broadcast" if they do not broadcast."""
     if how.auto_broadcast == "numpy":
         shape = a.broadcast(b)
         if shape is None:
@@ -116,7 +116,7 @@ def one_per_channel(
 ) -> Dimension:
     """Report an input that is not 1D, or has not one element per channel; return the number of channels, if known.
 
-    `constraints`: the constraint of the rank and that of the length.
+    `constraints`: the numbers of the constraints on the rank and on the length.
     """
     if not has_rank(check, constraints[0], tensor, 1, port) or tensor.rank is None:
         return channels

@@ -74,7 +74,7 @@ def sliced(extent: Dimension, start: int | None, stop: int | None, step: int, *,
         start = None
     if stop is not None and (stop >= _FAR if forward else stop <= -_FAR):
         stop = None
-    # The length is piecewise monotonic; the pieces meet where a bound equals 0, the extent or the other bound.
+    # The length is piecewise monotonic; the pieces meet where a bound equals 0, the extent or the second bound.
     turns = [abs(v) for v in (start, stop) if v is not None]
     bends = [turn + d for turn in (*turns, sum(turns)) for d in (-1, 0, 1)]
     far = max([*bends, extent.min, 1]) + 2 * abs(step)

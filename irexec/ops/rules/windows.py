@@ -23,7 +23,9 @@ Rounding = Literal["floor", "ceil", "ceil_torch"]
 
 @group
 class Windowing:
-    """The placement of windows over the spatial axes; an empty list means ones (strides, dilations) or zeros (pads)."""
+    """The placement of windows over the spatial axes. An empty list means 1 (strides, dilations) or 0 (pads) per
+    axis.
+    """
 
     strides: PositiveInts
     pads_begin: NonNegativeInts
@@ -94,7 +96,7 @@ class Windows:
 
     @property
     def is_whole(self) -> bool:
-        """True if there is one window that covers exactly all pixels."""
+        """True if there is a single window, which covers exactly all pixels."""
         return self.kernel == self.extents and not any(self.begins) and set(self.counts) == set(self.dilations) == {1}
 
     def taps(self, axis: int) -> range:
@@ -175,7 +177,9 @@ def output_dims(
     how: Windowing,
     rounding: str = "floor",
 ) -> list[Dimension]:
-    """Return the number of windows along each axis, as far as it is known; report a breach if a kernel does not fit."""
+    """Return the numbers of windows along the axes, which may be intervals; report a breach if a kernel does not
+    fit.
+    """
     strides, dilations, begins, ends = how.for_rank(len(extents))
     result = []
     for axis, (extent, k, s, d, b, e) in enumerate(zip(extents, kernel, strides, dilations, begins, ends, strict=True)):

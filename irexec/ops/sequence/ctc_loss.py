@@ -46,8 +46,8 @@ def ctc_loss_4(
     C - 1. The result is infinity for labels to which no path decodes.
 
     C1: logits has rank 3 and, unless it is empty, a class. C2: logit_length has shape [N] and is in [0, T].
-    C3: labels has shape [N, T]; those that count are classes other than the blank. C4: label_length has shape [N] and
-    is in [0, logit_length]. C5: blank_index is a scalar in [0, C - 1].
+    C3: labels has shape [N, T]; labels that are used are classes other than the blank. C4: label_length has shape [N]
+    and is in [0, logit_length]. C5: blank_index is a scalar in [0, C - 1].
     """
     _, steps, classes = logits.shape
     blank = blank_of("C5", blank_index, classes)

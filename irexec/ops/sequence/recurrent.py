@@ -91,8 +91,8 @@ def _check_gates(check: Check, gates: Gates, count: int) -> None:
 def declare_cell(cell: Operator, rows: int, defaults: Sequence[str]) -> None:
     """Declare the shape rule of a cell: the shapes of its states.
 
-    C1: the number of activations is that of `defaults`. C2: the clipping. C3: X. C4 and possibly C5: the states. The
-    next three: W and R with `rows` * hidden_size rows, and B with as many elements, or with linear_before_reset
+    C1: there are as many activations as `defaults`. C2: the clipping. C3: X. C4 and possibly C5: the states. The next
+    three constraints: W and R have `rows` * hidden_size rows, and B has as many elements, or with linear_before_reset
     hidden_size more.
     """
 

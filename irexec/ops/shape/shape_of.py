@@ -41,7 +41,7 @@ def _(form: OlderForm, given: TensorType) -> None:
 @shape_of_1.shapes
 @shape_of_3.shapes
 def _(check: Check, input: TensorType, *, output_type: str = "i64") -> PartialShape | TensorType:
-    """Return the type of the result, with the extents of the input, as far as they are known, as its values."""
+    """Return the type of the result; its known values are the known extents of the input."""
     if input.rank is None:
         return PartialShape.dynamic(1)
     kind, shape = ElementType.by_name[output_type], PartialShape([input.rank])

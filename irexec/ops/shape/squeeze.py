@@ -67,7 +67,7 @@ def _squeezed(
 
 
 def _without_ones(shape: PartialShape) -> PartialShape:
-    """Return the dimensions without those that are 1; a dimension that may be 1 makes the rank unknown."""
+    """Return the shape without dimensions of 1; a dimension that may or may not be 1 makes the rank unknown."""
     if any(d.is_dynamic and d.contains(1) for d in shape):
         return PartialShape.dynamic()
     return PartialShape(d for d in shape if d != 1)

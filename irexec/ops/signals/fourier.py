@@ -80,7 +80,7 @@ _AT_ONCE = 1 << 18
 def transform(function: Callable[..., Array], data: Array, axes: Sequence[int], out: Array) -> None:
     """Apply a one-axis function of np.fft (fft, ifft, rfft, irfft) along each axis, the last axis first, into `out`.
 
-    The first pass reads `data`, which may be `out`; the others read `out`.
+    The first pass reads `data`, which may be `out`; later passes read `out`.
     """
     for axis in reversed(axes):
         _pass(function, data, axis, out)

@@ -35,10 +35,10 @@ def corners_of(boxes: Array, clockwise: bool) -> Array:
 
 
 def intersections(one: Array, others: Array) -> Array:
-    """Return the areas [n] of the intersections of a rectangle [4, 2] with others [n, 4, 2], given by their corners.
+    """Return the areas [n] of the intersections of a rectangle [4, 2] with each of the rectangles `others` [n, 4, 2].
 
-    An intersection is a convex polygon. Its corners are the corners of either rectangle within the other, and the
-    points where their sides cross.
+    Rectangles are given by their corners. An intersection is a convex polygon. Its corners are the corners of each
+    rectangle that lie in the second rectangle, and the points where sides cross.
     """
     sides_one, sides = np.roll(one, -1, axis=0) - one, np.roll(others, -1, axis=1) - others
     # The points where side i of `one` crosses side j of the others: [n, 4, 4].

@@ -135,8 +135,8 @@ def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Ex
 
 
 def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
-    """Return the maximum number of selected boxes per class: the number of boxes or max_output_boxes_per_class, the
-    smaller of both.
+    """Return the maximum number of selected boxes per class: the smaller of the number of boxes and
+    max_output_boxes_per_class.
     """
     if given is None:
         return Dimension(0)
@@ -185,7 +185,7 @@ def _select_5(
     how: Selection,
     soft_cut: bool,
 ) -> tuple[Array, Array, Array]:
-    """Select boxes. `thresholds`: of the overlap, of the score, and the sigma; trailing ones may be omitted."""
+    """Select boxes. `thresholds`: of the overlap and of the score, and the sigma; trailing arguments may be omitted."""
     overlap, score, sigma = map(_scalar, (*thresholds, None, None, None)[:3])
     indices, values = select(boxes, scores, int(_scalar(max_boxes)), overlap, score, sigma, how, soft_cut=soft_cut)
     given = next((t for t in thresholds if t is not None), None)
@@ -314,8 +314,9 @@ def non_max_suppression_1(
 def undefined_selection(
     boxes: Array, scores: Array, most: Array | None = None, *thresholds: Array | None, by_formula: bool = True
 ) -> Undefined:
-    """The result is undefined without `by_formula`, for thresholds whose type is not that of the boxes (they may be
-    rounded to it), and for an overlap threshold that is not between 0 and 1."""
+    """The result is undefined without `by_formula`, for thresholds of another type than the boxes (which may be rounded
+    to that type), and for an overlap threshold that is not between 0 and 1.
+    """
     if _scalar(most) < 0:
         return "no result"
     return (

@@ -27,7 +27,8 @@ def sparse_fill_empty_rows_16(
 ) -> tuple[T_IDX, T, Flags]:
     """Indices, values and flags: `values` [M] at `indices` [M, 2], and `default_value` at [row, 0] of each empty row.
 
-    The entries are in row-major order, those of one position in their given order; flag r is true if row r was empty.
+    The entries are in row-major order, and entries of one position in their given order. Flag r is true if row r was
+    empty.
 
     C1: values has rank 1. C2: dense_shape has two elements, none negative. C3: indices has shape [M, 2] and lies within
     dense_shape. C4: default_value is a scalar.

@@ -22,7 +22,7 @@ _FORMS: dict[str, Form] = {"nfc": "NFC", "nfd": "NFD", "nfkc": "NFKC", "nfkd": "
 _DECOMPOSED: dict[Form, Form] = {"NFC": "NFD", "NFKC": "NFKD"}
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 Replace = Callable[[bytes, int], tuple[bytes, int]]
-"""A function of a text and a position: the replacement of the bytes there, and the number of replaced bytes."""
+"""A function of a text and a position; it returns the replacement of the bytes there, and the number of these bytes."""
 
 
 class CompiledMap:
@@ -37,7 +37,9 @@ class CompiledMap:
         self._texts = raw[4 + size :]
 
     def replace(self, raw: bytes, start: int) -> tuple[bytes, int]:
-        """Return the replacement of the longest entry at a position (else the character there), and its length."""
+        """Return the replacement of the longest entry at a position, by default the character, and the number of
+        replaced bytes.
+        """
         units, length, value = self._units, 0, 0
         node = _offset(units[0]) if units else 0
         for at in range(start, len(raw) if units else start):

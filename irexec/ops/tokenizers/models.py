@@ -160,7 +160,7 @@ def _(check: Check, *inputs: TensorType) -> list[TensorType]:
 
 
 class _Pieces:
-    """The entries of a WordpieceTokenizer: those that begin a word, and those that continue a word."""
+    """The entries of a WordpieceTokenizer: entries that begin a word, and entries that continue a word."""
 
     def __init__(self, entries: list[bytes], indicator: bytes, unknown: int, longest: int) -> None:
         numbered = list(enumerate(entries))

@@ -66,7 +66,7 @@ class Pattern:
             raise ConstraintError(constraint, message) from error
 
     def matches(self, raw: bytes) -> Iterator[tuple[int, int, int, int]]:
-        """Yield the begin and end of each match up to the first empty match, and those of the last group within it."""
+        """Yield the begin and end of each match up to the first empty match, and of the last group within the match."""
         text = _decoded(raw)
         if text is None:
             return

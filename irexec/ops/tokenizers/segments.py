@@ -92,11 +92,11 @@ def combine_segments(*inputs: Some) -> list[Some]:
     """Join the rows of several ragged tensors, and mark each element with the number of its tensor.
 
     `inputs`: begins, ends and elements of each tensor, and the numbers. A tensor of one row is joined to each row of
-    the others. The result is the joined ragged tensor, and a ragged tensor of the numbers.
+    the other tensors. The result is the joined ragged tensor, and a ragged tensor of the numbers.
 
     C1: there are 3 inputs for each tensor and one for the numbers; begins and ends are i32, and elements have one type
     and rank 1. C2: each row lies within its elements. C3: there is a number for each tensor. C4: tensors of more than
-    one row have the same number.
+    one row have equal numbers of rows.
     """
     *parts, numbers = inputs
     tensors = [parts[n : n + 3] for n in range(0, len(parts), 3)]

@@ -15,7 +15,7 @@ _LENGTHS = (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4)
 
 
 class BestPath:
-    """A vocabulary with scores. Sums are in f32, because their bits decide ties."""
+    """A vocabulary with scores. Sums are computed in f32, because their rounding breaks ties."""
 
     def __init__(self, entries: Sequence[bytes], scores: Array, unknown: int) -> None:
         self._trie = Trie((entry, number) for number, entry in enumerate(entries) if entry)

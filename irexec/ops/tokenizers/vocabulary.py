@@ -30,7 +30,8 @@ from irexec.types import I32, I64, Array, PartialShape, TensorType
 
 Number: TypeAlias = Annotated[Array, Elements("T", {I32, I64})]
 
-# GPT-2's characters for bytes: printable characters of Latin-1 are unchanged, the others are numbered from 256.
+# GPT-2's characters for bytes: printable characters of Latin-1 are unchanged, other bytes become characters from 256
+# on.
 _OWN = [*range(33, 127), *range(161, 173), *range(174, 256)]
 _OTHERS = [byte for byte in range(256) if byte not in _OWN]
 _CHARS = {byte: chr(byte).encode() for byte in _OWN} | {b: chr(256 + n).encode() for n, b in enumerate(_OTHERS)}

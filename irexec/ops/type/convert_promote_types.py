@@ -55,7 +55,7 @@ class Promotion(NamedTuple):
 def promote(
     a: ElementType, b: ElementType, target_of_u64: ElementType, scalars: tuple[bool, bool] = (False, False)
 ) -> Promotion:
-    """Return the common type of two types. `scalars`: whether each type is that of a scalar in PyTorch's rule."""
+    """Return the common type of two types. `scalars`: for PyTorch's rule, whether each type belongs to a scalar."""
     if a is b:
         return Promotion(a)
     if BOOLEAN in (a, b):
