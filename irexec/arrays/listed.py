@@ -18,8 +18,8 @@ MAX_DIGITS = 40
 class Listed:
     """Values that a comment lists.
 
-    `name` is their name in the comment ("axes"), `kind` their type as stated there ("int", "float", "utf-8", an
-    element type's name) or as implied by a suffix such as `1.0f`, `note` the remark that follows them. `balanced` is
+    `name` is the values' name in the comment ("axes"), `kind` their type as the comment states it ("int", "float",
+    "utf-8", an element type's name) or as a suffix such as `1.0f` implies it, `note` the remark after the values. `balanced` is
     False when closing brackets are missing or left over.
     """
 

@@ -23,7 +23,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 def save_atomically(
     path: str | os.PathLike[str], write: Callable[[IO[bytes]], None], files: Together | None = None
 ) -> None:
-    """Call `write` with a temporary file, which then replaces `path`; with `files`, all of them are replaced together.
+    """Call `write` with a temporary file, which then replaces `path`; with `files`, all of these files are replaced
+    together.
 
     Raises OSError and leaves no temporary file.
     """

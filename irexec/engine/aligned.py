@@ -94,8 +94,8 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
 def stored_array(node: Node) -> Array | None:
     """Return the constant of a node as stored in its file.
 
-    None for a small one, which was copied when it was read, and for elements of less than a byte, which are unpacked
-    when they are used.
+    None for a small constant, which was copied when it was read, and for elements of less than a byte, which are
+    unpacked when they are used.
     """
     held = node.held
     if isinstance(held, Stored) and (not held.is_view or held.element_type.is_packed):

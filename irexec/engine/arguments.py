@@ -48,7 +48,7 @@ def arrange(given: Any, ports: list[Value]) -> list[Array]:
 
 
 def _is_nested(given: list[Any], ports: list[Value]) -> bool:
-    """Return True for a plain list of numbers, which is one array for the one input."""
+    """Return True for a plain list of numbers, which is the array of the only input."""
     return len(ports) == 1 and bool(given) and all(isinstance(v, (int, float, bool, str)) for v in given)
 
 

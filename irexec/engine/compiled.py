@@ -63,8 +63,9 @@ class CompiledModel(OfOneProcess):
             return request.infer(inputs)
 
     def _own_request(self) -> InferRequest:
-        """Create a request for the model's own calls. It holds no reference to the model: dropping the model frees
-        both."""
+        """Create a request for the model's own calls. It holds no reference to the model, so that dropping the model
+        frees the request as well.
+        """
         return self.create_infer_request()
 
     @contextmanager

@@ -31,7 +31,7 @@ class Backend(Protocol):
     """Lowers the plans of one compiled model. Any thread may use it."""
 
     def begin(self, plan: Plan) -> bool:
-        """Count an inference that is about to run this plan; return whether it runs lowered, with all its bodies."""
+        """Count an inference that is about to run this plan; return whether the plan and its bodies run lowered."""
 
     def replacements(self, plan: Plan) -> Replacements:
         """Return the calls that replace kernels."""

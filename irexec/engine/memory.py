@@ -67,7 +67,7 @@ class _Piece:
 
     def __init__(self) -> None:
         self.size = 0
-        # The free gaps, none of them adjacent: (start, stop) by position, and (bytes, start) by size.
+        # The free gaps, no two of which are adjacent: (start, stop) by position, and (bytes, start) by size.
         self._gaps: list[tuple[int, int]] = []
         self._by_size: list[tuple[int, int]] = []
 

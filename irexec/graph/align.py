@@ -14,13 +14,13 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from irexec.graph.classes import Classes, attributes_of, counterparts, in_order
 from irexec.graph.model import Model, Node, Value
 
-# Names are trusted if this share of the layers with the same name and type is equal in both models.
+# Names are trusted if this fraction of the layers with the same name and type is equal in both models.
 _NEARLY_ALL = 0.8
 _NUMBERED = re.compile(r"[A-Za-z]*[_.:]?\d+(\.\d+)?")
 
 
 class Alignment:
-    """Pairs of layers of two models. `forward` maps the first model's layers to the second's, `back` the reverse.
+    """Pairs of layers of two models. `forward` maps the first model's layers to the second model's, `back` the reverse.
 
     `own`: the class of each layer's own function, in both models; `whole`: the class of the function from the model's
     inputs to the layer.
@@ -34,12 +34,12 @@ class Alignment:
         self.whole: dict[Node, int] = {}
 
     def value(self, value: Value) -> Value | None:
-        """Return the second model's counterpart of a value of the first one."""
+        """Return the second model's counterpart of a value of the first model; None if it has none."""
         other = self.forward.get(value.node)
         return other.outputs[value.index] if other is not None and value.index < len(other.outputs) else None
 
     def original(self, value: Value) -> Value | None:
-        """Return the first model's counterpart of a value of the second one."""
+        """Return the first model's counterpart of a value of the second model; None if it has none."""
         mine = self.back.get(value.node)
         return mine.outputs[value.index] if mine is not None and value.index < len(mine.outputs) else None
 

@@ -54,7 +54,7 @@ class Slicing:
             yield slice(at, at + size)
 
     def _bounds(self, extent: int) -> tuple[int, int]:
-        """Return the first element of all slices, and the end after the last one."""
+        """Return the index of the first element of all slices, and the index after the last element."""
         start = self.start if self.start >= 0 else extent + self.start
         end = self.end if self.end >= 0 else extent + self.end
         return (start, end + 1) if self.stride > 0 else (end, start + 1)

@@ -1,4 +1,4 @@
-"""Assumptions about layers with errors, so that the layers themselves and their readers are checked nevertheless.
+"""Assumptions about layers with errors, with which these layers and their readers are checked nevertheless.
 
 An error makes the type of a layer's outputs uncertain. The check continues with the corrections that the findings
 suggest or, where none is suggested, with the types that the file declares. Findings that depend on an assumption state
@@ -98,7 +98,8 @@ class Assumptions:
     def _inputs(self, node: Node, inference: Inference) -> tuple[list[Inputs], list[str]]:
         """Return the types that a node's inputs may have, and the assumptions behind them.
 
-        An input with an uncertain type may have the type of its producer, or that which either of its ends declares.
+        An input with an uncertain type may have its producer's inferred type, or the type that the producer's port or
+        the input port declares.
         """
         assert node.layer is not None
         inferred, own, given = inference.inputs(node), inference.inputs(node), inference.inputs(node)

@@ -104,7 +104,9 @@ def _condition(body: Body) -> Value | None:
 
 
 def _always_true(body: Body, inputs: Inputs) -> bool:
-    """Return True if both conditions are the constant true, so that only the trip count ends the Loop."""
+    """Return True if the initial condition and the body's condition are the constant true, so that only the trip count
+    ends the Loop.
+    """
     initial = inputs[1].scalar if len(inputs) > 1 and inputs[1] is not None else None
     source = _condition(body)
     constant = source.node.constant if source is not None else None
@@ -112,8 +114,9 @@ def _always_true(body: Body, inputs: Inputs) -> bool:
 
 
 def _widened(before: PartialShape, after: PartialShape, grows: bool) -> PartialShape:
-    """Return a shape that includes both. With `grows`, extents that differ become dynamic, because they would change in
-    every iteration."""
+    """Return a shape that includes both shapes. With `grows`, extents that differ become dynamic, because they would
+    change in every iteration.
+    """
     union = before.union(after)
     if not grows or union.rank is None:
         return union

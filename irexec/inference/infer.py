@@ -191,7 +191,7 @@ class Inferring:
         self.broken += trial.broken
 
     def _outputs(self, node: Node, inputs: Inputs, attributes: dict[str, Any]) -> tuple[Types, bool]:
-        """Return the types of a node's outputs, and whether they are known in spite of errors."""
+        """Return the types of a node's outputs, and whether these types are known in spite of errors."""
         operator = node.operator
         if (held := node.held) is not None:
             return (self._repeats.constant(attributes.get("element_type", DYNAMIC), held),), True

@@ -45,5 +45,5 @@ class Inference:
         return types
 
     def take(self, other: Inference) -> None:
-        """Add the types of another inference, such as that of a body, to this one."""
+        """Add the types of another inference, such as the inference of a body, to this inference."""
         self._outputs.update(other._outputs)

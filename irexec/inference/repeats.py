@@ -42,8 +42,9 @@ class Repeats:
         return found
 
     def same(self, type: TensorType) -> TensorType:
-        """Return the single object for all types equal to this one, with the same value; the type itself if comparing
-        it is expensive."""
+        """Return the single object for all types that equal `type` and have the same value; `type` itself if comparing
+        it is expensive.
+        """
         value = type.held
         if type.partial is not None or (value is not None and value.size > _MAX_COMPARED):
             return type

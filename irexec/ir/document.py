@@ -95,7 +95,7 @@ class Layer(Item):
     """A `<layer>`. An absent section is an empty tuple (or None); `data_at` is -1 without `<data>`.
 
     Layers with equal `<data>` may share one dict, which must not be changed. `is_plain`: the layer has only the fields
-    before this one. `other` contains the attributes that the grammar does not define.
+    before `is_plain`. `other` contains the attributes that the grammar does not define.
     """
 
     id: str | None = None

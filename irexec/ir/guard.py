@@ -62,7 +62,7 @@ class _Command:
 
 
 _current: _Command | None = None
-"""The files of the running command: shared by all threads, because they all work for it."""
+"""The files of the running command; shared by all threads, because all of them work for this command."""
 
 
 @contextmanager

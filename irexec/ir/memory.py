@@ -72,8 +72,8 @@ class _Pauses:
         """Resume collection when no pause is in progress."""
         if self._depths or not self._was_enabled:
             return
-        # Unfreezing makes frozen objects old, at no cost; objects that the program froze itself remain frozen.
-        # Counting them visits each, so this is given up for a program that has frozen its objects.
+        # Freezing and unfreezing makes all objects old, at no cost. It would also unfreeze objects that the program has
+        # frozen; once such objects are found, it is omitted, and frozen objects are no longer counted (one by one).
         if self._stays and not self._is_frozen:
             self._is_frozen = gc.get_freeze_count() >= _FROZEN_BY_A_PROGRAM
             if not self._is_frozen:

@@ -1,4 +1,4 @@
-"""Chains: consecutive steps, each the only reader of the step before it, that are computed together at the last one.
+"""Chains: consecutive steps, each the only reader of the step before it, that are computed together at the last step.
 
 Other steps may lie between the steps of a chain if they write to no memory that the chain reads.
 """

@@ -15,7 +15,7 @@ from irexec.lowering.fusion import Group
 from irexec.ops.compute.precision import is_narrow, widen
 from irexec.types import Array
 
-# The relative error allowed for an element, and for elements that are small relative to the largest one.
+# The error allowed for an element, relative to the element itself, and relative to the largest element.
 RELATIVE, OF_LARGEST = 1e-3, 1e-5
 # The allowed errors for f16 and bf16, whose results are rounded after each layer.
 NARROW_RELATIVE, NARROW_OF_LARGEST = 2.0**-6, 2.0**-7

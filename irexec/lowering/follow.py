@@ -73,8 +73,8 @@ def after_sums(
     takes: Literal["channel", "column"],
     rounding: Rounding | None = None,
 ) -> tuple[int, tuple[After, ...], Operands]:
-    """Return how many of the first links compiled code can apply to an f32 result of this shape, and the elementwise
-    operations that it applies, with their operands.
+    """Return the number of leading links that compiled code can apply to an f32 result of this shape, and the
+    elementwise operations for them, with their operands.
 
     `takes`: "channel" if constants vary along axis 1, "column" if they vary along the last axis. With `rounding`, the
     sums and the result of each link are rounded.

@@ -157,7 +157,7 @@ def _way(extents: tuple[int, ...], shape: tuple[int, ...], axis: int) -> tuple[A
     extents = (1,) * (len(shape) - len(extents)) + extents
     if any(own not in (1, whole) for own, whole in zip(extents, shape, strict=True)):
         return None
-    # An axis of one element fits both cases.
+    # An axis of one element may count as varying or as not varying.
     varies = [own > 1 for own in extents]
     inner = {one for one, whole in zip(varies[axis:], shape[axis:], strict=True) if whole > 1}
     if len(inner) == 2:

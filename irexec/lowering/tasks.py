@@ -201,8 +201,8 @@ class ThreadPool:
         return True
 
     def _move_off(self, core: int) -> None:
-        """Move members off the caller's core. The system may leave them there while they spin: two threads then share
-        one core.
+        """Move members off the caller's core. The system may leave a spinning member on this core, which two threads
+        then share.
         """
         for place, thread in enumerate(self._threads):
             if self._cores[place] != core or thread.native_id is None:

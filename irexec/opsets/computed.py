@@ -99,7 +99,7 @@ class ComputedTuple(tuple[Array, ...]):
 def computed(
     results: Sequence[Array], make: MakeNode, node_class: Callable[[], type[Node]], *, single: bool
 ) -> Computed | ComputedTuple:
-    """Return the results of a call. They create the node that computes them, a `node_class`, on demand."""
+    """Return the results of a call, which create the node that computes them, of class `node_class`, on demand."""
     source = _Source(make, node_class)
     if single:
         array = results[0].view(Computed)

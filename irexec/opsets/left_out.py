@@ -15,7 +15,7 @@ Made: TypeAlias = Callable[[list[Any], dict[str, Any]], Any]
 
 
 def complete(operator: Operator, inputs: list[Any], attributes: dict[str, Any]) -> None:
-    """Add the attributes and inputs that OpenVINO's function of the operator adds if a call leaves them out."""
+    """Add the attributes and inputs that OpenVINO's function of the operator adds to a call without them."""
     if not inputs or inputs[0] is None:
         return
     declared = {name for a in operator.attributes for name in (a.file_name, a.name)}

@@ -24,7 +24,9 @@ from irexec.runs.values import read_inputs, read_shapes
 
 @dataclass(frozen=True, slots=True)
 class InputComparison:
-    """The comparison on one input: its verdict in one line and its first wrong layer; None if it was impossible."""
+    """The comparison on one input: its verdict in one line and its first wrong layer; None for an impossible
+    comparison.
+    """
 
     agrees: bool | None
     verdict: str

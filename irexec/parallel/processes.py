@@ -69,7 +69,7 @@ class Processes(Executor):
             self._leave(child)
 
     def _do(self, work: _Work, child: Child | None) -> Child | None:
-        """Execute a call in the given process, or in a new one; return the process unless it died."""
+        """Execute a call in the given process, or in a new process; return the process unless it died."""
         try:
             if child is None:
                 child = self._started()

@@ -14,7 +14,7 @@ PROGRAM, ITS_COPY = "__main__", "__mp_main__"
 """The names of the main program, here and in a child process, where it must not run as the main program again."""
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM}
-"""The signals that are blocked when a child process starts: before it handles them they would print a traceback."""
+"""The signals that are blocked while a child process starts: until it handles them, they would print a traceback."""
 
 GRACE = 5.0
 """Seconds that a process may take to exit after SIGTERM or the end of its input: it removes its temporary files."""

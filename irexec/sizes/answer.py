@@ -73,7 +73,9 @@ class Shapes:
         return html_of("Shapes", self)
 
     def _derived(self, evidence: Evidence) -> bool:
-        """Replace the description by the conditions of the traces if they contradict it; return True if replaced."""
+        """Replace the description by conditions from the traces if traces contradict it; return True if it was
+        replaced.
+        """
         wrong = evidence.differing(self.alternatives, self.groups)
         if not wrong:
             return False

@@ -19,7 +19,7 @@ from irexec.sizes.relations import Direction, directions
 _VERIFIED = 40
 _BROADCASTS = 16
 _MOST_PAIRS = 150
-# The numbers by which one size is divided while another is multiplied, and the proportions of both that are then tried.
+# The numbers by which one size is divided and another is multiplied, and the proportions of these sizes that are tried.
 _RATIOS = (2, 3, 5, 7, 11, 13)
 _PROPORTIONS = ((1, 1), (2, 1), (4, 1), (3, 1), (1, 2), (1, 4), (1, 3), (3, 2), (2, 3))
 

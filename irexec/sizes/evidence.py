@@ -100,7 +100,9 @@ class Evidence:
         return found
 
     def proved(self, alternatives: Alternatives, groups: Sequence[int]) -> list[list[bool]]:
-        """Return for each condition whether traces without pinned numbers decide combinations on both its sides."""
+        """Return for each condition whether traces without pinned numbers decide combinations that satisfy it and
+        combinations that violate it.
+        """
         equal = self._equal(groups)
         holding = [[self._holds(condition) for condition in each] for each in alternatives]
         whole = [np.logical_and.reduce([equal, *each]) for each in holding]

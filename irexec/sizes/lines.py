@@ -10,7 +10,7 @@ from irexec.sizes.conditions import Accepted, Span
 _FIRST, _WINDOW = 10, 72
 # Distances to the next accepted size that are tried if the window contains none: strides and windows of large networks.
 _FAR_STEPS = (80, 84, 96, 98, 112, 128, 160, 192, 196, 224, 256, 320, 384, 392, 448, 512, 768, 1024)
-# All sizes up to this one are tried, as small sizes broadcast or leave nothing for a kernel.
+# All sizes up to this size are tried, as small sizes broadcast or are too small for a kernel.
 _SMALL = 18
 # The number of accepted sizes after the base at which a period may begin.
 _IRREGULAR = 16

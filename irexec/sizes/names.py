@@ -13,7 +13,7 @@ from irexec.sizes.probe import OpenDim, Prober, Sizes
 
 
 def equal_groups(cases: Sequence[Case], count: int) -> list[int]:
-    """Return for each dimension the first one that it equals in every case."""
+    """Return for each dimension the first dimension that it equals in every case."""
     groups = list(range(count))
     if not cases:
         return groups

@@ -18,7 +18,7 @@ from irexec.sizes.tracer import Tracer
 # The number of random combinations in the search for accepted sizes outside the cases.
 _UNCOVERED = 40
 _MOST_CASES = 6
-# Further cases are sought for this many times as long as the first one took, and at least some seconds.
+# The time limit of the search for further cases: a multiple of the time for the first case, and at least some seconds.
 _FURTHER, _LEAST_SECONDS = 4, 5.0
 
 

@@ -141,7 +141,9 @@ class _Tracing:
         return inner
 
     def take(self, trial: bodies.Inferring) -> None:
-        """Count the failures inside a body. Its types are not kept, because they do not matter outside."""
+        """Count the failures inside a body. The types of its values are not kept, because nothing outside reads
+        them.
+        """
         self.broken += trial.broken
 
     def check_variables(self, model: Model, plain: Inference) -> None:

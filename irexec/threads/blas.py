@@ -133,7 +133,7 @@ def _found_by_threadpoolctl() -> list[Library]:
 class _ForAnyThread:
     """A library whose limit any thread may set and another thread may remove.
 
-    The first thread that enters the block sets the limit, the last one that leaves it removes the limit.
+    The first thread that enters the block sets the limit, and the last thread that leaves it removes the limit.
     """
 
     def __init__(self, library: Library) -> None:

@@ -1,7 +1,7 @@
 """Containers: values that hold tensors. They occur in ONNX models, but not in IR.
 
-A sequence is a tensor of rank 1 whose elements are tensors; an optional is a sequence of one element or of none. In
-memory both are NumPy arrays of objects, so that bodies, plans and requests carry them as they carry any tensor.
+A sequence is a tensor of rank 1 whose elements are tensors; an optional is a sequence of at most one element.
+Both are NumPy arrays of objects in memory, so that bodies, plans and requests treat them as any other tensor.
 """
 
 from __future__ import annotations

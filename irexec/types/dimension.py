@@ -144,7 +144,7 @@ class Dimension:
         return (self.is_dynamic and other.is_dynamic) or self == other
 
     def compatible(self, dim: DimLike) -> bool:
-        """Return True if both dimensions allow some size."""
+        """Return True if there is a size that both dimensions allow."""
         other = Dimension.of(dim)
         return (self.max is None or other.min <= self.max) and (other.max is None or self.min <= other.max)
 

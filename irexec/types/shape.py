@@ -108,7 +108,7 @@ class PartialShape:
         return PartialShape(dims)
 
     def compatible(self, shape: PartialShape) -> bool:
-        """Return True if both partial shapes allow some static shape."""
+        """Return True if there is a static shape that both partial shapes allow."""
         if self._dims is None or shape._dims is None or self._dims == shape._dims:
             return True
         return len(self._dims) == len(shape._dims) and all(
@@ -231,7 +231,7 @@ def product_within(extents: Iterable[int], most: int) -> int | None:
 
 
 def common_shape(*shapes: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the shape of a NumPy broadcast of static shapes, of any rank; None when they do not broadcast."""
+    """Return the shape that results from broadcasting static shapes, of any rank; None if they do not broadcast."""
     rank = max(map(len, shapes), default=0)
     extents = []
     for axis in range(-rank, 0):

@@ -201,7 +201,7 @@ def _rank(entry: PortMap, layer: Layer, scope: NetScope) -> int | None:
 def _check_back_edges(
     layer: Layer, inner: dict[int, Layer], entered: set[int], scope: NetScope
 ) -> tuple[set[int], set[int]]:
-    """Check the back edges: body Results that are passed to the next iteration for the Parameters that they replace."""
+    """Check the back edges: they pass body Results to body Parameters of the next iteration."""
     carried: set[int] = set()
     renewed: set[int] = set()
     for edge in layer.back_edges or ():
@@ -219,7 +219,7 @@ def _check_back_edges(
 
 
 def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: NetScope) -> None:
-    """Report the ports of the layer that none of its maps refers to, unless a map refers to a wrong port instead."""
+    """Report the ports of the layer to which none of its maps refers, unless a map refers to a wrong port instead."""
     own = _OWN_INPUTS[_canonical(layer)]
     ports = {"input": dict(list(enumerate(layer.inputs))[own:]), "output": scope.outputs(layer)}
     for kind, known in ports.items():

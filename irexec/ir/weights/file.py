@@ -308,7 +308,7 @@ def release_pages(array: Array) -> None:
 
 
 def _is_finite(raw: bytes | memoryview, element_type: ElementType) -> bool:
-    """Return True if all values are finite; False means that they may not be."""
+    """Return True if all values are certainly finite; False if some may not be finite."""
     if element_type not in _EXPONENTS:
         return False
     high, ones = _EXPONENTS[element_type]

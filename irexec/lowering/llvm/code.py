@@ -90,7 +90,9 @@ class Code:
     def folding(
         self, start: int | Number, stop: int | Number, values: Sequence[Any], step: int | Number = 1
     ) -> Iterator[Fold]:
-        """Generate a loop that updates `fold.values` in each iteration; afterwards they are the final values."""
+        """Generate a loop that updates `fold.values` in each iteration; after the loop, `fold.values` are the final
+        values.
+        """
         b, before = self.builder, self.builder.block
         head, body, end = (self.function.append_basic_block() for _ in range(3))
         b.branch(head)

@@ -13,7 +13,7 @@ NUMPYS_RANK = 32
 
 
 def take_along(array: Array, index: Array, axis: int) -> Array:
-    """Return np.take_along_axis for any rank. Beyond 32, `index` must broadcast to `array` except along `axis`."""
+    """Return np.take_along_axis for any rank. Beyond rank 32, `index` must broadcast to `array` except along `axis`."""
     if array.ndim <= NUMPYS_RANK:
         return np.asarray(np.take_along_axis(array, index, axis))
     slices, places = np.moveaxis(array, axis, -1), np.moveaxis(index, axis, -1)

@@ -49,8 +49,8 @@ def convolution_backprop_data_1(
     """Spread `data` `[N, C_IN, *X]` by `kernel` `[C_IN, C_OUT, *K]` over the result `[N, C_OUT, *Y]`.
 
     C1: strides, pads, dilations and output_padding have one value per spatial axis. C2: data has rank 3, 4 or 5. C3:
-    the kernel has data's rank. C4: both have the same C_IN. C5: the padding leaves at least one pixel. C6: output_shape
-    has one value per spatial axis, none negative.
+    the kernel has data's rank. C4: data and kernel have the same C_IN. C5: the padding leaves at least one pixel. C6:
+    output_shape has one value per spatial axis, none negative.
     """
     return _spread(data, kernel[None], output_shape, windows=windows, out=out)
 

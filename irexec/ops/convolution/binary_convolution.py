@@ -26,13 +26,13 @@ T2: TypeAlias = Annotated[Array, Elements("T2", {U1})]
 def binary_convolution_1(
     data: T1, kernel: T2, /, *, windows: Windowing, mode: Literal["xnor-popcount"], pad_value: float
 ) -> T1:
-    """2 * P - B, if P of the B bits of `kernel` `[C_OUT, C_IN, Y, X]` equal the bits of `data` `[N, C_IN, Y, X]` under
-    them.
+    """2 * P - B, if P of the B bits of `kernel` `[C_OUT, C_IN, Y, X]` equal the bits of `data` `[N, C_IN, Y, X]` that
+    they cover.
 
     Padding consists of `pad_value`, converted to data's type; a value other than 0 and 1 equals no bit.
 
-    C1: strides, pads and dilations have two values. C2: data has rank 4. C3: the kernel has rank 4. C4: both have the
-    same C_IN. C5: the kernel, dilated, fits into the padded data.
+    C1: strides, pads and dilations have two values. C2: data has rank 4. C3: the kernel has rank 4. C4: data and kernel
+    have the same C_IN. C5: the kernel, dilated, fits into the padded data.
     """
     placed = Windows.over(data.shape[2:], kernel.shape[2:], windows)
     margin = [(0, 0), (0, 0), *zip(placed.begins, placed.ends, strict=True)]

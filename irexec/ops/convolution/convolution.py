@@ -28,7 +28,7 @@ def convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | Non
     """Cross-correlate `data` `[N, C_IN, *X]` with `kernel` `[C_OUT, C_IN, *K]`; the result is `[N, C_OUT, *Y]`.
 
     C1: strides, pads and dilations have one value per spatial axis. C2: data has rank 3, 4 or 5. C3: the kernel has
-    data's rank. C4: both have the same C_IN. C5: the kernel, dilated, fits into the padded data.
+    data's rank. C4: data and kernel have the same C_IN. C5: the kernel, dilated, fits into the padded data.
     """
     return Convolve(kernel[None], data.dtype, windows)(data, out)
 
@@ -126,7 +126,7 @@ _declare(group_convolution_1, 3)
 
 
 def check_channels(check: Check, channels: Dimension, inputs: Dimension) -> None:
-    """Check C4: data has as many channels as the kernel has inputs."""
+    """Check C4: data has as many channels as the kernel has input channels."""
     if channels.compatible(inputs):
         holds("C4")
     else:

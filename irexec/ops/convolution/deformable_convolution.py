@@ -114,7 +114,7 @@ def _sample(pixels: Array, ys: Array, xs: Array, extents: tuple[int, int], padde
 def _neighbours(places: Array, extent: int, padded: bool) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """Return the two pixels on either side of each position along one axis, and their weights.
 
-    For a position on a pixel, both are that pixel. Only if `padded`, the second pixel may be outside.
+    For a position on a pixel, both pixels are that pixel. Only if `padded`, the second pixel may be outside.
     """
     low, high = np.floor(places), np.ceil(places)
     part = places - low

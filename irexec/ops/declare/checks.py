@@ -12,7 +12,7 @@ from contextvars import ContextVar
 
 
 class Checks:
-    """The constraints of one operator that were evaluated, and whether they held every time.
+    """The constraints of one operator that were evaluated, and whether they held at every evaluation.
 
     Only the checks of `operator` are recorded, not those of other operators that run meanwhile (for example in a body).
     """

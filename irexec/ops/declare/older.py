@@ -48,7 +48,7 @@ class OlderForm(ABC):
 
 
 def unchanged(form: OlderForm, *inputs: TensorType | None) -> None:
-    """Change nothing: the older version of the operator computes the same with the attributes that both have."""
+    """Change nothing: the older version of the operator computes the same results with the attributes that it has."""
 
 
 def constant_indices_inside(form: OlderForm, data: TensorType | None, indices: str, axis: str) -> bool:

@@ -66,7 +66,9 @@ class Operator(Declaration):
             return self.kernel(*inputs, **self.bind(attributes))
 
     def bind(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Return the kernel's keyword arguments for `attributes`, flat by Python name, collected into its groups."""
+        """Return the kernel's keyword arguments for `attributes` (by Python name), with groups of attributes as
+        objects.
+        """
         return self._kernel_binding(attributes)
 
     @cached_property

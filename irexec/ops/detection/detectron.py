@@ -43,8 +43,8 @@ def prior_grid_generator_6(
 ) -> T:
     """The priors around the centre of every cell of a grid: [height * width * priors, 4] or [height, width, priors, 4].
 
-    The grid has h x w cells, by default as many as the feature map; if it has fewer, zeros follow. Steps of 0 spread
-    the grid over the image.
+    The grid has h x w cells, by default as many as the feature map; for a smaller grid, zeros follow its priors. Steps
+    of 0 spread the grid over the image.
 
     C1: priors is [number_of_priors, 4]. C2: feature_map is [1, C, height, width]. C3: im_data is
     [1, C, image_height, image_width]. C4: h and w are no more than the feature map's height and width.

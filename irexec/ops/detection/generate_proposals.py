@@ -27,7 +27,7 @@ MAX_LOG = math.log(1000.0 / 16.0)
 def refine(anchors: Array, deltas: Array, offset: float, max_log: float) -> Array:
     """Return boxes [..., 4] (low, low, high, high) moved by deltas [..., 4] as (dx, dy, log of width, log of height).
 
-    `offset` 1: corners name pixels, both ends included.
+    `offset` is 1 if corners are pixels that belong to the box, else 0.
     """
     kind = anchors.dtype.type
     sizes = anchors[..., 2:] - anchors[..., :2] + kind(offset)
@@ -148,8 +148,8 @@ def generate_proposals_single_image_6(
 ) -> tuple[T, T]:
     """Regions [post_nms_count, 4] and their scores [post_nms_count], best first, then zeros.
 
-    Corners name pixels, both ends included, but overlaps are computed without that pixel (OpenVINO's reference). Boxes
-    smaller than min_size are removed, as on the page (OpenVINO keeps them with the score 0).
+    Corners are pixels that belong to the box, but overlaps are computed as if they were points (OpenVINO's reference).
+    Boxes smaller than min_size are removed, as on the page (OpenVINO keeps them with the score 0).
 
     C1: im_info is [3]. C2: anchors is [height * width * number_of_anchors, 4]. C3: deltas is
     [number_of_anchors * 4, height, width]. C4: scores is [number_of_anchors, height, width].

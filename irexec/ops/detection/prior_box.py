@@ -115,9 +115,9 @@ def prior_box_8(
     """Boxes as (xmin, ymin, xmax, ymax), and their variances: [2, 4 * height * width * priors_per_point].
 
     With scale_all_sizes false, max_size is ignored and sizes and step are fractions of the image height (-1: one step
-    per grid point). Where the attributes ask for fewer boxes than OpenVINO counts for the output's shape, zeros follow
-    (OpenVINO leaves that memory uninitialized); boxes beyond the count are left out. A fixed size without
-    density has density 1.
+    per grid point). If the attributes result in fewer boxes than OpenVINO counts for the output's shape, zeros follow
+    (OpenVINO leaves this memory uninitialized); boxes beyond OpenVINO's count are omitted. A fixed size without density
+    has density 1.
 
     C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.
     C3: variance has 0, 1 or 4 elements. C4: with density, there is one for each fixed size, at least 1.

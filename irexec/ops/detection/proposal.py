@@ -24,8 +24,8 @@ Above0 = Annotated[float, Within(gt=0)]
 
 @group
 class Settings:
-    """The parameters with which regions are computed from anchors; `offset` is 1 if corners are pixels, both ends
-    included (Caffe), else 0.
+    """The parameters with which regions are computed from anchors; `offset` is 1 if corners are pixels that belong to
+    the box (Caffe), else 0.
     """
 
     base_size: Positive

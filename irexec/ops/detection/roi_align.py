@@ -118,7 +118,9 @@ def _ends(places: Array) -> Array:
 
 
 def _weights(places: Array, extent: int) -> tuple[Array, Array]:
-    """Return the weights [bins, used] of an axis's pixels in samples [bins, samples], and the pixels that are used."""
+    """Return the weights [bins, used] of an axis's pixels in the sums of samples [bins, samples], and the numbers of
+    the used pixels.
+    """
     between = Between.pixels(places, extent)
     flat = np.arange(len(places))[:, None] * extent
     total = np.zeros(len(places) * extent)
@@ -149,7 +151,9 @@ def bin_samples(start: Any, size: Any, pooled: int, sampling_ratio: int, low: fl
 
 
 def pool(samples: Array, mode: str, count: int) -> Array:
-    """Pool [C, bins y, samples y, bins x, samples x] to [C, bins y, bins x]; of `count` samples, absent ones are 0."""
+    """Pool [C, bins y, samples y, bins x, samples x] to [C, bins y, bins x]; samples missing from `count` count as
+    0.
+    """
     if mode == "max":
         return np.asarray(samples.max(axis=(2, 4), initial=0))
     return np.asarray(samples.sum(axis=(2, 4)) / samples.dtype.type(max(count, 1)))

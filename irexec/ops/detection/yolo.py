@@ -48,11 +48,11 @@ def region_yolo_1(data: T, /, *, regions: Regions) -> T:
     """Activations of `data` [N, C, H, W], whose channels are regions of coords + 1 + classes.
 
     The logistic function is applied to the first two coordinates and the objectness of each region. With do_softmax, a
-    softmax is applied to the class scores, and the axes axis..end_axis are flattened; without it, the logistic function
-    is applied to them, and there are len(mask) regions. `anchors` have no effect on the result.
+    softmax is applied to the class scores, and the axes axis..end_axis are flattened; without do_softmax, the logistic
+    function is applied to the class scores, and there are len(mask) regions. `anchors` have no effect on the result.
 
-    C1: data is 4D. C2: C is (classes + coords + 1) * num (do_softmax), or at least that times len(mask). C3: axis and
-    end_axis are in [-4, 3], and end_axis is not before axis.
+    C1: data is 4D. C2: C is (classes + coords + 1) * num (with do_softmax), or at least (classes + coords + 1) *
+    len(mask). C3: axis and end_axis are in [-4, 3], and end_axis is not before axis.
     """
     batch, channels, height, width = data.shape
     _check_channels(require, Dimension(channels), regions)

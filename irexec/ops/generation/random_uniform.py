@@ -68,8 +68,8 @@ def random_uniform_8(
     The same seeds always give the same numbers (OpenVINO's CPU plugin continues its stream in each inference); if both
     seeds are 0, each call draws new numbers. Narrow floats are computed in f32 and rounded once.
 
-    C1: shape is 1D. C2: minval and maxval are scalars or have one element. C3: they are of the output's type.
-    C4: minval is below maxval. C5: the shape has no negative extent.
+    C1: shape is 1D. C2: minval and maxval are scalars or have one element. C3: minval and maxval have the output's
+    type. C4: minval is below maxval. C5: the shape has no negative extent.
     """
     extents = integers(shape)
     in_range(require, "C5", "shape", extents, 0)

@@ -26,7 +26,7 @@ T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = False, out: Array | None = None) -> T:
     """`a` `[..., M, K]` times `b` `[..., K, N]`; a vector counts as a row (`a`) or column (`b`) and loses its axis.
 
-    C1: both have rank 1 or more. C2: both have the same K, after transposition. C3: the leading axes broadcast.
+    C1: a and b have rank 1 or more. C2: a and b have the same K, after transposition. C3: the leading axes broadcast.
     """
     left, right = as_matrix(a, transpose_a, 0), as_matrix(b, transpose_b, 1)
     shape = product_shape(left.shape, right.shape)

@@ -167,7 +167,7 @@ def _columns(b: Array | Columns, piece: tuple[int, int], dtype: np.dtype[Any]) -
 
 
 def _is_ready(b: Array, dtype: np.dtype[Any]) -> bool:
-    """Return whether BLAS can take `b` as it is."""
+    """Return whether BLAS can multiply by `b` without a copy."""
     return b.flags.aligned and b.dtype == dtype
 
 

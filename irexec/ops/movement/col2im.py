@@ -1,7 +1,7 @@
 """Col2Im: sliding blocks combined into an image.
 
 Source: operation page Col2Im-15. On the page output_size, kernel_size and stride are attributes; OpenVINO reads and
-writes the first two as inputs and the last as `strides`. irexec accepts both forms.
+writes output_size and kernel_size as inputs and stride as `strides`. irexec accepts both forms.
 """
 
 from __future__ import annotations

@@ -110,5 +110,5 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @unique_10.undefined_for
 def _(data: Array, axis: Array | None = None) -> Undefined:
-    """The result is undefined for NaN: the page defines neither their order nor whether they are equal."""
+    """The result is undefined for NaN: the page defines neither the order of NaNs nor whether they are equal."""
     return bool(is_float(data.dtype) and np.isnan(widen(data)).any())

@@ -138,7 +138,9 @@ def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
 
 @operator("BitCast", "onnx26")
 def bit_cast_26(input: T_BITS, /, *, to: ElementType) -> T2:
-    """The bits of each element, read as the type `to`. C1: both types have as many bits, and `to` is not a string."""
+    """The bits of each element, read as the type `to`. C1: both types have the same number of bits, and `to` is not a
+    string.
+    """
     if to is BOOLEAN:
         return np.asarray(input.view(np.uint8) != 0)
     bits = np.ascontiguousarray(input).reshape(input.shape)

@@ -65,7 +65,8 @@ def _(
 def lrn_1(x: T, /, *, size: Positive, alpha: float, beta: float, bias: float) -> T:
     """`x` / (`bias` + `alpha` / `size` * sum of squares over `size` neighbouring channels) ** `beta`.
 
-    The region extends (size - 1) / 2 channels to both sides; a region of even size extends one more channel upwards.
+    The region extends (size - 1) / 2 channels to both sides; a region of even size includes one more channel of higher
+    index.
 
     C1: x has rank 2 or more.
     """

@@ -139,7 +139,7 @@ def _places_by_rank(data: Array, windows: Windows) -> Array:
     """Return the places that `_places_by_taps` returns, found by the smallest rank in each window: faster for many
     taps.
 
-    Ranks number the elements in descending order: NaN is first, and of equal elements the first one.
+    Ranks number the elements in descending order: NaN comes first, and equal elements keep their order.
     """
     pixels = math.prod(windows.extents)
     flat = widen(data).reshape(*data.shape[:2], pixels)

@@ -40,7 +40,7 @@ def fake_quantize_1(
     """Map x from [input_low, input_high] to one of `levels` values in [output_low, output_high].
 
     Halves are rounded to the even level. C1: the limits broadcast into the shape of x, as in NumPy or PaddlePaddle;
-    with "none" they have its shape, or one element as in OpenVINO.
+    with "none" the limits have the shape of x, or one element as in OpenVINO.
     """
     given = (input_low, input_high, output_low, output_high)
     dtype = compute_dtype(x.dtype)

@@ -1,9 +1,9 @@
 """Reductions of a tensor along axes.
 
 Source: the operation pages of these names. Common to all: with an empty `axes` every element is reduced alone (L1 and
-L2 return its absolute value); floats are summed in f32 or f64; integers wrap.
-Constraints, as the pages list them: C1: `axes` is a scalar or 1D. C2: its elements are unique. C3: they lie in
-[-r, r - 1], r the rank of `data` (for a scalar, 0 and -1 are also accepted, as in OpenVINO).
+L2 return its absolute value); floats are summed in f32 or f64; integers wrap. Constraints, as the pages list them: C1:
+`axes` is a scalar or 1D. C2: axes are unique. C3: axes lie in [-r, r - 1], r being the rank of `data` (for a scalar, 0
+and -1 are also accepted, as in OpenVINO).
 """
 
 from __future__ import annotations

@@ -55,7 +55,9 @@ def axes_of(constraint: str, axes: Array, rank: int, port: str | None = None) ->
 
 
 def known_axes(check: Check, constraint: str, axes: TensorType, rank: int | None, port: str) -> list[int] | None:
-    """In a rule: return the axes counted from the front; None if they or the rank are unknown or out of range."""
+    """In a rule: return the axes counted from the front; None if axes or rank are unknown, or an axis is out of
+    range.
+    """
     values = axes.ints
     if values is None or rank is None:
         return None
@@ -192,7 +194,7 @@ def filled(types: dict[str, TensorType], port: str, values: Any) -> Array:
 
 
 def drawn_axes(rng: np.random.Generator, types: dict[str, TensorType], port: str, rank: int) -> Array:
-    """For `draw`: return distinct axes for the port, of `rank` dimensions if there are enough."""
+    """For `draw`: return axes of a tensor of this rank for the port, distinct if there are enough."""
     shape = types[port].shape.to_shape()
     count = math.prod(shape)
     return filled(types, port, rng.permutation(max(rank, count))[:count].reshape(shape))

@@ -199,7 +199,7 @@ def run_sequence(
 
 
 def checked_lengths(sequence_lengths: Array, steps: int) -> Array:
-    """Return the lengths as i64. C4: they lie in [0, steps]."""
+    """Return the lengths as i64. Raises ConstraintError C4 for a length outside [0, steps]."""
     lengths = sequence_lengths.astype(np.int64)
     in_range(require, "C4", "sequence_lengths", lengths, 0, steps)
     return lengths

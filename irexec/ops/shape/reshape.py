@@ -39,7 +39,8 @@ def _target(extents: tuple[int, ...], pattern: list[int], special_zero: bool) ->
     copied = [i for i, n in enumerate(pattern) if n == 0 and special_zero]
     _check_copied(require, copied, len(extents))
     target = [extents[i] if i in copied else n for i, n in enumerate(pattern)]
-    # Copied dimensions occur in both shapes: the extent for -1 is computed without them, since they may be 0.
+    # Data and result have the copied dimensions in common: the extent for -1 is computed without them, as they may be
+    # 0.
     source = prod(n for i, n in enumerate(extents) if i not in copied)
     others = prod(n for i, n in enumerate(target) if i not in copied and n != -1)
     if -1 in target:
@@ -99,7 +100,7 @@ def _rule(check: Check, data: TensorType, shape: TensorType, *, special_zero: bo
         return PartialShape.dynamic(len(known))
     for i in copied:
         dims[i] = data.shape[i]
-    # Copied dimensions occur in both shapes: the extent for -1 is computed without them.
+    # Data and result have the copied dimensions in common: the extent for -1 is computed without them.
     source = Dimension.product([d for i, d in enumerate(data.shape) if i not in copied])
     rest = [i for i in range(len(dims)) if i not in copied]
     return PartialShape(_resolved(check, data, dims, rest, lefts, source))

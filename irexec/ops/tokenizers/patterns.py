@@ -95,7 +95,7 @@ class Pattern:
             start = found.end()
 
     def replaced(self, raw: bytes, by: bytes, *, everywhere: bool) -> bytes:
-        """Return the bytes with the matches, or the first one, replaced; `by` may name groups as `$1` or `\\1`."""
+        """Return the bytes with all matches, or the first match, replaced; `by` may name groups as `$1` or `\\1`."""
         text = raw.decode(errors="surrogateescape")  # OpenVINO Tokenizers disables PCRE2's check of the text.
         template = re.sub(r"\\([1-9])", r"$\1", by.decode(errors="replace"))
         if template.replace("$$", "").count("$") != sum(m[1] is None for m in _REFERENCE.finditer(template)):

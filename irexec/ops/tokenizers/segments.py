@@ -25,8 +25,8 @@ Data: TypeAlias = Annotated[Array, Elements("T", ANY)]
 def truncate(*inputs: Part, m_num_inputs: int = 1) -> list[Part]:
     """Shorten the rows of one ragged tensor, or of two together, to a number of tokens.
 
-    `inputs`: begins, ends and tokens of each tensor; the number; the side where tokens are removed, `left` or `right`;
-    and for two tensors, the tensor that is shortened: `only_first`, `only_second` or `longest_first`.
+    `inputs`: begins, ends and tokens of each tensor; the number of tokens; the side to shorten, `left` or `right`; and
+    for two tensors, the tensor that is shortened: `only_first`, `only_second` or `longest_first`.
 
     C1: there are 6 or 9 inputs, of the types above. C2: begins and ends have the same number of elements. C3: side and
     mode are among the words above. C4: a row's end is not before its begin. C5: both tensors have the same number of
