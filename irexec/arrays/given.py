@@ -57,7 +57,7 @@ class Given:
 
 
 def convert(value: Any, kind: ElementType) -> Array | None:
-    """Return listed values, or an array of another type, as an array of this type; None if that is impossible."""
+    """Return nested lists, or an array of another type, as an array of type `kind`; None if that is impossible."""
     try:
         if kind is STRING:
             return np.array(value, dtype=np.dtypes.StringDType())

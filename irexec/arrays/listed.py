@@ -19,8 +19,8 @@ class Listed:
     """Values that a comment lists.
 
     `name` is the values' name in the comment ("axes"), `kind` their type as the comment states it ("int", "float",
-    "utf-8", an element type's name) or as a suffix such as `1.0f` implies it, `note` the remark after the values. `balanced` is
-    False when closing brackets are missing or left over.
+    "utf-8", an element type's name) or as a suffix such as `1.0f` implies it, `note` the remark after the values.
+    `balanced` is False if closing brackets are missing or surplus.
     """
 
     value: ListedValue

@@ -42,7 +42,7 @@ def unicode_array(array: Array) -> Array:
 
 
 def json_values(array: Array) -> Any:
-    """Return the values as nested lists for JSON, None for more than a thousand; NaN and infinities as texts."""
+    """Return the values as nested lists for JSON, with NaN and infinities as texts; None for more than 1,000 values."""
     if array.size > 1000:
         return None
     return _json(array.tolist() if array.dtype.kind in "biufTUO" else _plain(array))

@@ -11,9 +11,9 @@ from irexec.records import record
 class Slicing:
     """The slices along an axis that iterations read, or into which results are concatenated.
 
-    They range from the element `start` to the element `end`, both inclusive, as in OpenVINO's shape inference (its CPU
-    plugin begins at one end of the axis whatever `start` is). Negative numbers count from the back; with a negative
-    `stride` the slices are taken from `start` backwards.
+    The slices range from the element `start` to the element `end`, both inclusive, as in OpenVINO's shape inference
+    (its CPU plugin begins at one end of the axis whatever `start` is). Negative numbers count from the back; with a
+    negative `stride` the slices are taken from `start` backwards.
     """
 
     axis: int

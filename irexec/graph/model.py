@@ -383,7 +383,7 @@ class Model(OfOneProcess):
     def dissolve(self) -> None:
         """Disconnect all nodes, so that their memory is freed at once: a node and its outputs refer to each other.
 
-        For callers that hold the only reference to the model. It and its nodes are empty afterwards.
+        The caller must hold the only reference to the model. The model and its nodes are empty afterwards.
         """
         for node in [*self.walk(), *self.unreachable]:
             node.inputs, node.outputs = (), Outputs()

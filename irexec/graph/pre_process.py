@@ -1,4 +1,4 @@
-"""The legacy `<pre-process>`: OpenVINO still subtracts a mean from an input, here done by nodes of the model.
+"""The legacy `<pre-process>`: OpenVINO still subtracts a mean from an input, as do nodes that irexec adds to the model.
 
 Source: OpenVINO IR, pre-process. The mean has the input's element type, regardless of `mean-precision`.
 """

@@ -137,8 +137,9 @@ def _preferring(declared: TensorType | None, inferred: TensorType | None) -> Ten
 def despite(operator: Operator, inputs: Inputs, attributes: dict[str, Any], breaches: Sequence[Breach]) -> Types | None:
     """Return the output types of a layer with broken constraints (`breaches`); None if these may affect the types.
 
-    They are the same for every value that the attribute may have, or for every element type of the input. An input of a
-    type that the operator does not accept (O002) may be another value than intended, so nothing is known.
+    The types are returned if they are the same for every value that the attribute may have, or for every element type
+    of the input. An input of a type that the operator does not accept (O002) may be another value than intended, so
+    nothing is known.
     """
     given, values = list(inputs), dict[str, Sequence[Any]]()
     names = [operator.signature.port_name(index) for index in range(len(given))]

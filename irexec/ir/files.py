@@ -38,7 +38,7 @@ def open_regular(path: str | os.PathLike[str], role: str = "a file") -> IO[bytes
 
 
 def check_regular(path: str | os.PathLike[str], role: str = "a file") -> None:
-    """Raise OSError as `open_regular` would, without opening the file, so that its reader opens it only once."""
+    """Raise OSError if `open_regular` would, without opening the file: its reader then opens it only once."""
     with path_errors(path):
         status = os.stat(path)
     refuse_special(status.st_mode, path)

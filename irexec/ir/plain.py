@@ -49,7 +49,9 @@ _PortText = tuple[int, str | None, str | None, tuple[str, ...]]
 
 
 class PlainReader:
-    """Reads the following elements as long as they are plain; repeated elements, which are frequent, are read once."""
+    """Reads elements from the current position on as long as they are plain. Elements often repeat, and equal elements
+    are read only once.
+    """
 
     def __init__(self, elements: Elements) -> None:
         self._elements = elements

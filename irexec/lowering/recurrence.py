@@ -86,7 +86,7 @@ class CompiledSequence:
         return np.where(lengths[:, None, None] > 0, end, F32.type(0))
 
     def _parts(self, batch: int) -> Records:
-        """Return the tasks of one step: units of each direction."""
+        """Return the tasks of one time step: ranges of units of each direction."""
         products = self.gates * self.units * self.units * batch * self.directions
         parts = parts_for(products, WORTH_PRODUCTS)
         if (found := self._tasks.get(parts)) is None:

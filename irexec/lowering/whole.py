@@ -144,7 +144,9 @@ class _Product(Chain):
         return self._made(form.of_bytes(source, bias, is_whole=False), after, operands, slots[:count])
 
     def _product(self, given: ElementType) -> WholeProduct | WholeConvolution | None:
-        """Append the steps up to the product, and return its lowered form; None for other steps."""
+        """Append the steps up to the product, and return its lowered form; None if the steps do not form such a
+        product.
+        """
         if self.next("Subtract"):
             if self.port != 0:
                 return None

@@ -47,7 +47,7 @@ def shapes(
 
 
 def model_with_sizes(reading: Reading) -> Model | None:
-    """Return the model of a file whose errors, if there are any, concern no sizes; None for other files."""
+    """Return the model of a file without errors, or with errors that do not concern sizes; None for other files."""
     return reading.model if all(CODES[error.code].concerns_types for error in reading.report.errors) else None
 
 

@@ -184,8 +184,9 @@ class Layer:
 
 @record(frozen=True)
 class Kind:
-    """The kind of a layer's outputs as a number, 0 if it refuses its inputs; or, if `output` is given, the number of
-    elements in the contents of that output."""
+    """The kind of a layer's outputs as a number, 0 if the layer refuses its inputs; or, if `output` is given, the
+    number of elements in the contents of that output.
+    """
 
     layer: Layer
     output: int | None = None

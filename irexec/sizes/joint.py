@@ -20,7 +20,7 @@ _MOST_FACTOR = 4
 def joint_condition(
     tried: Tried, leads: Sequence[int], confirm: Callable[[Condition], bool], products: Sequence[Expression] = ()
 ) -> tuple[Condition, ...] | None:
-    """Return conditions that separate the accepted from the refused combinations; None if no form does.
+    """Return conditions that separate accepted from refused combinations; None if no form of condition does.
 
     `confirm` checks whether a condition holds for further accepted combinations. `products`: expressions that are tried
     first.

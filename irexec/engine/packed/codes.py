@@ -78,7 +78,7 @@ class Codes:
         return Codes(data.reshape(-1).view(np.uint8), self.type, self.arithmetic, (self.columns, self.rows))
 
     def part(self, start: int, stop: int) -> Array:
-        """Return some rows, as integers or as f16; bf16 as its bits."""
+        """Return the rows from `start` to `stop`, as integers or f16; bf16 is returned as its bits."""
         first, last = start * self.columns, stop * self.columns
         if self.type.bitwidth == 4:
             begin = first & ~1

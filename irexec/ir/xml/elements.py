@@ -149,7 +149,7 @@ def decoded(written: str) -> str:
 
 
 def dereferenced(text: str) -> str:
-    """Return a text with its references replaced; an undefined reference, in a text of any kind, is left unchanged."""
+    """Return a text with its references replaced; undefined references are left unchanged."""
     return _reference().sub(_character, text) if "&" in text else text
 
 

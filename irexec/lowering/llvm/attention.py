@@ -34,7 +34,7 @@ DEPTH_STEP = 512
 
 
 def write_attention(module: Any, name: str, lanes: int, height: int, width: int, mask: Mask) -> Code:
-    """Write `attention(layer, task, scratch, round)`: some queries of some heads, at least `height` of them.
+    """Write `attention(layer, task, scratch, round)`: compute some queries, at least `height`, of some heads.
 
     Keys, scaled, and values are laid out in panels of `width` vectors, as for `llvm.products`.
     """

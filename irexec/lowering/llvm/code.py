@@ -331,7 +331,7 @@ def unchanged(index: Number, vector: Any, mask: Any) -> Any:
 
 
 def copy_run(source: Run, target: Run, count: Number, change: Change = unchanged) -> None:
-    """Copy this number of elements, applying `change` to each vector."""
+    """Copy `count` elements from one run to another, applying `change` to each vector."""
     source.code.in_vectors(count, lambda x, mask: target.put_vector(x, change(x, source.vector(x, mask), mask), mask))
 
 
@@ -356,7 +356,7 @@ def copy_every_second(source: Run, target: Run, count: Number) -> None:
 
 
 def fill_run(target: Run, count: Number, value: float | bytes) -> None:
-    """Set this number of elements to a number, or to four bytes."""
+    """Set `count` elements of a run to a number, or to four bytes."""
     code = target.code
     if isinstance(value, bytes):
         bits = ir.Constant(ir.VectorType(I32, code.lanes), [int.from_bytes(value, "little")] * code.lanes)

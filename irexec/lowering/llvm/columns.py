@@ -21,7 +21,7 @@ TASK = ("first_vector", "last_vector")
 
 
 def write_columns(module: Any, name: str, lanes: int, kind: Kind) -> Code:
-    """Write `columns(layer, task, scratch, round)`: some vectors of columns."""
+    """Write `columns(layer, task, scratch, round)`: apply the kernel `kind` to some vectors of columns."""
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     b = code.builder
     with code.loop(task.first_vector, task.last_vector) as vector:

@@ -24,7 +24,7 @@ TASK = ("first", "last")
 
 
 def write_converted(module: Any, name: str, lanes: int, source: str, target: str) -> Code:
-    """Write `converted(layer, task, scratch, round)`: some elements as elements of another type."""
+    """Write `converted(layer, task, scratch, round)`: store some elements as elements of another type."""
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     given, result = layer.source.run(ELEMENTS[source]) + task.first, layer.result.run(ELEMENTS[target]) + task.first
     code.in_vectors(

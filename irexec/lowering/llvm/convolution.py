@@ -51,7 +51,7 @@ def write_convolve(
     is_last: bool = False,
     kind: Arithmetic = "floats",
 ) -> Code:
-    """Write `convolve(layer, task, scratch, round)`: one task.
+    """Write `convolve(layer, task, scratch, round)`: compute one task of a convolution.
 
     A tile is a number of channels by vectors of pixels. `is_short`: there are fewer pixels than in one tile. `is_last`:
     there is only one tile, with single sums. Products of whole numbers are not divided into partial sums.

@@ -18,7 +18,7 @@ TASK = ("first_row", "last_row")
 
 
 def write_elementwise(module: Any, name: str, lanes: int, after: Sequence[After]) -> Code:
-    """Write `elementwise(layer, task, scratch, round)`: some rows. The last row of the array may be shorter."""
+    """Write `elementwise(layer, task, scratch, round)`: compute some rows. The last row of the array may be shorter."""
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     with code.loop(task.first_row, task.last_row) as row:
         place = row * layer.width

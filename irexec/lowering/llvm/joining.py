@@ -16,7 +16,7 @@ TASK = (
 
 
 def write_join(module: Any, name: str, lanes: int) -> Code:
-    """Write `join(layer, task, scratch, round)`: some rows of one source, or a part of its only row."""
+    """Write `join(layer, task, scratch, round)`: copy some rows of one source, or a part of its only row."""
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     source = layer.sources.numbers().number(task.source).floats() + task.source_place
     result = layer.result.floats() + task.result_place

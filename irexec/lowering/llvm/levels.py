@@ -93,7 +93,9 @@ def write_starts(module: Any, name: str, lanes: int) -> Code:
 
 
 def reader(code: Code, source: Number, grid: Number, kind: Source) -> Callable[[Number, Any], Any]:
-    """Return the function `read(index, mask)`: a vector of 32-bit integers whose lowest bytes are elements' levels."""
+    """Return the function `read(index, mask)`, which returns a vector of 32-bit integers: the elements' levels in their
+    lowest bytes.
+    """
     if kind == "floats":
         factor, rounder = (code.splat(grid.floats().scalar(place)) for place in range(2))
         run = source.floats()

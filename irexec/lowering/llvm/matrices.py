@@ -25,7 +25,7 @@ DEPTH_STEP = 512
 
 
 def write_matrices(module: Any, name: str, lanes: int, height: int, width: int, kind: Arithmetic = "floats") -> Code:
-    """Write `matrices(layer, task, scratch, round)`: some rows, at least `height`, of some products."""
+    """Write `matrices(layer, task, scratch, round)`: compute some rows, at least `height`, of some products."""
     tile = write_tile(module, f"{name}_tile", lanes, height, width, kind)
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     sums, across = code.parameters[2].floats(), lanes * width

@@ -33,7 +33,7 @@ PANEL_TASK = ("column", "place")  # the first column of a panel, and its positio
 def write_few(
     module: Any, name: str, lanes: int, rows: int, packing: Packing, is_blocked: bool, after: Sequence[After] = ()
 ) -> Code:
-    """Write `few(layer, task, scratch, round)`: `rows` rows times some columns, by sums along the depth.
+    """Write `few(layer, task, scratch, round)`: multiply `rows` rows by some columns, with sums along the depth.
 
     `is_blocked`: groups are multiples of `IN_BLOCK` 4-bit elements, whose order is permuted; the rows of the left
     matrix are brought into the same order. Scratch memory holds these rows, then the sums.
@@ -152,7 +152,7 @@ def write_many(
     dwords: int,
     after: Sequence[After] = (),
 ) -> Code:
-    """Write `many(layer, task, scratch, round)`: at least `height` rows times some columns.
+    """Write `many(layer, task, scratch, round)`: multiply at least `height` rows by some columns.
 
     Scratch memory holds `step` elements of `width` vectors of columns, unpacked and transposed, then the sums of the
     tiles. `is_whole`: no vector has elements of two groups. `dwords`: the number of dwords that are unpacked together,

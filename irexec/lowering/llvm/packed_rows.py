@@ -22,8 +22,8 @@ SIDE = 4
 
 
 def write_some(module: Any, name: str, lanes: int, step: int, packing: Packing, after: Sequence[After] = ()) -> Code:
-    """Write `some(layer, task, scratch, round)`: at least SIDE rows times some columns. A tile has as many sums as a
-    vector has lanes; the depth is a multiple of this number, and consists of a single group.
+    """Write `some(layer, task, scratch, round)`: multiply at least SIDE rows by some columns. A tile has as many sums
+    as a vector has lanes; the depth is a multiple of this number, and consists of a single group.
 
     Scratch memory holds `step` elements of SIDE columns, the vectors of all tiles, then the sums.
     """

@@ -31,8 +31,8 @@ def write_multiply(
     after: Sequence[After] = (),
     kind: Arithmetic = "floats",
 ) -> Code:
-    """Write `multiply(layer, task, scratch, round)`: one task, of at least `height` rows. A tile has `height` rows of
-    `width` vectors, as wide as a panel. Sums of whole numbers are not divided into partial sums.
+    """Write `multiply(layer, task, scratch, round)`: compute one task, of at least `height` rows. A tile has `height`
+    rows of `width` vectors, as wide as a panel. Sums of whole numbers are not divided into partial sums.
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width, kind)
     code, layer, task = begun(module, name, lanes, LAYER, TASK)

@@ -60,7 +60,8 @@ Write = Callable[[Sequence[Any], _Place], None]
 def write_recurrence(
     module: Any, name: str, lanes: int, height: int, kind: Kind, activations: Sequence[str], has_clip: bool
 ) -> Code:
-    """Write `step(layer, task, scratch, round)`: some units of one direction. Batches are a multiple of `height`.
+    """Write `step(layer, task, scratch, round)`: compute some units of one direction. The batch size is a multiple of
+    `height`.
 
     A panel contains, for each state that is read, the weights of a block of units, gate by gate.
     """

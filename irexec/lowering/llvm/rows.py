@@ -34,7 +34,9 @@ APART = 4
 
 
 def write_rows(module: Any, name: str, lanes: int, kind: Kind, after: Sequence[After] = ()) -> Code:
-    """Write `rows(layer, task, scratch, round)`: some rows, with the elementwise layers that follow."""
+    """Write `rows(layer, task, scratch, round)`: apply the kernel `kind`, and the following elementwise layers, to some
+    rows.
+    """
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     number = layer.numbers.floats().scalar(0)
     with code.loop(task.first_row, task.last_row) as row:

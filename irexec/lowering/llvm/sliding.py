@@ -40,9 +40,9 @@ def write_sliding(
     after: Sequence[After] = (),
     is_largest: bool = False,
 ) -> Code:
-    """Write `sliding(layer, task, scratch, round)`: one task of at least `height` rows, `height` rows at a time. The
-    task computes sums of products with a kernel for each channel, or the largest element of each window. The `width` of
-    rows matters only for whether a row has complete vectors and whether it has a remainder.
+    """Write `sliding(layer, task, scratch, round)`: compute one task of at least `height` rows, `height` rows at a
+    time. The task computes sums of products with a kernel for each channel, or the largest element of each window. The
+    `width` of rows matters only for whether a row has complete vectors and whether it has a remainder.
     """
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     scratch = code.parameters[2].floats()

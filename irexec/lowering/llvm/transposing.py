@@ -18,7 +18,7 @@ TASK = ("first_matrix", "last_matrix", "first_row", "last_row")
 
 
 def write_copy(module: Any, name: str, lanes: int) -> Code:
-    """Write `copy(layer, task, scratch, round)`: some rows of some matrices."""
+    """Write `copy(layer, task, scratch, round)`: copy some rows of some matrices."""
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     with code.loop(task.first_matrix, task.last_matrix) as matrix, code.loop(task.first_row, task.last_row) as row:
         source = layer.source.floats() + layer.starts.numbers().number(matrix) + row * layer.step
@@ -32,8 +32,8 @@ def write_copy(module: Any, name: str, lanes: int) -> Code:
 
 
 def write_transpose(module: Any, name: str, lanes: int) -> Code:
-    """Write `transpose(layer, task, scratch, round)`: some rows of some matrices that are at least a square high and
-    wide. The rows of the result are adjacent in the source.
+    """Write `transpose(layer, task, scratch, round)`: copy some rows of some matrices that are at least a square high
+    and wide. The rows of the result are adjacent in the source.
     """
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     with code.loop(task.first_matrix, task.last_matrix) as matrix:

@@ -1,7 +1,7 @@
 """ConvolutionBackpropData and GroupConvolutionBackpropData: transposed convolution.
 
 Source: operation pages ConvolutionBackpropData-1, GroupConvolutionBackpropData-1. If `output_shape` is given, pads
-follow the page's formula for every auto_pad (for explicit and valid, OpenVINO uses the attributes or zero). Its total
+follow the page's formula for every auto_pad (for explicit and valid, OpenVINO uses the attributes or zero). The total
 padding is at least 0: if `output_shape` extends beyond the data, zeros follow at the end, as in OpenVINO, ONNX and
 TensorFlow.
 """

@@ -39,7 +39,7 @@ def matrix_nms_8(
     """The outputs selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1] and selected_num
     [num_batches].
 
-    Indices count boxes through the whole batch. Without normalized, corners are pixels, both ends included. As in
+    Indices count boxes through the whole batch. Without `normalized`, corners are pixels that belong to the box. As in
     OpenVINO's reference, 1e-10 is added to the denominator of the linear decay, which is 0 for identical boxes.
 
     C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: background_class

@@ -253,7 +253,7 @@ def _in_form(name: str, case_fold: bool) -> Callable[[bytes], bytes]:
 def _each(
     begins: Array, ends: Array, chars: Array, skips: Array | None, change: Callable[[bytes], bytes]
 ) -> list[Array]:
-    """Return the strings after `change`, except for skipped strings, and the flags `skips` if they are given."""
+    """Return the strings, with `change` applied to all strings that are not skipped, and the flags `skips` if given."""
     given = strings(begins, ends, chars)
     skipped = [False] * len(given) if skips is None else skips.ravel().tolist()
     require("C2", len(skipped) >= len(given), f"there are {len(skipped)} flags for {len(given)} strings")
