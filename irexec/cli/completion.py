@@ -86,7 +86,7 @@ def bash_script() -> str:
 
 
 def zsh_script() -> str:
-    """Return bash's function for zsh, which supports it once its own completion is switched on."""
+    """Return bash's function for zsh, preceded by the commands that make zsh accept functions for bash."""
     switched_on = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -u; }"
     return f"{switched_on}\nautoload -Uz bashcompinit && bashcompinit\n{bash_script()}"
 

@@ -225,8 +225,8 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
 
 
 def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Cluster]) -> dict[str, tuple[str, str]]:
-    """Write a reproducer of each cluster: a folder with the simplest case that fails, and a script that runs it, named
-    after the cluster's case.
+    """Write a reproducer of each cluster: its simplest case, reduced, and a script that runs it. Return the name of
+    the simplest case → the name of the reduced case, and the path of the script.
     """
     from irexec.conformance.reduced import reproduce
 

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _converted(args: argparse.Namespace) -> Report:
-    """Return all errors; the list is empty if the files were written."""
+    """Convert the model and write it; return the findings, which contain errors if nothing was written."""
     from irexec.diagnostics.findings import Findings
     from irexec.fixes.older import forms_of, to_ir_10, to_opset
     from irexec.graph.portable import check_portable

@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _graphs(files: list[str], readings: list[Reading]) -> list[Model]:
-    """Return the graphs of two files, of which at least one has errors, as far as they can be read.
+    """Return the readable graphs of two files, at least one of which has errors.
 
-    Of an ONNX model with errors only the graph as written can be compared, with that of another ONNX model.
+    An ONNX model with errors can be compared only as it is written, and only with another ONNX model.
     """
     from irexec.reading import is_onnx
 

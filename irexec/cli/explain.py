@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def page(code: str) -> str:
-    """Return the Markdown page of a known code; only its title when the page is missing."""
+    """Return the Markdown page of an existing code; only the title if the page is missing."""
     for folder in _FOLDERS:
         path = folder / f"{code}.md"
         if path.is_file():

@@ -89,7 +89,7 @@ def fixed(
     reason why the file is unchanged.
 
     `out`: where to print, if not to stdout. `limit`: the time limit in seconds. `changed`: a list to which the path is
-    added if there are fixes. `how`: see `fix_file`.
+    added if there are fixes. `how`: the options of `fix_file`.
     """
     from irexec.fixes.files import fix_file
 
@@ -107,7 +107,7 @@ def fixed_by(
     limit: float = 0,
     changed: list[str] | None = None,
 ) -> Report:
-    """As `fixed`, for a file that `fix` corrects."""
+    """Do the same as `fixed`, for a file that the function `fix` corrects."""
     from irexec.fixes.difference import difference, made_text
     from irexec.fixes.files import NotAModel
     from irexec.fixes.replacing import FileChanged

@@ -90,7 +90,7 @@ def find_files(
 
 
 def _model_of(path: str) -> str:
-    """Return the model of a file of weights, if there is one; else the path."""
+    """Return the path of the .xml file next to a .bin file, if it exists, otherwise the path itself."""
     stem, suffix = os.path.splitext(path)
     return f"{stem}.xml" if suffix.lower() == ".bin" and os.path.isfile(f"{stem}.xml") else path
 
@@ -137,7 +137,7 @@ def add_format_argument(parser: argparse._ActionsContainer, json: str) -> None:
 
 
 def read_stdin() -> bytes:
-    """Return all of standard input, which may be a file."""
+    """Return the bytes of standard input. A file from which it is redirected is registered as an input."""
     with suppress(OSError, ValueError):
         reads("/dev/stdin", "the file on standard input", os.fstat(sys.stdin.buffer.fileno()))
     return sys.stdin.buffer.read()

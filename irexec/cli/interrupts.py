@@ -54,7 +54,7 @@ def run(work: Callable[[], int]) -> int:
 
 
 def received() -> bool:
-    """Return whether a signal was received, so that later failures are consequences of it."""
+    """Return whether a signal was received; failures after the signal are its consequences."""
     return bool(_received)
 
 

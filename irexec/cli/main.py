@@ -104,7 +104,7 @@ def _dispatch(arguments: list[str]) -> int:
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
         command = commands[chosen]
-        # Names of former versions are accepted, but not suggested.
+        # Option names of earlier versions are accepted, but not suggested.
         known = {name for name, entry in command._option_string_actions.items() if entry.help != argparse.SUPPRESS}
         command.error(f"unrecognized arguments: {' '.join(unknown)}{_advice(unknown[0].partition('=')[0], known)}")
     with guarded(), _time_limit(args):
@@ -124,7 +124,7 @@ def _missing_folder(path: str) -> str | None:
 
 
 def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
-    """Return the deadline of a command that has one time limit for all of its work."""
+    """Return a context that applies the time limit of a command, if it has one limit for all of its work."""
     limit = getattr(args, "limit_of_all", 0)
     if not limit:
         return nullcontext()

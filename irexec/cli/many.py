@@ -145,7 +145,7 @@ def _cluster(address: str) -> Iterator[Executor]:
     from irexec.parallel.cluster import Cluster
 
     def alone() -> None:
-        complain(f"the scheduler has no workers: dask worker {address}")
+        complain(f"the scheduler has no workers; start one with: dask worker {address}")
 
     try:
         cluster = Cluster(address, alone=alone)

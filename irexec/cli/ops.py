@@ -58,7 +58,7 @@ def unknown_operator(text: str) -> Report:
 
     other = facts_of(text.partition("-")[0])
     near = [other.name] if other is not None else nearest(text)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`irexec ops` lists all"
+    hint = f"did you mean {' or '.join(near)}?" if near else "`irexec ops` lists all operators"
     return refuse("U005", f"unknown operator {text!r}", hint=hint)
 
 

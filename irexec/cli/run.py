@@ -294,7 +294,7 @@ def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
 
 
 def _refused(args: argparse.Namespace, report: Report, *, stopped: bool = False) -> int:
-    """Print the findings that prevented the run. `stopped`: the model may have more errors, which were not searched."""
+    """Print the findings that prevented the run. `stopped`: checking ended early, so the model may have more errors."""
     from irexec.diagnostics.render import write
 
     if args.format == "json":

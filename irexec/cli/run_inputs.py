@@ -25,7 +25,7 @@ _ONE_RUN_ONLY = ("trace", "dump", "until", "precision", "duplicates", "page", "n
 
 
 def run_inputs(args: argparse.Namespace) -> int:
-    """Return 0 if every input has its results, 2 if no input could be run, otherwise 1."""
+    """Run the model on each input and write the results; return 0 if all inputs ran, 2 if none did, otherwise 1."""
     from irexec.parallel.inputs import RunInput, inputs_of, reading_of
 
     findings = Findings()

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     if args.other in _PRECISIONS and not os.path.exists(args.other):
         return refused(refuse("U003", f"{args.other} is a precision, not a model", hint=f"write --as {args.other}"))
     if (args.other is None) == (simulated is None):
-        return refused(refuse("U003", "give either a quantized model or --as, not both or neither"))
+        return refused(refuse("U003", "give a quantized model or --as, but not both"))
     for option, path in (("--apply", args.apply), ("--rescale", args.rescale)):
         if path is not None and not path.lower().endswith(".xml"):
             return refused(refuse("U003", f"{option}: the file name of an IR ends with .xml, but is {path}"))

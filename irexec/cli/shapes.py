@@ -131,7 +131,7 @@ def _report_refusal(shapes: Shapes) -> int:
         print("irexec shapes: no sizes that the model accepts were found within the time limit", file=sys.stderr)
         return 1
     write(Report([shapes.refusal.finding]), sys.stderr)
-    told = "the model accepts none of the sizes tried; the finding above concerns the last one"
+    told = "the model accepts none of the sizes tried; the finding above is about the last of them"
     print(f"irexec shapes: {told if shapes.dims else 'the model rejects these sizes'}", file=sys.stderr)
     return 1
 

@@ -40,7 +40,7 @@ def add_showing_arguments(parser: argparse.ArgumentParser, *, to_file: bool = Fa
     show.add_argument("--output-format", dest="format", choices=FORMATS, default=SUPPRESS, help=SUPPRESS)
     if to_file:
         add_output(show, "FILE", "write the findings to this file (default: standard output)")
-    show.add_argument("--statistics", action="store_true", help="print the number of findings per code instead")
+    show.add_argument("--statistics", action="store_true", help="print only the number of findings per code")
     show.add_argument(
         "--most", type=whole(), metavar="N", help="show at most N findings per code and file (default: 20; 0: all)"
     )
@@ -79,7 +79,7 @@ def chosen(args: argparse.Namespace, settings: Settings) -> tuple[Choice, Report
 def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[str], *, every: bool = False) -> int:
     """Write the findings, given file by file, as the options require; return the exit code.
 
-    It is 1 if there are errors or, with `every`, if there is anything but notes.
+    The exit code is 1 if there are errors or, with `every`, errors or warnings.
     """
     whole, shown = Report(), Report()
     for report in reports:

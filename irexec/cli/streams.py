@@ -57,14 +57,14 @@ def prepare() -> None:
 
 
 def _occupy() -> None:
-    """Prevent files opened later from getting the number of a standard stream: libraries would write into them."""
+    """Occupy the numbers of closed standard streams: libraries would write into a file opened with such a number."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
 
 
 def is_of_output(error: OSError) -> bool:
-    """Return whether an error concerns a standard stream. Errors of files contain a file name and have findings."""
+    """Return whether an error concerns a standard stream; errors of files contain a file name."""
     return error.filename is None and (isinstance(error, NoOutput) or error.errno in _NO_ROOM)
 
 

@@ -193,7 +193,7 @@ class Defendant:
         late: list[bool] = []
         found = self._receive(self._limit, late)
         if found is None:
-            code = ending(process, _ENDING)  # Its pipe ends before it does.
+            code = ending(process, _ENDING)  # The pipe closes before the process ends.
             self.close()
             if late:
                 return Answer("hang", message=f"no answer within {self._limit:g} s")

@@ -72,7 +72,7 @@ def accepted(tally: Tally) -> list[Finding]:
 
 
 def left_open(tally: Tally) -> list[Finding]:
-    """Return the cases whose results differ from irexec's, but not from what their pages allow."""
+    """Return the cases whose results differ from irexec's, but are allowed by the operators' pages."""
     return [finding for finding in tally.findings if finding.word == "open"]
 
 

@@ -28,10 +28,10 @@ from irexec.types import F32, F64, Array, ElementType
 WORDS = (
     "passed", "wrong", "shape", "type", "refused", "error", "crash", "hang", "open", "accepted", "reference", "invalid",
 )  # fmt: skip
-"""passed; wrong values; a wrong shape or element type; a valid model that was refused; a call of a compiled model that
-raised an exception; the process ended or did not answer; open: the page leaves the result open; accepted: what the
-specification forbids was computed; reference: exact evaluation agrees with the runtime and not with irexec; invalid:
-irexec itself refuses the case when it runs."""
+"""passed; wrong: wrong values; shape, type: a wrong shape or element type; refused: a valid model was refused; error: a
+call of a compiled model raised an exception; crash, hang: the process ended or did not answer; open: the page leaves
+the result open; accepted: a case that the specification forbids was computed; reference: exact evaluation agrees with
+the runtime and not with irexec; invalid: irexec itself refuses the case when it runs."""
 _LEAST_UNITS, _ROUNDING = 64.0, 2.0**-22
 """The units in the last place by which floats may always differ (0.0004 % in f32), and the rounding error of f32."""
 _F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), 8 * float(np.finfo(np.float32).tiny)
@@ -55,7 +55,7 @@ class Verdict:
 
 
 def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
-    """Judge an answer. `units`: the types in which the device computes others, such as {"f64": "f32"}."""
+    """Judge an answer. `units`: element type → the type in which the device computes it, such as {"f64": "f32"}."""
     if answer.how == "memory":
         return Verdict("invalid", answer.message)
     if "forbidden" in case.flags:
@@ -283,7 +283,7 @@ def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[
 
 
 def _is_cancelled(right: Array, other: Array, top: float, part: float) -> bool:
-    """Return whether small results are off by at most the rounding error of 1 + x, and at most by this part of each."""
+    """Return whether small results are off by at most the rounding error of 1 + x, and by at most this fraction."""
     if not is_float(right) or right.dtype == np.float64 or right.shape != other.shape:
         return False
     a, b = right.astype(np.float64), other.astype(np.float64)

@@ -34,7 +34,7 @@ class ChangedConstant:
         self._reads = reader.type
 
     def group(self, port: int, brief: bool) -> str:
-        """Return the common property of constants that are combined into one line."""
+        """Return a description of the change, by which constants are combined into one line."""
         if brief and self.is_usual:
             return "whole numbers" if self.whole else "the same values, stored or rounded differently"
         if self.arranged:
@@ -54,7 +54,7 @@ class ChangedConstant:
 
 
 def distance(a: Array, b: Array) -> tuple[float, float]:
-    """Return the largest error and the signal-to-noise ratio in decibels; both infinite for strings or other sizes."""
+    """Return the largest error and the signal-to-noise ratio in dB; both are infinite for strings or unequal sizes."""
     if a.size != b.size or a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
         return math.inf, -math.inf
     one, two = a.reshape(-1).astype(np.float64), b.reshape(-1).astype(np.float64)
@@ -68,8 +68,8 @@ def distance(a: Array, b: Array) -> tuple[float, float]:
 
 
 def nearest(a: Array, b: Array) -> tuple[Array, tuple[float, float]]:
-    """Return `a`, and its distance from `b`. It is transposed or reshaped if `b` then has nearly the same values, as
-    when `b` is stored in fewer bits.
+    """Return `a`, transposed or reshaped if `b` then has nearly the same values (as when `b` is stored in fewer bits),
+    and its distance from `b`.
     """
     straight = distance(a, b)
     if a.size != b.size or (a.shape == b.shape and straight[1] > _CLEAR):

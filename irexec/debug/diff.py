@@ -101,8 +101,8 @@ class _Diff:
     # Layers
 
     def _missing(self, model: Model, paired: dict[Node, Node], change: str) -> Iterator[Change]:
-        """Yield one line for each layer, for many layers of a type, or for many layers of many types, as between
-        exporters.
+        """Yield lines about the layers that only one model has: one for each layer, for many layers of a type, or, as
+        between different exporters, for layers of many types.
         """
         groups: dict[str, list[Node]] = defaultdict(list)
         missing = self._unpaired(model, paired)
@@ -127,7 +127,7 @@ class _Diff:
         return [node for node in model.nodes if node not in paired and node not in self.constant]
 
     def _behind(self, node: Node) -> str:
-        """Return the non-constant inputs of a layer."""
+        """Return a text that lists the non-constant inputs of a layer."""
         return ", ".join(v.node.friendly_name for v in node.inputs if v is not None and v.node not in self.constant)
 
     def _replaced(self) -> Iterator[tuple[Node, Node, str, str]]:

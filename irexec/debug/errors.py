@@ -190,7 +190,7 @@ def judge(
     The unit of an element is its own unit in the last place or that of a typical element around it. If the tolerance is
     exceeded, the inputs are perturbed by a few units, and the sensitivity of the result (sums that cancel, rounding to
     integers) is added to the unit; the reported error is in these units. `other`: None for an output that was not
-    observed. `wavering` creates the same function with other values perturbed like the inputs.
+    observed. `wavering` yields variants of `run` in which values inside the model are perturbed like the inputs.
     """
     expected = run(inputs)
     pairs = [(right, found) for right, found in zip(expected, other, strict=True) if found is not None]

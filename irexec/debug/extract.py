@@ -1,4 +1,4 @@
-"""Extracts: a part of a model with the values that reach it in a run, as a model and an archive that can be sent on."""
+"""Extracts: a part of a model with the values that reach it in a run, written as a model and an archive of inputs."""
 
 from __future__ import annotations
 

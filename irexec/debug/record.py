@@ -50,7 +50,7 @@ class Recorder:
 
 
 class _Holder(Recorder):
-    """A listener that keeps copies of the wanted values until they have more than HELD_BYTES."""
+    """A listener that keeps copies of the wanted values until they take more than HELD_BYTES."""
 
     def __init__(self, wanted: Collection[Value]) -> None:
         super().__init__(wanted)
@@ -115,7 +115,7 @@ class Reference:
         self._holdable, self._held = frozenset[Value](), list[dict[Value, Array]]()
 
     def hold(self) -> None:
-        """Hold the values of the next run of `results` if they have at most HELD_BYTES, so that `record` needs no
+        """Hold the values of the next run of `results` if they take at most HELD_BYTES, so that `record` needs no
         further run. Values of bodies and of models with random values are not held.
         """
         if not any(n.operator is not None and n.operator.tolerance.kind == "random" for n in self.model.walk()):

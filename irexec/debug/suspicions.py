@@ -20,8 +20,9 @@ _TO_THE_END = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """`before` checks the inputs and returns the data that `after` needs, or None; `after` returns a message or None.
-    `port` is the input that a finding refers to, `output` an output that must have a reader.
+    """A check for one kind of suspicious value. `before` checks the inputs and returns the data that `after` needs, or
+    None; `after` returns a message or None. `port` is the input that a finding refers to, `output` an output that must
+    have a reader.
     """
 
     code: str
@@ -34,7 +35,7 @@ class Suspicion:
 def _at_once(
     code: str, look: Callable[[Node, Inputs], str | None], port: str | None = None, output: int | None = None
 ) -> Suspicion:
-    """Return a suspicion that depends on the inputs alone."""
+    """Return a check of the inputs alone."""
     return Suspicion(code, look, lambda node, message, outputs: str(message), port, output)
 
 

@@ -29,7 +29,7 @@ _EACH, _MOST_SAMPLES = 4, 300
 # The number of sizes of the alternatives with which the fitted costs are compared.
 _OTHERS = 16
 _MULTIPLES = (1, 32)
-# A column is a combination of earlier ones if what is independent of them is at most this part of the column.
+# A column counts as a combination of earlier columns if its independent part is at most this fraction of it.
 _DEPENDENT = 1e-9
 
 

@@ -81,11 +81,11 @@ class CompiledModel(engine.CompiledModel):
         return list(self._outputs)
 
     def input(self, tensor_name: str | int | None = None, *, index: int | None = None) -> Value:
-        """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only input, or one by its position or tensor name. Raises RuntimeError or IndexError."""
         return port_named(self.inputs, tensor_name if index is None else index, "Input")
 
     def output(self, tensor_name: str | int | None = None, *, index: int | None = None) -> Value:
-        """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only output, or one by its position or tensor name. Raises RuntimeError or IndexError."""
         return port_named(self.outputs, tensor_name if index is None else index, "Output")
 
     def create_infer_request(self, listeners: Sequence[Listener] = ()) -> InferRequest:  # type: ignore[override]
@@ -172,6 +172,6 @@ def _text(value: Any) -> str:
 
 
 def _ours(request: engine.InferRequest | InferRequest) -> InferRequest:
-    """Return the request, which is one that `create_infer_request` has created."""
+    """Return the request as an InferRequest of OpenVINO's API, which `create_infer_request` has created."""
     assert isinstance(request, InferRequest)
     return request

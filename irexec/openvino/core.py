@@ -187,11 +187,11 @@ class Core:
                 register(item)
 
     def register_plugin(self, plugin: str, device_name: str, config: Properties | None = None) -> None:
-        """Plugins are not supported. Raises RuntimeError."""
+        """Raise RuntimeError: plugins are not supported."""
         raise NotOffered("plugins of other devices", "there is one device, CPU")
 
     def register_plugins(self, xml_config_file: str | os.PathLike[str]) -> None:
-        """Plugins are not supported. Raises RuntimeError."""
+        """Raise RuntimeError: plugins are not supported."""
         raise NotOffered("plugins of other devices", "there is one device, CPU")
 
     def unload_plugin(self, device_name: str) -> None:
@@ -199,12 +199,12 @@ class Core:
         _check_device(device_name)
 
     def create_context(self, device_name: str, properties: Properties | None = None) -> NoReturn:
-        """Remote contexts are not supported. Raises RuntimeError."""
+        """Raise RuntimeError: remote contexts are not supported."""
         expected(device_name, str, "create_context()")
         raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
 
     def get_default_context(self, device_name: str) -> NoReturn:
-        """Remote contexts are not supported. Raises RuntimeError."""
+        """Raise RuntimeError: remote contexts are not supported."""
         expected(device_name, str, "get_default_context()")
         raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
 

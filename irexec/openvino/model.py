@@ -64,11 +64,11 @@ class Model(DroppedModel):
     # Ports
 
     def input(self, tensor_name: str | int | None = None, *, index: int | None = None) -> Value:
-        """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only input, or one by its position or tensor name. Raises RuntimeError or IndexError."""
         return port_named(self.inputs, tensor_name if index is None else index, "Input")
 
     def output(self, tensor_name: str | int | None = None, *, index: int | None = None) -> Value:
-        """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only output, or one by its position or tensor name. Raises RuntimeError or IndexError."""
         return output_named(self, tensor_name if index is None else index)
 
     def get_output_size(self) -> int:
@@ -76,7 +76,7 @@ class Model(DroppedModel):
         return len(self.results)
 
     def get_output_op(self, index: int) -> graph.Node:
-        """Return the Result at a position. Raises RuntimeError if there is none, TypeError for a negative one."""
+        """Return the Result at a position. Raises RuntimeError if there is none, TypeError for a negative position."""
         return self.results[position(self.results, not_negative(index))]
 
     def get_output_element_type(self, index: int) -> ElementType:

@@ -24,7 +24,7 @@ class OVAny:
     def astype(self, kind: type) -> Any:
         """Return the value as a bool, int, float, str or dict. Raises RuntimeError if it cannot be converted.
 
-        As a text, a list consists of its items separated by blanks, a bool of YES or NO: as OpenVINO writes them to
+        The text of a list is its items separated by blanks, that of a bool is YES or NO, as OpenVINO writes them to
         files.
         """
         if kind is str:

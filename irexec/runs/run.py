@@ -73,7 +73,7 @@ class ModelRun:
         return bool(self.outputs) or (self.report.ok and not self.model.results)
 
     def arrays(self) -> dict[str, Array]:
-        """Return the results by name, as --save writes them."""
+        """Return the results by name, as `irexec run -o` writes them."""
         names = archive_names([name for name, _, _ in self.outputs])
         return {n: exact_array(array, kind) for n, (_, array, kind) in zip(names, self.outputs, strict=True)}
 

@@ -155,7 +155,7 @@ def listed_array(
     if (unknown == 0 and known == array.size) or (unknown == 1 and known and array.size % known == 0):
         return array.reshape(extents)
     holds = str(known) if not unknown else f"multiples of {known}" if unknown == 1 else "others"
-    message = f"{name} lists {plural(array.size, 'value')}, its dims {shape} hold {holds}"
+    message = f"{name} lists {plural(array.size, 'value')}, but its dims {shape} hold {holds}"
     found, allowed = plural(array.size, "value"), f"{shape}: {holds}"
     hint = f"the values have shape {shown_shape(array.shape)}"
     repair = {port.port.id or "": array.shape}

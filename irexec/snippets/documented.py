@@ -40,7 +40,7 @@ def compare(documented: Array, computed: Array, kind: ElementType, open_result: 
         place = "".join(f"[{i}]" for i in index)
         possible = _possible(index, computed, open_result)
         description = f"can only be {possible}" if possible else f"is {shown_item(computed[index])}"
-        words.append(f"{place or 'it'} {description}, not {shown_item(documented[index])}")
+        words.append(f"{place or 'the value'} {description}, not {shown_item(documented[index])}")
     more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
     return Difference(len(wrong), "; ".join(words) + more, open_result is not None)
 

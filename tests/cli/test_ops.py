@@ -55,7 +55,8 @@ def test_one_operator(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("Gathr", "Gather"), ("Gather-99", "Gather-8"), ("Qwertyuiop", "`irexec ops` lists all")]
+    ("name", "hint"),
+    [("Gathr", "Gather"), ("Gather-99", "Gather-8"), ("Qwertyuiop", "`irexec ops` lists all operators")],
 )
 def test_an_unknown_operator(name: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = output(["ops", name], capsys, code=2)

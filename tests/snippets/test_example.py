@@ -91,7 +91,7 @@ def test_values_are_drawn_where_there_are_none() -> None:
 def test_slice_scatter_declares_one_and_lists_two() -> None:
     snippet, example = sample("slice_scatter/example_3.xml")
     assert [d.message for d in snippet.findings.report.errors] == [
-        f"{name} lists 2 values, its dims [1] hold 1" for name in ("start", "stop", "step")
+        f"{name} lists 2 values, but its dims [1] hold 1" for name in ("start", "stop", "step")
     ]
     assert all(d.hint == "the values have shape [2]" and d.line for d in snippet.findings.report.errors)
     assert example.outputs[0].agrees is True

@@ -23,7 +23,7 @@ _PLAIN = {"special_zero": "false"}
     after=("none", "add of channels", "relu", "multiply of a row"),
 )  # fmt: skip
 def reduced(g: Graph, *, form: str, near: str, after: str) -> None:
-    """Reductions composed with elementwise layers, as frameworks decompose a single operator."""
+    """Build reductions composed with elementwise layers, as frameworks decompose a single operator."""
     channels, width = g.channels(2, 3, 4, 8, 16), g.channels(3, 5, 8, 17)
     x = g.input(["N", channels, "S", width])
     axes = _axes(2, 3) if near == "two axes" else _axes(1) if near == "axis beside" else _axes(3)
@@ -80,7 +80,7 @@ def reduced(g: Graph, *, form: str, near: str, after: str) -> None:
     between=("none", "reshape", "transpose", "elementwise"),
 )
 def chained(g: Graph, *, kind: str, axis: str, levels: str, form: str, between: str) -> None:
-    """Consecutive joins and splits, with few or no layers between them."""
+    """Build consecutive joins and splits, with few or no layers between them."""
     place = int(axis)
     dims: list[int | str] = [g.channels(1, 2, 4), g.channels(2, 3, 8), 4]
     dims[(place + 1) % 3] = "S"
@@ -119,7 +119,7 @@ def chained(g: Graph, *, kind: str, axis: str, levels: str, form: str, between: 
     act=("none", "relu"),
 )
 def shapes(g: Graph, *, form: str, kind: str, source: str, act: str) -> None:
-    """Shapes that are computed from other shapes, as in models that are exported with dynamic shapes."""
+    """Build shapes that are computed from other shapes, as in models that are exported with dynamic shapes."""
     base = kind if kind != "f32" else g.base.name
     channels = g.channels(2, 4, 8)
     x = g.input(["N", channels, "H", "S"], base)
@@ -173,7 +173,7 @@ _I64 = {"destination_type": "i64"}
     form=("gather", "elements", "sum", "sum of bags", "twice"),
 )
 def embedding(g: Graph, *, table: str, kind: str, negative: str, form: str) -> None:
-    """Rows selected by indices, from a constant table in various types."""
+    """Build rows selected by indices, from a constant table in various types."""
     rows, width = g.channels(5, 8, 17), g.channels(1, 3, 8, 16)
     if table == "f32":
         y: Value | np.ndarray = g.array(rows, width)

@@ -32,7 +32,7 @@ def _axes(*values: int) -> np.ndarray:
     second=("none", "relu", "prelu of channels", "clamp", "add of channels", "softsign"),
 )  # fmt: skip
 def followed(g: Graph, *, kernel: str, layout: str, follow: str, act: str, second: str) -> None:
-    """One layer, possibly in another layout, and elementwise layers after it."""
+    """Build one layer, possibly in another layout, and elementwise layers after it."""
     channels = g.channels(2, 4, 8, 16, 17, 32)
     last = layout != "none"
     x = g.input(["N", "H", 6, channels] if last else ["N", channels, "H", 6])
@@ -161,7 +161,7 @@ def _operand(g: Graph, y: Value, follow: str, channels: int) -> Value:
     act=("none", "relu", "sigmoid", "swish", "clamp", "gelu"),
 )  # fmt: skip
 def trailed(g: Graph, *, kernel: str, rank: str, follow: str, operand: str, act: str) -> None:
-    """One layer of any rank along any axes, and elementwise layers whose operands have fewer axes or extents of 1."""
+    """Build one layer of any rank along any axes, then elementwise layers with operands of fewer axes or extent 1."""
     channels, count = g.channels(3, 4, 8, 16, 17), int(rank)
     dims: list[int | str] = [channels] if count == 1 else ["N", channels, "S", 4]
     x = g.input(["N", channels, 4, "S", 3] if count == 5 else dims[:count])
@@ -245,7 +245,7 @@ def _with_operand(g: Graph, y: Value, follow: str, operand: str) -> Value:
     after=("none", "scale", "negative scale", "add of channels", "relu", "convert", "again", "transpose"),
 )  # fmt: skip
 def into_quantise(g: Graph, *, before: str, levels: str, ranges: str, after: str) -> None:
-    """A FakeQuantize with layers before and after that could be merged with it."""
+    """Build a FakeQuantize with layers before and after that could be merged with it."""
     if g.base is not F32:
         raise ValueError("f32 only: f16 and bf16 values often lie halfway between two levels of the quantizer")
     channels = g.channels(2, 3, 8, 16)
@@ -305,7 +305,7 @@ def _before(g: Graph, x: Value, before: str, row: tuple[int, ...]) -> Value:
     near=("none", "wider clamp", "scales differ", "read between"),
 )
 def quantise_dequantise(g: Graph, *, kind: str, zero: str, layer: str, weights: str, rounding: str, near: str) -> None:
-    """Values that are quantised to integers and dequantised as exporters write it, and a layer that reads them."""
+    """Build values that are quantised and dequantised as exporters write it, and a layer that reads them."""
     if g.base is not F32:
         raise ValueError("f32 only: f16 and bf16 values often lie halfway between two levels of the quantizer")
     channels, filters = g.channels(2, 4, 8, 16), g.channels(2, 4, 8)
@@ -356,7 +356,7 @@ def _weights(g: Graph, form: str, shape: tuple[int, ...]) -> Value | np.ndarray:
     heads=("1", "2", "4"),
 )
 def qkv(g: Graph, *, weights: str, form: str, near: str, heads: str) -> None:
-    """Queries, keys and values: products that share their input, and attention after them."""
+    """Build queries, keys and values: products that share their input, and attention after them."""
     count, width = int(heads), 16
     x = g.input(["N", "S", width])
     sizes = [width, width, width if near != "other widths" else 2 * width]

@@ -100,7 +100,7 @@ def _convolved(g: Graph, x: Value, channels: int, filters: int, window: str, for
     weights=("constant", "f16 convert", "transposed", "computed", "multiplied", "reshaped"),
 )
 def convolution(g: Graph, *, window: str, bias: str, act: str, residual: str, second: str, weights: str) -> None:
-    """A convolution followed by a bias, an activation, a residual and a second activation."""
+    """Build a convolution followed by a bias, an activation, a residual and a second activation."""
     channels = g.channels(2, 4, 8, 16, 32)
     filters = channels if window == "depthwise" else g.channels(2, 4, 8, 16, 24)
     x = g.input(["N", channels, "H", "H"])
@@ -142,7 +142,7 @@ def _axes(*values: int) -> np.ndarray:
     scale=("none", "scalar", "row", "computed"),
 )
 def product(g: Graph, *, form: str, bias: str, act: str, scale: str) -> None:
-    """A MatMul followed by a bias, an activation and a scale."""
+    """Build a MatMul followed by a bias, an activation and a scale."""
     inner, width = g.channels(1, 3, 8, 16, 17, 33, 64), g.channels(1, 2, 7, 8, 15, 16, 33)
     if form == "vector":
         y = g.op("MatMul-1", [g.input(["S", inner]), g.array(inner, scale=0.3)])
@@ -181,7 +181,7 @@ def product(g: Graph, *, form: str, bias: str, act: str, scale: str) -> None:
     layers=("usual", "all", "mixed"),
 )
 def elementwise(g: Graph, *, length: str, broadcast: str, data: str, layers: str) -> None:
-    """A chain of elementwise layers with operands of other shapes."""
+    """Build a chain of elementwise layers with operands of other shapes."""
     channels = g.channels()
     x = g.input(["N", channels, "H", "S"], data=data)
     for _ in range(int(length)):
@@ -221,8 +221,8 @@ def _mixed(g: Graph, x: Value, channels: int) -> Value:
     own=("0", "1"),
 )
 def padding(g: Graph, *, pool: str, pad: str, own: str) -> None:
-    """A Pad before a pooling or convolution. A compiler may merge it only if it pads with the right value, and never
-    along channels.
+    """Build a Pad before a pooling or convolution. A compiler may merge the Pad only if it pads with the right value,
+    and never along channels.
     """
     import numpy as np
 

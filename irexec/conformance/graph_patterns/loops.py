@@ -47,7 +47,7 @@ def outer_of(g: Graph, operator: str, inputs: list[Any], bodies: list[Body], cou
     begin=("true", "false", "computed"),
 )
 def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str, begin: str) -> None:
-    """A Loop that changes a value."""
+    """Build a Loop that changes a value."""
     if body == "grows":
         shape, kept = "open", "last"
     width = g.channels(1, 3, 8)
@@ -107,7 +107,7 @@ def _followed(g: Graph, y: Value, x: Value, width: int, after: str) -> Value:
     part=("1", "2"),
 )
 def iterator(g: Graph, *, body: str, axis: str, way: str, kept: str, part: str) -> None:
-    """A TensorIterator over slices."""
+    """Build a TensorIterator over slices."""
     place, size = int(axis), int(part)
     dims: list[int | str] = [2, 3, 4]
     dims[place] = 4
@@ -141,7 +141,7 @@ def iterator(g: Graph, *, body: str, axis: str, way: str, kept: str, part: str) 
     after=("relu", "none", "add of the input", "matmul"),
 )
 def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
-    """An If whose branches differ."""
+    """Build an If whose branches differ."""
     width = g.channels(2, 3, 8)
     x = g.input(["N", width])
     declared = PartialShape([-1 if g.kind != "static" else g.extent("N")[0], width])

@@ -18,7 +18,7 @@ def _assign(g: Graph, value: object, variable: str) -> None:
 
 @pattern(form=("sum", "replace", "scaled", "two readers"), start=("constant", "input"), act=("none", "relu"))
 def state(g: Graph, *, form: str, start: str, act: str) -> None:
-    """A variable that each call changes."""
+    """Build a variable that each call changes."""
     width = g.channels(1, 3, 8)
     x = g.input([2, width])
     begin = np.zeros((2, width), g.base.dtype) if start == "constant" else g.input([2, width])
@@ -41,7 +41,7 @@ def state(g: Graph, *, form: str, start: str, act: str) -> None:
     heads=("1", "2"),
 )
 def cache(g: Graph, *, attention: str, reorder: str, start: str, heads: str) -> None:
-    """Keys or values that grow with each call."""
+    """Build keys or values that grow with each call."""
     count, width, batch = int(heads), g.channels(4, 8, 16), 2
     x, q = g.input([batch, count, "S", width]), g.input([batch, count, "S", width])
     empty = np.zeros((batch, count, 0, width), g.base.dtype)
@@ -72,7 +72,7 @@ def cache(g: Graph, *, attention: str, reorder: str, start: str, heads: str) -> 
     near=("none", "keys read", "keys as values", "one cache", "scaled queries", "values in another order"),
 )
 def cached_attention(g: Graph, *, layout: str, groups: str, reorder: str, mask: str, start: str, near: str) -> None:
-    """Attention over keys and values kept in variables, in the forms that language models contain."""
+    """Build attention over keys and values kept in variables, in the forms that language models contain."""
     width, repeats = g.channels(4, 8, 16), 2 if groups == "repeated" else 1
     order = g.order_input(_BATCH) if reorder == "input" else None
 

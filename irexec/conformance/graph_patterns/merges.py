@@ -33,7 +33,7 @@ _UNCHANGED = (
     other=_UNCHANGED,
 )
 def unchanged(g: Graph, *, form: str, near: str, around: str, kind: str, other: str) -> None:
-    """Layers that change nothing, alone between an input and a result, or next to other layers."""
+    """Build layers that change nothing, alone between an input and a result, or next to other layers."""
     base = g.base.name if kind == "f32" else kind
     x = g.input(["N", 3, "S"], base, low=1 if base[0] == "u" else None)
     y = g.op("ReLU-1", [x]) if around in ("relu before", "both") else x
@@ -113,7 +113,7 @@ def _resized(g: Graph, x: Value, almost: bool) -> Value:
     how=("attribute", "input", "both"),
 )  # fmt: skip
 def twins(g: Graph, *, form: str, how: str) -> None:
-    """Two layers of one type with the same input that differ in one attribute or one small input only."""
+    """Build two layers of one type with the same input that differ in one attribute or one small input only."""
     x = g.input(["N", 4, 4, 4])
     first, second = ((0, 1), (0, 2), (1, 3), (2, 3))[int(g.rng.integers(4))]
     wide, tall, edge = _axes(0, 4, -1), _axes(0, -1, 8), _axes(0, 1, 1, 1)
@@ -166,7 +166,7 @@ def reductions(
     g: Graph, *, first: str, second: str, keep: str, axes: str, between: str, before: str, kind: str, extents: str,
     after: str,
 ) -> None:  # fmt: skip
-    """Two consecutive reductions over different axes, and layers between and around them that move axes of extent 1."""
+    """Build two reductions over different axes, with layers between and around them that move axes of extent 1."""
     base = g.base.name if kind == "f32" else kind
     dims: dict[str, list[int | str]] = {
         "mixed": ["N", 3, 4, "S"], "ones before": [1, 1, 3, "S"], "ones after": ["S", 3, 1, 1], "equal": [1, 2, 2, 2],
@@ -215,7 +215,7 @@ def reductions(
     data=("plain", "ties"),
 )  # fmt: skip
 def conversions(g: Graph, *, start: str, chain: str, layer: str, data: str) -> None:
-    """Conversions between element types, with layers around them."""
+    """Build conversions between element types, with layers around them."""
     x = g.input(["N", 3, "S"], start if start != "f32" else g.base.name, data=data)
     kind = x.element_type.name
     y = x
@@ -246,7 +246,7 @@ def conversions(g: Graph, *, start: str, chain: str, layer: str, data: str) -> N
     after=("none", "add", "read between"),
 )  # fmt: skip
 def limits(g: Graph, *, form: str, limits: str, kind: str, after: str) -> None:
-    """Consecutive layers that limit values."""
+    """Build consecutive layers that limit values."""
     base = g.base.name if kind == "f32" else kind
     x = g.input(["N", 3, "S"], base)
     low, high = {"within": (-2, 3), "crossing": (3, -2), "beyond": (-70, 70), "equal": (1, 1)}[limits]

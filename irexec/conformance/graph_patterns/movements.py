@@ -31,7 +31,7 @@ def _axes(*values: int) -> np.ndarray:
     after=("transpose", "inverse", "reshape", "none"),
 )
 def layouts(g: Graph, *, middle: str, before: str, after: str) -> None:
-    """A layer between changes of the layout."""
+    """Build a layer between changes of the layout."""
     channels = g.channels(2, 3, 4, 8, 16)
     x = g.input(["N", channels, 4, 6])
     order = [int(i) for i in g.rng.permutation(4)]
@@ -93,7 +93,7 @@ def _middle(g: Graph, x: Value, middle: str, axis: int) -> Value:
     split=("variadic", "slices", "strided", "even"),
 )
 def joined(g: Graph, *, parts: str, axis: str, inner: str, wide: str, split: str) -> None:
-    """A Concat of slices."""
+    """Build a Concat of slices."""
     count, place = int(parts), int(axis)
     size = {"no": g.channels(1, 2, 3, 8), "180 channels": 180, "17 channels": 17}[wide]
     dims: list[int | str] = ["N", count * size, 3, 4] if place == 1 else ["N", size, 3 * count if place == 2 else 3, 4]
@@ -144,7 +144,7 @@ def _strided(g: Graph, x: Value, axis: int, low: int, high: int) -> Value:
     end=("f32", "same", "boolean", "u8"),
 )
 def integers(g: Graph, *, length: str, kind: str, end: str) -> None:
-    """A chain of integer layers, with conversions around it."""
+    """Build a chain of integer layers, with conversions around it."""
     if kind == "boolean":
         x = g.op("Greater-1", [g.input(["N", 5, "S"], "f32"), np.float32(0.1)])
         for _ in range(int(length)):
@@ -175,7 +175,7 @@ def integers(g: Graph, *, length: str, kind: str, end: str) -> None:
     act=("relu", "none", "swish", "softmax"),
 )
 def reshapes(g: Graph, *, form: str, act: str) -> None:
-    """Changes of the shape between elementwise layers."""
+    """Build changes of the shape between elementwise layers."""
     channels = g.channels(2, 4, 6, 8)
     x = activated(g, g.input(["N", channels, 1, "S"]), str(g.pick("relu", "none", "tanh")), channels)
     if form == "squeeze":
@@ -212,7 +212,7 @@ def reshapes(g: Graph, *, form: str, act: str) -> None:
     back=("same", "transposed"),
 )
 def windows(g: Graph, *, shift: str, window: str, inner: str, back: str) -> None:
-    """An image that is divided into windows and reassembled, as in Swin transformers."""
+    """Build an image that is divided into windows and reassembled, as in Swin transformers."""
     size, extent, channels = int(window), 8, g.channels(2, 4, 8, 12)
     count, moved = extent // size, int(shift)
     x = g.input(["N", extent, extent, channels])

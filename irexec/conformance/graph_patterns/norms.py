@@ -21,7 +21,7 @@ def _axes(*values: int) -> np.ndarray:
     rank=("3", "2", "4"),
 )  # fmt: skip
 def layer_norm(g: Graph, *, near: str, root: str, affine: str, rank: str) -> None:
-    """LayerNorm written as several layers."""
+    """Build LayerNorm written as several layers."""
     width = g.channels(4, 8, 16, 17, 33)
     dims: list[int | str] = {"2": ["S", width], "3": ["N", "S", width], "4": ["N", 3, "S", width]}[rank]  # type: ignore[assignment]
     x = g.input(dims)
@@ -75,7 +75,7 @@ def _affine(g: Graph, y: Value, affine: str, width: int, near: str) -> Value:
     square=("power", "multiply"),
 )
 def rms_norm(g: Graph, *, near: str, root: str, affine: str, square: str) -> None:
-    """RMSNorm written as several layers."""
+    """Build RMSNorm written as several layers."""
     width = g.channels(4, 8, 16, 17, 33)
     x = g.input(["N", "S", width])
     squared = g.op("Multiply-1", [x, x]) if square == "multiply" else g.op("Power-1", [x, g.number(2.0)])
@@ -104,7 +104,7 @@ def rms_norm(g: Graph, *, near: str, root: str, affine: str, square: str) -> Non
     kv=("same", "longer", "transposed"),
 )
 def attention(g: Graph, *, mask: str, near: str, heads: str, kv: str) -> None:
-    """Attention written as several layers: products, scale, mask, SoftMax."""
+    """Build attention written as several layers: products, scale, mask, SoftMax."""
     count, width = int(heads), g.channels(4, 8, 16)
     keys: str = "S" if kv != "longer" else "H"
     q, v = g.input(["N", count, "S", width]), g.input(["N", count, keys, width])
@@ -142,7 +142,7 @@ def _capped(g: Graph, scores: Value) -> Value:
     near=("none", "constant", "other input", "one minus", "order"),
 )  # fmt: skip
 def activation(g: Graph, *, form: str, near: str) -> None:
-    """Activations written as several layers."""
+    """Build activations written as several layers."""
     n, miss = g.number, 1.25 if near == "constant" else 1.0
     x = g.input(["N", 3, "S"])
     y = g.input(["N", 3, "S"]) if near == "other input" else x
@@ -181,7 +181,7 @@ def activation(g: Graph, *, form: str, near: str) -> None:
     split=("variadic", "slices", "even"),
 )
 def gated(g: Graph, *, form: str, act: str, split: str) -> None:
-    """A gated MLP."""
+    """Build a gated MLP."""
     width, inner = g.channels(8, 16, 17), g.channels(8, 16, 32)
     x = g.input(["N", "S", width])
     if form == "two products":
@@ -204,7 +204,7 @@ def gated(g: Graph, *, form: str, act: str, split: str) -> None:
 
 @pattern(near=("none", "not negated", "halves exchanged", "interleaved", "other width"), tables=("inputs", "constants"))
 def rotary(g: Graph, *, near: str, tables: str) -> None:
-    """Rotary position embedding."""
+    """Build rotary position embedding."""
     width = g.channels(4, 8, 16)
     half = width // 2 if near != "other width" else max(1, width // 4)
     x = g.input(["N", 2, "S", width])

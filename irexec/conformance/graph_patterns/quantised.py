@@ -30,7 +30,7 @@ def quantised(g: Graph, x: Value, levels: str, ranges: str, channels: int, rank:
     again=("no", "yes"),
 )
 def fake_quantised(g: Graph, *, levels: str, ranges: str, layer: str, weights: str, act: str, again: str) -> None:
-    """A layer between FakeQuantizes."""
+    """Build a layer between FakeQuantizes."""
     if g.base is not F32:
         raise ValueError("f32 only: f16 and bf16 values often lie halfway between two levels of the quantizer")
     channels, filters = g.channels(2, 4, 8, 16), g.channels(2, 4, 8, 16)
@@ -85,7 +85,7 @@ def _weights(g: Graph, form: str, shape: tuple[int, ...]) -> Value | np.ndarray:
     use=("matmul", "gather", "two"),
 )
 def decompressed(g: Graph, *, kind: str, zero: str, scales: str, through: str, form: str, use: str) -> None:
-    """Weights in few bits with zero points and scales."""
+    """Build weights in few bits with zero points and scales."""
     rows, width, group = g.channels(4, 8, 16), g.channels(8, 16, 32), 4
     shape = (rows, width // group, group) if scales == "groups" else (rows, width)
     low, high = {"u8": (0, 255), "i8": (-128, 127), "u4": (0, 15), "i4": (-8, 7)}[kind]

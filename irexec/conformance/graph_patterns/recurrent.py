@@ -30,7 +30,7 @@ def _axes(*values: int) -> np.ndarray:
     kept=("both", "all", "last"),
 )
 def cells(g: Graph, *, cell: str, near: str, axis: str, way: str, kept: str) -> None:
-    """A TensorIterator over a cell that is equivalent, or almost equivalent, to a sequence layer."""
+    """Build a TensorIterator over a cell that is equivalent, or almost equivalent, to a sequence layer."""
     place, size, hidden, batch = int(axis), g.channels(1, 3, 4, 8), g.channels(1, 2, 4, 9), 2
     steps: int | str = g.pick(3, 4, "S")
     x = g.input([batch, steps, size] if place == 1 else [steps, batch, size])
@@ -76,7 +76,7 @@ def cells(g: Graph, *, cell: str, near: str, axis: str, way: str, kept: str) -> 
     batch=("1", "2", "N"),
 )
 def sequences(g: Graph, *, cell: str, direction: str, before: str, after: str, lengths: str, batch: str) -> None:
-    """A recurrent sequence between layers that change the layout, and sequences one after the other."""
+    """Build a recurrent sequence between layers that change the layout, and sequences one after the other."""
     size, hidden = g.channels(1, 3, 8, 16), g.channels(2, 4, 8)
     rows: int | str = batch if batch == "N" else int(batch)
     steps: int | str = g.pick(3, 5, "S") if lengths == "full" else 4

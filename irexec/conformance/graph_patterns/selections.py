@@ -25,7 +25,7 @@ def _axes(*values: int) -> np.ndarray:
     readers=("one", "two"),
 )
 def selected(g: Graph, *, source: str, reader: str, then: str, readers: str) -> None:
-    """Layers whose number of results depends on values, and layers that read their results."""
+    """Build layers whose number of results depends on values, and layers that read their results."""
     x = g.input(["S", 4])
     indices = _indices(g, x, source)
     y = _selection(g, x, indices, reader)
@@ -100,9 +100,7 @@ def _after(g: Graph, y: Value, then: str) -> Value:
 def stacked(
     g: Graph, *, reduction: str, count: str, made: str, axis: str, near: str, kind: str, after: str, between: str
 ) -> None:
-    """Values that are joined along a new axis, which is reduced: the result equals, or almost equals, their maximum or
-    sum.
-    """
+    """Build values joined along a new axis, which is reduced: the result is, or almost is, their maximum or sum."""
     base = g.base.name if kind == "f32" else kind
     values = [g.input(["N", 3, 1], base) for _ in range(int(count))]
     if near == "one twice":
@@ -157,7 +155,7 @@ def _raised(g: Graph, x: Value, place: int, made: str) -> Value:
     near=("none", "read between", "another reader", "convert back", "rounded"),
 )
 def prepared(g: Graph, *, kind: str, steps: str, scale: str, layout: str, layer: str, near: str) -> None:
-    """An image that is converted, normalised and transposed before the first layer, as preprocessing does."""
+    """Build an image that is converted, normalised and transposed before the first layer, as preprocessing does."""
     if near in ("convert back", "rounded") and g.base is not F32:
         raise ValueError("16-bit values are too often halfway between two integers")
     first = layout in ("first", "reversed channels")

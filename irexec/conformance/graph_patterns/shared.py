@@ -26,7 +26,7 @@ def _axes(*values: int) -> np.ndarray:
     dtype=("f32", "i32", "u8"),
 )
 def scatters(g: Graph, *, kind: str, length: str, data: str, reader: str, dtype: str) -> None:
-    """Consecutive updates of parts of a value that other layers also read."""
+    """Build consecutive updates of parts of a value that other layers also read."""
     base = g.base.name if dtype == "f32" else dtype
     x = g.input(["N", 5, 3], base)
     y: Any = x
@@ -75,7 +75,7 @@ def _update(g: Graph, y: Value, kind: str, base: str, number: int) -> Value:
     second=("result", "multiply", "transpose", "reshape and add", "concat", "none"),
 )
 def views(g: Graph, *, source: str, view: str, first: str, second: str) -> None:
-    """A value in another shape, which shares its memory, and several layers that read or overwrite it."""
+    """Build a value in another shape, which shares its memory, and several layers that read or overwrite it."""
     x = g.input(["N", 4, 1, "S"])
     y: Any = x
     if source == "relu":
@@ -142,7 +142,7 @@ _ORDERS = {
     fused=("none", "add", "scale before", "scale after", "relu"),
 )  # fmt: skip
 def transposed_product(g: Graph, *, left: str, right: str, flags: str, after: str, second: str, fused: str) -> None:
-    """A MatMul with transpose attributes, and with Transposes before and after it."""
+    """Build a MatMul with transpose attributes, and with Transposes before and after it."""
     size = 4
     x = g.input(
         [size, size, size, size] if "reversed" in (left, right) or "first" in (left, right) else ["N", size, size, size]
@@ -181,7 +181,7 @@ def transposed_product(g: Graph, *, left: str, right: str, flags: str, after: st
     branch=("none", "strided", "plain"),
 )
 def strided(g: Graph, *, strides: str, kernel: str, between: str, branch: str) -> None:
-    """Consecutive convolutions with strides: a stride may be moved only through layers that keep positions."""
+    """Build consecutive convolutions with strides: a stride may be moved only through layers that keep positions."""
     channels = g.channels(2, 4, 8)
     x = g.input(["N", channels, 8, "H"])
     one, two = (int(strides[0]), int(strides[7]))
@@ -218,7 +218,7 @@ def strided(g: Graph, *, strides: str, kernel: str, between: str, branch: str) -
     depth=("first", "last"),
 )
 def rearranged(g: Graph, *, form: str, near: str, depth: str) -> None:
-    """Reshape, Transpose, Reshape that form one layer, and convolutions between SpaceToBatch and its inverse."""
+    """Build Reshape, Transpose, Reshape that form one layer, and convolutions between SpaceToBatch and its inverse."""
     x = g.input(["N", 8, 4, 4])
     block = 4 if near == "other block" and form == "shuffle" else 2
     if form == "dilated":

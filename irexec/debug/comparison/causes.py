@@ -1,8 +1,8 @@
 """Causes: whether the other side's values of a single layer explain the other side's results.
 
 The model is run with the other side's values of the layer in place of its own. If the results are those of the other
-side, the layer is the cause of the difference, however small it is. A layer that merely corresponds to another layer,
-in another export of the network, leads to results that differ more.
+side, the layer is the cause of the difference, however small its own error is. With the values of a layer that only
+roughly corresponds, as in another export of the network, the results differ more.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _SMALLER = 8.0
 def cause(
     reference: Reference, loaded: Loaded, suspects: Iterable[tuple[Node, Culprit]], plain: Sequence[Sequence[Array]]
 ) -> Culprit | None:
-    """Return the first of these layers whose values on the other side explain that side's results. `plain`: these
-    results, per step.
+    """Return the first of these layers whose values on the other side explain that side's results. `plain`: the other
+    side's results, per step.
     """
     before = _largest(reference.results(), plain)
     for node, suspect in [*suspects][:_MOST]:

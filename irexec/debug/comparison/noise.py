@@ -42,8 +42,8 @@ _LEVELS = 127.0
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The error of a layer; `limit` and `tolerance`: the error that noise explains, in units in the last place and in
-    words."""
+    """The error of a layer; `limit` and `tolerance`: the error that noise explains, in units in the last place and as
+    a text."""
 
     own: Error
     agrees: bool
@@ -53,8 +53,8 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """`kind`: the element type in which the other side computes. `group`: the number of activations that it quantizes
-    together, where a product has weights of few bits; 0 for none."""
+    """The rounding of the other side. `kind`: the element type in which it computes. `group`: the number of
+    activations that it quantizes together, where a product has weights of few bits; 0 for none."""
 
     kind: ElementType = F32
     group: int = 0
@@ -72,7 +72,9 @@ class Noise:
         return lower or bool(self.group and any(map(packed, nodes)))
 
     def judge(self, model: Model, inputs: Sequence[Array], other: Sequence[Array | None]) -> Judged | None:
-        """Return whether noise explains the results `other` of a small model; None if it cannot be measured."""
+        """Return the error of the results `other` of a small model, and the error that noise explains; None if the
+        noise cannot be measured.
+        """
         right = _run(model)(inputs)
         runs = list(self._runs(model, inputs))
         runs = [found for found in runs if all(a.shape == b.shape for a, b in zip(right, found, strict=True))]

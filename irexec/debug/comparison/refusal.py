@@ -18,8 +18,8 @@ _OTHERS = 3
 
 
 def refused_at(reference: Reference, runtime: Runtime, error: CannotRun) -> Node | None:
-    """Return the first layer at which the runtime fails: without it and its followers, it can run the model. None
-    if it cannot be determined: the runtime runs whole models only, does not answer in time, or cannot run any layer.
+    """Return the first layer at which the runtime fails: without this layer and the layers after it, it can run the
+    model. None if the runtime runs whole models only, does not answer in time, or cannot run any layer.
     """
     if not runtime.runs_parts or isinstance(error, CannotWrite) or (isinstance(error, Died) and error.how == "hang"):
         return None

@@ -33,7 +33,7 @@ _SAME = 1e-4
 
 def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise | None = None) -> Culprit:
     """Return, of several layers that are wrong together, the layer whose wrong connection explains their values; all
-    layers if no connection does, or if several do. `noise`: of the other side, if it computes with fewer bits.
+    layers if no connection does, or if several do. `noise`: that of the other side, if it computes with fewer bits.
     """
     whole = Cutter(reference.model)
     slips = [*_left_out(whole, culprit, noise)] or [*_misread(reference, loaded, whole, culprit, noise)]
@@ -44,7 +44,7 @@ def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise
 
 
 def _left_out(whole: Cutter, culprit: Culprit, noise: Noise | None) -> Iterator[tuple[tuple[Node, ...], str]]:
-    """Yield the reader of each layer without which the others compute the other side's values, and a text.
+    """Yield a reader and a text for each layer without which the other layers compute the other side's values.
 
     A layer that reads a constant is yielded before its reader: with other constants, it may change nothing.
     """
@@ -128,7 +128,7 @@ def first_piece(model: Model, culprit: Culprit, noise: Noise | None = None) -> C
                 if any(p.shape == theirs.shape and measure(p, theirs).relative < _SAME for p in pieces):
                     return culprit  # The inputs are in another order.
                 return replace(culprit, nodes=[other for other in some if other not in right], together=nodes)
-            # Of a layer with several outputs, another one may be wrong.
+            # If a layer has several outputs, another of its outputs may be wrong.
             right |= {other for other in some if len(other.outputs) == 1}
     except (IRError, KeyError, ValueError):  # The layers cannot be run alone, or do not only move the values.
         pass

@@ -92,7 +92,7 @@ def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Va
 
 
 def moved_inside(model: Model) -> Iterator[Model]:
-    """Yield the model with the f32 values between its layers a few units larger or smaller; none for one layer."""
+    """Yield models whose f32 values between layers are a few units larger or smaller; nothing for a single layer."""
     for factor in (1 + _NUDGE, 1 - _NUDGE):
         made = copied(model)
         constant = constant_nodes(made)

@@ -1,8 +1,8 @@
-"""Pairing: results of modules with the values of the exported model that they correspond to.
+"""Pairing the results of modules with the corresponding values of the exported model.
 
-Names alone are not enough: exporters fold layers and renumber them. Equal values are paired, up to the first fault:
-a wrong value of the model. It is replaced by the result of a module that may correspond to it; the pair is kept if
-later values are equal as a result.
+Names alone are not enough: exporters fold layers and renumber them. Equal values are paired, up to the first wrong
+value of the model (a fault). The wrong value is replaced by the result of a module that may correspond to it, and the
+two are paired if later values then equal results of modules.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def module_of(layer: str) -> str:
 
 
 def matches(layer: str, paths: Iterable[str]) -> str | None:
-    """Return the path, among those of a network, of the module that a layer's name contains: the same path, or the only
-    path with the same end, because exporters leave out containers that are not called.
+    """Return the one of the module `paths` that a layer's name contains: in full or, if no other path has the same end,
+    only its end, because exporters leave out containers that are not called. None if there is no such path.
     """
     found = module_of(layer)
     if not found:
@@ -64,7 +64,7 @@ _FAULTS = 16
 _NEAR = 2e-5
 """The difference of results, relative to a typical element, above which a fault is looked for."""
 _CALLS, _CANDIDATES = 8, 8
-"""The number of results of modules that are tried after a fault, and of values for each."""
+"""The number of module results that are tried after a fault, and the number of values tried for each result."""
 
 
 class Made(NamedTuple):
@@ -250,7 +250,7 @@ class _Pairing:
         return nodes, begins
 
     def _bridge(self, wrong: Sequence[Node]) -> bool:
-        """Pair one value after which values are equal again."""
+        """Pair one value so that values after it are equal again; return whether such a value was found."""
         ends = [value for result in wrong for value in result.inputs if value is not None]
         nodes, begins = self._back(ends, {})
         region = sorted((v for node in nodes for v in node.outputs if v in self._order), key=self._order.__getitem__)
@@ -291,7 +291,7 @@ class _Pairing:
     def _tried(
         self, value: Value, made: Made, region: Sequence[Value], wrong: Sequence[Node]
     ) -> tuple[tuple[int, float], list[tuple[Value, Made]]]:
-        """Return how many values are equal again if a value is a module's result, how near they are, and the pairs."""
+        """Replace a value by a module's result; return how many later values then agree, how closely, and the pairs."""
         given = {value: self._fetch([made])[0]}
         if given[value].dtype != value.element_type.dtype:
             return (0, 0.0), []

@@ -112,8 +112,8 @@ def recorded(case: Case, values: Sequence[Value]) -> Steps:
 
 
 def edited(case: Case, edit: Callable[[Model, dict[Node, Node]], Steps | None]) -> Case:
-    """Return a copy of the case, changed by `edit(model, copies)`, where `copies` maps layers to their copies; it
-    returns the inputs if they change as well. Raises IRError and ValueError.
+    """Return a copy of the case, changed by `edit(model, copies)`, where `copies` maps layers to their copies. `edit`
+    returns the new inputs, or None if they are unchanged. Raises IRError and ValueError.
     """
     model, copies = copy_with_map(case.model)
     steps = edit(model, copies)

@@ -131,7 +131,7 @@ def _extents(case: Case) -> list[int]:
 
 
 def _shrink(target: Callable[[int], int]) -> Callable[[Case, list[int]], Case]:
-    """Replace every extent that is not kept by `target(extent)`, everywhere in the model."""
+    """Return a function that replaces every extent not in `kept` by `target(extent)`, everywhere in the model."""
 
     def keep(case: Case, kept: list[int]) -> OnnxCase:
         smaller = {extent: target(extent) for extent in _extents(case) if extent not in kept}

@@ -53,7 +53,7 @@ def whole(reference: Reference) -> Case:
 
 
 def begin(judge: Judge, cases: Iterable[Case]) -> Reduction | None:
-    """Return the first of the cases that fails; None if all pass. Raises CannotRun."""
+    """Return a reduction that starts with the first case that fails; None if all pass. Raises CannotRun."""
     for case in cases:
         fault = judge.fault(case)
         if fault is not None:

@@ -47,7 +47,7 @@ class Repro:
     """Keeps the smallest case of a reduction in NAME.xml and .bin, or in NAME.onnx, with its inputs in NAME.npz, and in
     NAME.json the state for continuing it.
 
-    `of` distinguishes reductions: see `identity`.
+    `of`: the key of the reduction, see `identity`.
     """
 
     def __init__(self, path: str | Path, of: str) -> None:
@@ -131,8 +131,8 @@ class Repro:
         return path
 
     def write_report(self, reduction: Reduction, layers: int, asked: str, runtime: Runtime | None = None) -> Path:
-        """Write NAME.md, a description of the failure for a bug report. `layers`: of the whole model. `asked`: the
-        command line. `runtime`: the runtime whose results are wrong, if one is judged.
+        """Write NAME.md, a description of the failure for a bug report. `layers`: the number of layers of the whole
+        model. `asked`: the command line. `runtime`: the runtime whose results are wrong, if one is judged.
         """
         path, case = self.file.with_suffix(".md"), reduction.case
         script = shlex.join(["python", f"{self.file.stem}.py"])

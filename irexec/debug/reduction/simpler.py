@@ -26,7 +26,7 @@ def extents(case: Case) -> list[int]:
 
 
 def shrink(target: Callable[[int], int]) -> Callable[[Case, list[int]], Case]:
-    """Replace every extent that is not kept by `target(extent)`, everywhere: in inputs, weights and shapes."""
+    """Return a function that replaces every extent not in `kept` by `target(extent)`: in inputs, weights and shapes."""
 
     def keep(case: Case, kept: list[int]) -> Case:
         smaller = {extent: target(extent) for extent in extents(case) if extent not in kept}

@@ -35,8 +35,8 @@ Search = Callable[[Sequence[Any], Callable[[list[Any]], bool], Earliest[Any]], l
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """`things` are the items of a case; `keep` creates the case with only some of them, and raises IRError or
-    ValueError if that is impossible. `search` finds the items that are needed.
+    """One way to make a case smaller. `things` returns the items of a case; `keep` creates the case with only some of
+    them, and raises IRError or ValueError if that is impossible. `search` finds the items that are needed.
     """
 
     name: str

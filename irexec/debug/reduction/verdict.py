@@ -36,7 +36,7 @@ class Fault:
     people.
 
     `kind`: "difference", "refusal", "crash", "hang" or "exit code". `excess`: the difference as a multiple of
-    its tolerance, up to a limit. `types`: of the layers that a comparison names for a difference, if any.
+    its tolerance, up to a limit. `types`: the types of the layers that a comparison names for a difference, if any.
     """
 
     kind: str
@@ -84,7 +84,7 @@ class Sameness:
 
 
 class ByRuntime:
-    """A case fails if a runtime computes a different result than irexec, rejects the model, crashes or hangs.
+    """A judge: a case fails if a runtime computes a different result than irexec, rejects the model, crashes or hangs.
 
     A difference counts as the same failure as long as layers of the types in the first comparison are wrong by
     themselves. `same` is matched with the kind of the failure, its description and the types of the layers.
@@ -195,13 +195,13 @@ def words_of(message: str) -> str:
 
 
 class ByCommand:
-    """A case fails if a command that is given its file has the same exit code as for the whole model.
+    """A judge: a case fails if a command that is given its file has the same exit code as for the whole model.
 
-    `same`, if given, is matched with the output of the command and alone decides. `suffix`: of the file.
+    `same`, if given, is matched with the output of the command and alone decides. `suffix`: the suffix of the file.
     """
 
     def __init__(self, command: str, limit: float, same: Sameness | None = None, suffix: str = ".xml") -> None:
-        """`command` contains {} for the file. Raises ValueError if {} is missing, or if it is not a command."""
+        """`command` contains {} for the file. Raises ValueError if {} is missing or quotes are not closed."""
         self.words, self.limit, self.name = shlex.split(command), limit, command
         self.hint: str | None = None
         self._same, self._suffix = same or Sameness(), suffix

@@ -92,8 +92,8 @@ class Described(Protocol):
 
 @runtime_checkable
 class Repeats(Protocol):
-    """A loaded model that may compute the same values in every run, whichever layers are observed: irexec's does.
-    `repeats`: whether it does.
+    """A loaded model that reports whether its runs are repeatable. `repeats`: every run computes the same values,
+    whichever layers are observed, as runs by irexec do.
     """
 
     repeats: bool
@@ -276,7 +276,7 @@ class Aligned:
         """Return the other model with these inputs, in its own order."""
         if self._run is not None and self._run[0] is steps:
             return self._run[1]
-        # The other model's inputs at these positions, by the positions of the first model's inputs aligned with them.
+        # The position of an input of the other model → the position of the input of the first model paired with it.
         places = {theirs: ours for ours, theirs in self._inputs.items()}
         made = Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])
         made.hold()

@@ -166,7 +166,7 @@ class _Search:
 
     def _reached(self, sets: list[frozenset[str]], expected: int | None) -> int | None:
         """Return the smallest number of groups, from the first in the order on, that meets the target. Many numbers are
-        measured in one pass, together with the expected set without any one of its layers.
+        measured in one pass, together with the sets that lack one layer of the expected set.
         """
         low, high = 0, len(sets) - 1
         tried = {0, *_further(0, high)}

@@ -64,7 +64,7 @@ class _Repeating(KindOfNode):
         _body(self).inputs.append(BodyInput(_index(self, body_parameter), _take(self, value)))
 
     def get_iter_value(self, body_value: Any, iteration: int = -1) -> Value:
-        """Return an output with the value that the body computes in the last iteration."""
+        """Return an output with the value that the body computes in the last iteration (-1), the only one allowed."""
         if iteration != -1:
             raise RuntimeError(f"iteration {iteration}: an IR can take the last one only, -1")
         return _add_output(self, BodyOutput(_result(self, body_value), len(self.outputs)))
@@ -99,7 +99,7 @@ class _Repeating(KindOfNode):
 
 
 class Loop(_Repeating):
-    """A body that runs as long as its condition holds."""
+    """A node whose body runs as long as its condition holds."""
 
     __slots__ = ()
     type_name = "Loop"
@@ -121,14 +121,14 @@ class Loop(_Repeating):
 
 
 class TensorIterator(_Repeating):
-    """A body that runs for every slice of its inputs."""
+    """A node whose body runs for every slice of its inputs."""
 
     __slots__ = ()
     type_name = "TensorIterator"
 
 
 class If(KindOfNode):
-    """One of two bodies."""
+    """A node that runs one of two bodies, depending on a condition."""
 
     __slots__ = ()
     type_name = "If"

@@ -45,7 +45,7 @@ class BinaryElementwiseLogical(metaclass=Family):
 
 
 class IndexReduction(metaclass=Family):
-    """Reductions to the index of an element: no operator of the opsets is one."""
+    """Reductions to the index of an element: no operator of the opsets belongs to this family."""
 
     types: ClassVar = frozenset[str]()
 

@@ -118,7 +118,7 @@ class read_value(constants.ReadValue):
 
 
 class loop(bodies.Loop):
-    """A body that runs as long as its condition holds: `loop(trip_count, execution_condition)`."""
+    """A node whose body runs as long as its condition holds: `loop(trip_count, execution_condition)`."""
 
     __slots__ = ()
 
@@ -129,7 +129,7 @@ class loop(bodies.Loop):
 
 
 class tensor_iterator(bodies.TensorIterator):
-    """A body that runs for every slice of its inputs: `tensor_iterator()`."""
+    """A node whose body runs for every slice of its inputs: `tensor_iterator()`."""
 
     __slots__ = ()
 
@@ -140,7 +140,7 @@ class tensor_iterator(bodies.TensorIterator):
 
 
 class if_op(bodies.If):
-    """One of two bodies: `if_op(condition)`."""
+    """A node that runs one of two bodies: `if_op(condition)`."""
 
     __slots__ = ()
 

@@ -25,14 +25,14 @@ class PrePostProcessor:
         self._outputs = [OutputInfo(result) for result in model.results]
 
     def input(self, key: Any = None, *, input_index: int | None = None, tensor_name: str | None = None) -> InputInfo:
-        """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only input, or one by its position or tensor name. Raises RuntimeError or IndexError."""
         key = next((given for given in (input_index, tensor_name) if given is not None), key)
         ports = self._model.inputs
         expected(key, (int, str, type(None)), "input()")
         return self._inputs[ports.index(port_named(ports, key, "Input"))]
 
     def output(self, key: Any = None, *, output_index: int | None = None, tensor_name: str | None = None) -> OutputInfo:
-        """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only output, or one by its position or tensor name. Raises RuntimeError or IndexError."""
         key = next((given for given in (output_index, tensor_name) if given is not None), key)
         ports = self._model.outputs
         expected(key, (int, str, type(None)), "output()")

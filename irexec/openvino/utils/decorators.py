@@ -16,7 +16,7 @@ NodeFunction = Callable[..., Any]
 
 
 def nameable_op(function: NodeFunction) -> NodeFunction:
-    """Decorator: the created node gets the name that the caller passes as `name`."""
+    """Decorate a function that creates a node: the node gets the name that the caller passes as `name`."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -29,7 +29,7 @@ def nameable_op(function: NodeFunction) -> NodeFunction:
 
 
 def unary_op(function: NodeFunction) -> NodeFunction:
-    """Decorator: the function's first argument is converted to a node."""
+    """Decorate a function whose first argument is converted to a node."""
 
     @functools.wraps(function)
     def call(input_value: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -39,7 +39,7 @@ def unary_op(function: NodeFunction) -> NodeFunction:
 
 
 def binary_op(function: NodeFunction) -> NodeFunction:
-    """Decorator: the function's first two arguments are converted to nodes."""
+    """Decorate a function whose first two arguments are converted to nodes."""
 
     @functools.wraps(function)
     def call(left: Any, right: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -49,7 +49,7 @@ def binary_op(function: NodeFunction) -> NodeFunction:
 
 
 def custom_preprocess_function(function: NodeFunction) -> NodeFunction:
-    """Decorator: a step of a PrePostProcessor may return a node; its only output is used."""
+    """Decorate a step of a PrePostProcessor that may return a node, whose only output is used."""
 
     @functools.wraps(function)
     def call(output: Value) -> Value:
