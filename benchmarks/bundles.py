@@ -1,8 +1,8 @@
-"""Bundles that reproduce elsewhere: `python benchmarks/bundles.py PYTHON [--count N]`.
+"""Bundles that reproduce failures elsewhere: `python benchmarks/bundles.py PYTHON [--count N]`.
 
-PYTHON is an interpreter that has openvino and numpy, and nothing of irexec. Models whose results are not the same to
-the bit as irexec's, because of one operator each, are reduced, packed by `irexec bundle`, unpacked elsewhere, and their
-repro.py is run there. Prints what each says; all of them should say reproduced.
+PYTHON is an interpreter with openvino and numpy, and without irexec. Models whose results differ from irexec's in some
+bits because of one operator are reduced, packed by `irexec bundle`, and unpacked in another folder, where their
+repro.py is run. Prints the output of each script, which should be `reproduced`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ X = ops.parameter([8, 8], "f32", name="x")
 
 
 def reproduced(name: str, python: str, folder: Path) -> str:
-    """What the script in the bundle of one failure says elsewhere."""
+    """Return the output of the script in the bundle of one failure, run in another folder."""
     middle = ops.relu(ops.add(ops.multiply(made(name), np.float32(1.5)), np.float32(0.25)), name="last")
     irexec.save_model(irexec.Model([middle], [X], name), folder / "model.xml")
     np.savez(folder / "in.npz", x=RNG.normal(0, 2, (8, 8)).astype(np.float32))

@@ -1,10 +1,11 @@
-"""Comparisons whose answer is known: `python benchmarks/compare.py [FOLDER ...]`.
+"""Comparisons with a known result: `python benchmarks/compare.py [FOLDER ...]`.
 
-Each folder holds model.xml, model.bin and io.npz with the inputs `in0`, `in1`, ... and those of further steps,
-`s1_in0`, ...; without one, the samples. For each model: a runtime that is irexec with one layer gone wrong, at every
-position in turn, also in bodies (`--positions N`: at N of them, evenly spread), must be told by exactly that layer;
-OpenVINO (`--openvino`, in f32, or in bf16, whose rounding is known) must not be told wrong. Prints a line for each
-model and what went wrong. tests/benchmarks/test_compare.py does the same with some positions of the samples.
+Each folder contains model.xml, model.bin and io.npz with the inputs `in0`, `in1`, ... and those of further steps,
+`s1_in0`, ...; without a folder, the samples are used. For each model, the other side is irexec with one wrong layer, at
+every position in turn, including bodies (`--positions N`: at N evenly spread positions), and the comparison must name
+exactly this layer. With `--openvino` (in f32, or in bf16 with its known rounding) the comparison must find no wrong
+layer. Prints a line for each model and each wrong verdict. tests/benchmarks/test_compare.py does the same for some
+positions in the samples.
 """
 
 from __future__ import annotations
@@ -39,19 +40,20 @@ from irexec.graph.cut import constant_nodes
 
 SAMPLES = ("classifier", "transformer", "loop")
 NO_KERNEL = ("Parameter", "Result", "Assign", "ReadValue")
-"""Nothing of these could be wrong but what the engine itself does."""
+"""Types of layers whose result no kernel computes."""
 RANDOM = ("RandomUniform", "Multinomial")
 LIMIT = 300
-"""Seconds that a comparison may take."""
+"""The time limit of a comparison in seconds."""
 
 
 class TooLong(BaseException):
-    """Nothing on the way takes it for a failure of its own."""
+    """Raised after LIMIT. Not an Exception, so that no handler takes it for a failure of a layer."""
 
 
 def positions(run: Reference) -> list[Node]:
-    """The layers that can go wrong: they run, they are no constants, and their first output has elements. Layers with
-    bodies compute nothing beside these. Every layer gets a name that no other one has."""
+    """Return the layers that can be made wrong: layers that run, are not constants, and whose first output has
+    elements. Layers with bodies compute nothing themselves. Every layer gets a unique name.
+    """
     counts, constant = run.count(), set[Node]()
     for model in models(run.model):
         constant |= constant_nodes(model)
@@ -71,7 +73,7 @@ def positions(run: Reference) -> list[Node]:
 
 
 def models(model: Model) -> Iterator[Model]:
-    """A model and those of its bodies."""
+    """Yield a model and the models of its bodies."""
     yield model
     for node in model.nodes:
         for body in node.bodies:
@@ -80,8 +82,9 @@ def models(model: Model) -> Iterator[Model]:
 
 @dataclass
 class Planted:
-    """What was told of layers that went wrong one after the other. `stopped`: the model cannot be run any more then, or
-    does not end, because what the layer makes is a shape, an index or the condition of a loop."""
+    """The outcome of making layers wrong one after the other. `stopped`: layers with which the model cannot be run or
+    does not end, because their result is a shape, an index or the condition of a loop.
+    """
 
     named: int = 0
     stopped: list[str] = field(default_factory=list)
@@ -89,7 +92,7 @@ class Planted:
 
 
 def plant(run: Reference, count: int | None = None) -> Planted:
-    """Let every layer go wrong in turn, or `count` of them, evenly spread."""
+    """Make every layer wrong in turn, or `count` of them, evenly spread."""
     nodes = positions(run)
     found = Planted()
     for node in nodes if count is None else nodes[:: max(1, len(nodes) // count)][:count]:
@@ -109,7 +112,7 @@ def plant(run: Reference, count: int | None = None) -> Planted:
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Raises TooLong when something takes longer than LIMIT."""
+    """Raise TooLong if the enclosed work takes longer than LIMIT."""
 
     def stop(*_: object) -> None:
         raise TooLong(f"no end within {LIMIT} s")
@@ -124,7 +127,9 @@ def _limited() -> Iterator[None]:
 
 
 def most(found: Comparison) -> list[str]:
-    """The largest own error, and of what."""
+    """Return a line with the largest own error, and the type and tolerance of its layer; an empty list if there is
+    none.
+    """
     errors = [(row.own.ulp, row) for row in found.rows if row.own is not None and row.tolerance != "exact"]
     if not errors:
         return []
@@ -140,7 +145,7 @@ def runs(folders: list[Path]) -> Iterator[tuple[str, Reference]]:
 
 
 def recorded(folder: Path) -> Reference:
-    """The model of a folder with the inputs of its steps."""
+    """Return the model of a folder with the inputs of its steps."""
     model: Any = irexec.read_model(folder / "model.xml")
     with np.load(folder / "io.npz") as arrays:
         names = [f"in{index}" for index in range(len(model.inputs))]
@@ -154,8 +159,8 @@ def recorded(folder: Path) -> Reference:
 
 
 def with_openvino(run: Reference, precision: str) -> Comparison:
-    # Weights of 8 or 4 bits would be multiplied with quantized inputs, and caches of attention be kept in u8 or f16:
-    # both are other computations.
+    # Otherwise OpenVINO quantizes inputs that are multiplied with weights of 8 or 4 bits, and keeps caches of attention
+    # in u8 or f16: both are different computations.
     settings = {"INFERENCE_PRECISION_HINT": precision, "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
     settings |= {"KV_CACHE_PRECISION": precision}
     return compare(run, OpenVINO("CPU", settings, run.model))

@@ -1,8 +1,8 @@
 """The memory of a comparison: `python benchmarks/compare_memory.py MODEL.xml [--with OTHER] [OPTIONS of compare]`.
 
-Runs `irexec compare` and prints the largest resident memory of its process, and of the one that the other runtime
-has, beside the size of the weights; its own again without what it needs for any model, however small.
-tests/debug/test_memory.py asserts the latter.
+Runs `irexec compare` and prints the largest resident memory of its process and of the other runtime's process, next to
+the size of the weights, and the memory of its process minus that for the smallest model.
+tests/debug/comparison/test_memory.py asserts the latter.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from irexec import opset15 as ops
 
 
 def peaks(arguments: list[str]) -> tuple[float, float]:
-    """The largest resident memory of a command and of the processes that it starts, in MB. Raises CalledProcessError
-    where it cannot be run."""
+    """Return the largest resident memory of a command and of its child processes, in MB. Raises CalledProcessError if
+    the command fails.
+    """
     command = [sys.executable, "-m", "irexec", "compare", *arguments]
     with tempfile.TemporaryFile() as said, subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT) as running:
         found = {"own": 0.0, "others": 0.0}
@@ -43,7 +44,7 @@ def peaks(arguments: list[str]) -> tuple[float, float]:
 
 
 def _peak(pid: int) -> float:
-    """The largest resident memory that a process had so far; 0 where it is gone."""
+    """Return the largest resident memory of a process so far, in MB; 0 if the process has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -59,14 +60,16 @@ def _children(pid: int) -> list[int]:
 
 
 def smallest(folder: Path) -> Path:
-    """A model that weighs nothing."""
+    """Return the path of a model of negligible size."""
     x = ops.parameter([1, 4], "f32", name="x")
     irexec.save_model(irexec.Model([ops.relu(x)], [x], "small"), folder / "small.xml")
     return folder / "small.xml"
 
 
 def ratio(model: Path, other: str, options: list[str]) -> tuple[float, float, float, float]:
-    """The size of the weights, irexec's peak, that for the smallest model, the other process's, all in MB."""
+    """Return the size of the weights, irexec's peak memory, its peak for the smallest model, and that of the other
+    process, all in MB.
+    """
     with tempfile.TemporaryDirectory() as folder:
         least, _ = peaks([str(smallest(Path(folder))), "--with", other])
     own, others = peaks([str(model), "--with", other, *options])

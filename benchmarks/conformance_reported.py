@@ -1,8 +1,8 @@
-"""Whether irexec conformance notices what users reported: `python benchmarks/conformance_reported.py [PYTHON]`.
+"""Whether irexec conformance detects errors that users reported: `python benchmarks/conformance_reported.py [PYTHON]`.
 
-Each entry is an issue or pull request of OpenVINO, in short what it says, and a case of the kind that is drawn. PYTHON
-is the interpreter with the release of OpenVINO (default: this one). Prints the verdict on each case; an issue that a
-release does not have, or has mended, passes.
+Each entry is an issue or pull request of OpenVINO, a short description, and a case of a kind that is drawn. PYTHON is
+the interpreter with the release of OpenVINO (default: this one). Prints the verdict on each case; a case passes if the
+release does not have the issue, or has fixed it.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ REPORTED: tuple[tuple[int, str, str], ...] = (
         "GatherElements-6/f32/axis=0/data=[4,3]/indices=i64[1,3]{-1,0,-2}/seed1",
     ),
 )  # fmt: skip
-"""The number of the issue, what it says, and a case of the same kind."""
+"""The number of the issue, its description, and a case of the same kind."""
 
 
 def main() -> int:

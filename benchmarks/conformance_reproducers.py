@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def message(script: Path) -> str:
-    """What a script says about its failure: the name of the case, the verdict and the error."""
+    """Return a script's description of its failure: the name of the case, the verdict and the error."""
     for statement in ast.parse(script.read_text("utf-8")).body:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "MESSAGE":
             return str(ast.literal_eval(statement.value))

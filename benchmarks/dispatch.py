@@ -27,13 +27,13 @@ GOAL = 3.0
 
 @operator("Nothing", "bench", shapes=same_as())
 def nothing(x: Float, /) -> Float:
-    """Returns its input."""
+    """Return the input."""
     return x
 
 
 @operator("Nothings", "bench")
 def nothings(x: Float, /) -> tuple[Float, Float]:
-    """Returns its input twice."""
+    """Return the input twice."""
     return x, x
 
 
@@ -44,7 +44,7 @@ def _(check: Check, x: TensorType) -> list[PartialShape]:
 
 @operator("Hidden", "bench")
 def hidden(x: Float, /) -> Float:
-    """Returns its input, and its shape rule knows only that there is one extent."""
+    """Return the input; the shape rule only knows that the result has one axis."""
     return x
 
 
@@ -54,7 +54,7 @@ def _(check: Check, x: TensorType) -> PartialShape:
 
 
 def chain(op: Operator, layers: int) -> CompiledModel:
-    """A model of so many layers in a row."""
+    """Return a model of this number of layers in a row, compiled."""
     parameter = irexec.opset1.parameter([8], np.float32)
     value = parameter.outputs[0]
     for number in range(layers):
@@ -65,7 +65,7 @@ def chain(op: Operator, layers: int) -> CompiledModel:
 
 
 def median(call: Callable[[], object], runs: int) -> float:
-    """The median time of a call, in microseconds."""
+    """Return the median time of a call, in microseconds."""
     times = []
     for _ in range(runs):
         begin = time.perf_counter()
@@ -75,7 +75,7 @@ def median(call: Callable[[], object], runs: int) -> float:
 
 
 def per_layer(op: Operator, layers: int, runs: int) -> float:
-    """Microseconds that one more layer takes."""
+    """Return the microseconds that each additional layer takes."""
     x = np.ones(8, np.float32)
     long, short = chain(op, layers), chain(op, 1)
     for compiled in (long, short):

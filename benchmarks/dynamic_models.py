@@ -56,7 +56,7 @@ def model(results: Any, inputs: list[Any]) -> irexec.Model:
 
 
 def extent(data: Any, axis: int) -> Any:
-    """The extent of an axis, as a tensor with one element."""
+    """Return the extent of an axis, as a tensor with one element."""
     return op.gather(op.shape_of(data), whole(axis), scalar(0))
 
 

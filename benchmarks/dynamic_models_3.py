@@ -1,4 +1,4 @@
-"""Models with dynamic dimensions for benchmarks/shapes.py: constants that equal sizes, hold tables, or fix sizes."""
+"""Models with dynamic dimensions for benchmarks/shapes.py: constants that equal sizes, are tables, or fix sizes."""
 
 from __future__ import annotations
 

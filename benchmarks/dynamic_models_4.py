@@ -62,7 +62,7 @@ def shuffled_groups() -> irexec.Model:
 
 @kind("parts")
 def windows_shifted() -> irexec.Model:
-    """Windows of 4, with a mask for 16 of them."""
+    """Return shifted windows of 4 rows, with a mask for 16 windows."""
     image = open_input("image", [-1, -1, -1, 8])
     height, width = op.divide(extent(image, 1), whole(4)), op.divide(extent(image, 2), whole(4))
     apart = op.reshape(image, op.concat([extent(image, 0), height, whole(4), width, whole(4, 8)], 0), False)
@@ -108,7 +108,7 @@ def positions_interpolated() -> irexec.Model:
 
 @kind("parts")
 def relative_positions() -> irexec.Model:
-    """Distances of queries and keys from a table of 31, by Range."""
+    """Return distances of queries and keys, looked up by Range in a table of 31."""
     data = open_input("data", [-1, -1, 8])
     count = op.squeeze(extent(data, 1), whole(0))
     places = op.range(scalar(0), count, scalar(1), "i64")
@@ -369,7 +369,7 @@ def states_joined() -> irexec.Model:
 
 @kind("flow")
 def branches_of_known_rank() -> irexec.Model:
-    """A branch that reads windows of 4, taken from 16 on only."""
+    """Return an If with a branch that reads windows of 4, which is only taken from size 16 on."""
     data = open_input("data", [-1, -1])
     inner, other = open_input("x", [-1, -1]), open_input("y", [-1, -1])
     large = irexec.Model([op.reshape(op.reshape(inner, whole(0, -1, 4), True), whole(0, -1), True)], [inner], "large")

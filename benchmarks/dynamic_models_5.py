@@ -1,4 +1,4 @@
-"""Models with dynamic dimensions for benchmarks/shapes.py: relations and networks that the others leave out."""
+"""Models with dynamic dimensions for benchmarks/shapes.py: relations and networks that the other files do not cover."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def larger_of_two() -> irexec.Model:
 
 @kind("relations")
 def memory_and_queries() -> irexec.Model:
-    """Cross attention with a mask of both lengths and a cache in front of the keys."""
+    """Return cross attention with a mask of both lengths, and a cache before the keys."""
     queries, memory = open_input("queries", [-1, 2, -1, 4]), open_input("memory", [-1, 2, -1, 4])
     cached, mask = open_input("cached", [-1, 2, -1, 4]), open_input("mask", [-1, 1, -1, -1])
     keys = op.concat([cached, memory], 2)
@@ -80,7 +80,7 @@ def memory_and_queries() -> irexec.Model:
 
 @kind("networks")
 def network_with_odd_crops() -> irexec.Model:
-    """A U-Net that cuts what it skipped to the size of what it made."""
+    """Return a U-Net that crops skipped values to the size of upsampled ones."""
     image = open_input("image", [-1, 3, -1, -1])
     one = convolved(image, 3, 4, pad=0)
     two = convolved(pooled(one), 4, 4, pad=0)
@@ -91,7 +91,7 @@ def network_with_odd_crops() -> irexec.Model:
 
 @kind("networks")
 def network_padded_to_skip() -> irexec.Model:
-    """A U-Net that pads what it made to the size of what it skipped, as torchvision's users do."""
+    """Return a U-Net that pads upsampled values to the size of skipped ones, as users of torchvision do."""
     image = open_input("image", [-1, 3, -1, -1])
     skipped = convolved(image, 3, 4)
     up = op.convolution_backprop_data(convolved(pooled(skipped), 4, 4), weights(4, 4, 2, 2), [2, 2])
@@ -117,7 +117,7 @@ def pyramid_by_scales_and_sizes() -> irexec.Model:
 
 @kind("networks")
 def scales_of_computed_floats() -> irexec.Model:
-    """Scales as a frontend writes them: the quotient of two sizes in f32."""
+    """Return scales as a frontend writes them: the quotient of two sizes in f32."""
     image, small = open_input("image", [1, 4, -1, -1]), open_input("small", [1, 4, -1, -1])
     sizes = [op.convert(op.gather(op.shape_of(each), whole(2, 3), scalar(0)), "f32") for each in (image, small)]
     made = op.interpolate(small, op.divide(*sizes), "linear_onnx", "scales", axes=whole(2, 3))
@@ -126,7 +126,7 @@ def scales_of_computed_floats() -> irexec.Model:
 
 @kind("networks")
 def rounded_up_half() -> irexec.Model:
-    """A size that goes through floats: ceil(H * 0.5)."""
+    """Return a size that is computed by floats: ceil(H * 0.5)."""
     image, other = open_input("image", [1, -1, 4]), open_input("other", [1, -1, 4])
     half = op.ceiling(op.multiply(op.convert(extent(image, 1), "f32"), op.constant(np.float32(0.5))))
     part = op.slice(image, whole(0), op.convert(half, "i64"), whole(1), whole(1))
@@ -135,7 +135,7 @@ def rounded_up_half() -> irexec.Model:
 
 @kind("networks")
 def windows_with_padding() -> irexec.Model:
-    """Swin's windows of 7: the image is padded, partitioned, put together and cut again."""
+    """Return Swin's windows of 7: the image is padded, partitioned, reassembled and cropped."""
     image = open_input("image", [-1, -1, -1, 4])
     height, width = extent(image, 1), extent(image, 2)
     more = [op.mod(op.subtract(whole(7), op.mod(size, whole(7))), whole(7)) for size in (height, width)]
@@ -151,7 +151,7 @@ def windows_with_padding() -> irexec.Model:
 
 @kind("networks")
 def normalized_in_groups_by_reshape() -> irexec.Model:
-    """GroupNorm as PyTorch writes it: groups by Reshape, MVN, and the shape of the input again."""
+    """Return GroupNorm as PyTorch exports it: groups by Reshape, MVN, and a Reshape to the shape of the input."""
     image = open_input("image", [-1, -1, -1, -1])
     grouped = op.reshape(image, op.concat([extent(image, 0), whole(3, -1)], 0), False)
     normal = op.mvn(grouped, whole(2), True, 1e-5, "inside_sqrt")
@@ -160,7 +160,7 @@ def normalized_in_groups_by_reshape() -> irexec.Model:
 
 @kind("networks")
 def positions_in_two_dimensions() -> irexec.Model:
-    """Embeddings of rows and columns from tables of 12 and 10 rows."""
+    """Return embeddings of rows and columns from tables of 12 and 10 rows."""
     image = open_input("image", [-1, 4, -1, -1])
     parts = []
     for axis, rows in ((2, 12), (3, 10)):
@@ -172,7 +172,7 @@ def positions_in_two_dimensions() -> irexec.Model:
 
 @kind("networks")
 def counted_positions() -> irexec.Model:
-    """Positions by CumSum of a mask, as RoBERTa makes them."""
+    """Return positions computed by CumSum of a mask, as in RoBERTa."""
     ids, mask = open_input("ids", [-1, -1], np.int64), open_input("mask", [-1, -1], np.int64)
     places = op.multiply(op.cum_sum(mask, scalar(1)), mask)
     words, positions = op.gather(weights(30, 4), ids, scalar(0)), op.gather(weights(40, 4), places, scalar(0))
@@ -204,7 +204,7 @@ def regions_of_features() -> irexec.Model:
 
 @kind("networks")
 def mixture_of_experts() -> irexec.Model:
-    """Tokens go to the best two of four experts by TopK, OneHot and Einsum."""
+    """Return a mixture of experts: TopK, OneHot and Einsum route tokens to the best two of four experts."""
     tokens = open_input("tokens", [-1, -1, 8])
     scores = op.softmax(op.matmul(tokens, weights(8, 4), False, False), -1)
     chosen = op.topk(scores, scalar(2), -1, "max", "value")

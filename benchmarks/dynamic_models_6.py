@@ -31,7 +31,7 @@ def sliced_to_traced_length() -> irexec.Model:
 
 @kind("baked")
 def target_of_mixed_sizes() -> irexec.Model:
-    """The batch is read from the data, the length was traced with 5."""
+    """Return a Reshape whose target has the batch read from the data and the length 5 from tracing."""
     data = open_input("data", [-1, -1, 8])
     target = op.concat([extent(data, 0), whole(5, 2, 4)], 0)
     return model(op.transpose(op.reshape(data, target, False), whole(0, 2, 1, 3)), [data])
@@ -180,7 +180,7 @@ def patches_of_an_image() -> irexec.Model:
 
 @kind("flow")
 def loop_over_rows() -> irexec.Model:
-    """The rows of a table, one an iteration, beside a state of their width; the results are joined."""
+    """Return a Loop over the rows of a table, with a state of the same width; the results are concatenated."""
     rows, start = open_input("rows", [-1, -1]), open_input("start", [1, -1])
     row, state = open_input("row", [1, -1]), open_input("state", [1, -1])
     next_ = op.add(row, state)
@@ -196,7 +196,7 @@ def loop_over_rows() -> irexec.Model:
 
 @kind("flow")
 def loop_that_doubles() -> irexec.Model:
-    """Three iterations, each of which joins the state with itself."""
+    """Return a Loop of three iterations, each of which concatenates the state with itself."""
     data, other = open_input("data", [-1, 2]), open_input("other", [-1, 2])
     inner = open_input("inner", [-1, 2])
     body = irexec.Model([op.constant(np.bool_(True)), op.concat([inner, inner], 0)], [inner])
@@ -210,7 +210,7 @@ def loop_that_doubles() -> irexec.Model:
 
 @kind("flow")
 def pairs_of_steps() -> irexec.Model:
-    """A TensorIterator that takes two steps at a time."""
+    """Return a TensorIterator that takes two steps at a time."""
     data = open_input("data", [-1, -1, 4])
     step = open_input("step", [-1, 2, 4])
     body = irexec.Model([op.reduce_sum(op.reshape(step, whole(0, 8), True), whole(1), True)], [step])
@@ -238,7 +238,7 @@ def branch_of_an_even_size() -> irexec.Model:
 
 @kind("flow")
 def branch_that_cannot_run() -> irexec.Model:
-    """A branch for no rows at all, whose Reshape fits multiples of three only."""
+    """Return an If with a branch for zero rows, whose Reshape fits multiples of three only."""
     data = open_input("data", [-1, 5])
     inner = [open_input(f"inner{n}", [-1, 5]) for n in range(2)]
     none = model(op.reshape(inner[0], whole(3, -1), False), [inner[0]])
@@ -252,7 +252,7 @@ def branch_that_cannot_run() -> irexec.Model:
 
 @kind("values")
 def masked_rows() -> irexec.Model:
-    """Rows that a mask names, by NonZero and Gather; the mask is as long as the rows."""
+    """Return the rows that a mask selects, by NonZero and Gather; the mask is as long as the rows."""
     rows, mask = open_input("rows", [-1, 4]), open_input("mask", [-1])
     places = op.squeeze(op.non_zero(op.multiply(mask, op.reduce_sum(rows, whole(1), False), "none")), whole(0))
     return model(op.gather(rows, places, scalar(0)), [rows, mask])
@@ -260,7 +260,7 @@ def masked_rows() -> irexec.Model:
 
 @kind("values")
 def target_from_an_input() -> irexec.Model:
-    """The size is an input: what it makes is known when running only."""
+    """Return a Reshape whose target is an input, so that the result's size is known only when the model runs."""
     image, size = open_input("image", [1, 3, -1, -1]), open_input("size", [2], np.int64)
     made = op.interpolate(convolved(image, 3, 4), size, "nearest", "sizes", axes=whole(2, 3))
     return model(convolved(made, 4, 2, stride=2), [image, size])
@@ -268,7 +268,7 @@ def target_from_an_input() -> irexec.Model:
 
 @kind("states")
 def ring_of_states() -> irexec.Model:
-    """A state that keeps the last six steps of what it was given."""
+    """Return a state that keeps the last six steps of its input."""
     data = open_input("data", [-1, -1, 4])
     start = op.broadcast(zero(), op.concat([extent(data, 0), whole(6, 4)], 0))
     past = op.read_value(start, "ring", "f32", irexec.PartialShape([-1, 6, 4]))

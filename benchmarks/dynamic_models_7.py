@@ -1,4 +1,4 @@
-"""Models with dynamic dimensions for benchmarks/shapes.py: constraints on several sizes that meet in one layer."""
+"""Models with dynamic dimensions for benchmarks/shapes.py: constraints on several sizes that apply to one layer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def flat(data: Any) -> Any:
 
 
 def counted(stop: Any, step: int = 1) -> Any:
-    """The numbers from 0 up to the only element of a tensor, in f32."""
+    """Return the numbers from 0 up to the only element of a tensor, in f32."""
     return op.range(scalar(0), op.squeeze(stop, whole(0)), scalar(step), np.float32)
 
 
@@ -36,7 +36,7 @@ def two_areas() -> irexec.Model:
 
 @kind("adverse")
 def thirds_and_halves() -> irexec.Model:
-    """A floor of one size is a ceiling of another."""
+    """Return a model in which a floor of one size must equal a ceiling of another size."""
     data, other = open_input("data", [-1, 2, -1]), open_input("other", [-1, 2, -1])
     thirds = op.max_pool(data, [3], [1], [0], [0], [3]).output(0)
     halves = op.max_pool(other, [2], [1], [0], [0], [2], "ceil").output(0)
@@ -53,7 +53,7 @@ def ceiled_and_doubled() -> irexec.Model:
 
 @kind("adverse")
 def three_of_four() -> irexec.Model:
-    """Sizes with a remainder of 3."""
+    """Return a model that requires sizes with a remainder of 3."""
     image = open_input("image", [-1, 3, -1, -1])
     small = convolved(image, 3, 4, 3, 4, 0)
     large = op.convolution_backprop_data(small, weights(4, 3, 3, 3), [4, 4], None, [0, 0], [0, 0], [1, 1])
@@ -62,7 +62,7 @@ def three_of_four() -> irexec.Model:
 
 @kind("adverse")
 def branches_of_lengths() -> irexec.Model:
-    """Long rows come in sixteens, short ones in fives."""
+    """Return an If that requires long rows in multiples of 16, short rows in multiples of 5."""
     data = open_input("data", [-1])
     inner = [open_input(f"inner{n}", [-1]) for n in range(2)]
     bodies = [
@@ -117,7 +117,7 @@ def states_of_two_widths() -> irexec.Model:
 
 @kind("adverse")
 def loop_as_long_as_other() -> irexec.Model:
-    """The trip count is the number of rows of an input; each iteration adds a row."""
+    """Return a Loop whose trip count is the number of rows of an input; each iteration adds a row."""
     data, other = open_input("data", [1, -1]), open_input("other", [-1, -1])
     inner = open_input("inner", [1, -1])
     body = irexec.Model([op.constant(np.bool_(True)), op.tanh(inner)], [inner])
@@ -176,7 +176,7 @@ def resized_to_skip_in_windows() -> irexec.Model:
 
 @kind("adverse")
 def padded_in_floats() -> irexec.Model:
-    """Rows are padded to a multiple of 8 and put into windows; the padding is computed in f32."""
+    """Return rows padded to a multiple of 8 and divided into windows; the padding is computed in f32."""
     data = open_input("data", [-1, -1, 4])
     size = floats(extent(data, 1))
     full = op.multiply(op.ceiling(op.divide(size, op.constant(np.float32([8])))), op.constant(np.float32([8])))
@@ -190,7 +190,7 @@ def padded_in_floats() -> irexec.Model:
 
 @kind("adverse")
 def remainder_in_floats() -> irexec.Model:
-    """Only rows without a remainder fit; Mod is computed in f32."""
+    """Return a model that accepts only rows without a remainder; Mod is computed in f32."""
     data = open_input("data", [-1, -1])
     rest = op.mod(floats(extent(data, 1)), op.constant(np.float32([6])))
     longer = op.pad(data, whole(0, 0), op.concat([whole(0), integers(rest)], 0), "constant", op.constant(np.float32(0)))
@@ -206,14 +206,14 @@ def floor_of_a_quotient() -> irexec.Model:
 
 @kind("adverse")
 def rows_of_another_width() -> irexec.Model:
-    """One size divides a product of two others."""
+    """Return a model in which one size must divide a product of two others."""
     data, other = open_input("data", [-1, -1]), open_input("other", [1, -1])
     return model(op.reshape(data, op.concat([whole(-1), extent(other, 1)], 0), False), [data, other])
 
 
 @kind("adverse")
 def tiled_by_a_quotient() -> irexec.Model:
-    """One size is a multiple of the other."""
+    """Return a model in which one size must be a multiple of the other."""
     data, other = open_input("data", [-1]), open_input("other", [-1])
     times = op.divide(extent(other, 0), extent(data, 0))
     return model(joined_as_equals(op.tile(data, times), other), [data, other])
@@ -228,7 +228,7 @@ def shorter_of_two() -> irexec.Model:
 
 @kind("adverse")
 def at_most_sixteen() -> irexec.Model:
-    """A Select on sizes limits a length."""
+    """Return a model in which a Select on sizes limits a length."""
     data, other = open_input("data", [-1]), open_input("other", [-1])
     size = extent(data, 0)
     limited = op.select(op.greater(size, whole(16)), whole(16), size)
@@ -244,7 +244,7 @@ def sum_is_a_double() -> irexec.Model:
 
 @kind("adverse")
 def channels_of_heads() -> irexec.Model:
-    """A quotient broadcasts: 4 or 12 channels."""
+    """Return a model in which a quotient is broadcast: 4 or 12 channels are accepted."""
     data = open_input("data", [-1, -1, -1])
     heads = op.reshape(data, whole(0, 4, -1), True)
     first = op.split(op.unsqueeze(data, whole(0)), scalar(2), 4).outputs()[0]
@@ -253,7 +253,7 @@ def channels_of_heads() -> irexec.Model:
 
 @kind("adverse")
 def filter_of_an_input() -> irexec.Model:
-    """A tracker: the template is the filter of the search image."""
+    """Return a tracker, in which the template is the kernel for the search image."""
     image, template = open_input("image", [-1, -1, -1, -1]), open_input("template", [-1, -1, -1, -1])
     found = op.convolution(image, template, [1, 1], [0, 0], [1, 1], [1, 1])
     return model(op.concat([found, op.multiply(found, found)], 0), [image, template])
@@ -273,7 +273,7 @@ def steps_of_three() -> irexec.Model:
 
 @kind("adverse")
 def square_of_tokens() -> irexec.Model:
-    """The grid of a sequence of patches is computed by a square root."""
+    """Return a model that computes the grid of a sequence of patches by a square root."""
     data = open_input("data", [-1, -1, 4])
     side = integers(op.sqrt(floats(op.subtract(extent(data, 1), whole(1)))))
     patches = op.slice(data, whole(1), whole(2**31 - 1), whole(1), whole(1))
@@ -297,7 +297,7 @@ def lengths_of_labels() -> irexec.Model:
 
 @kind("adverse")
 def merged_patches_of_odd_images() -> irexec.Model:
-    """Patches of two by two; an odd image is padded by its remainder."""
+    """Return merged patches of 2 by 2; an odd image is padded by its remainder."""
     image = open_input("image", [-1, -1, -1, 3])
     rests = [op.mod(extent(image, axis), whole(2)) for axis in (1, 2)]
     ends = op.concat([whole(0), *rests, whole(0)], 0)
@@ -312,7 +312,7 @@ def merged_patches_of_odd_images() -> irexec.Model:
 
 @kind("adverse")
 def two_towers_of_strides() -> irexec.Model:
-    """Five halvings and a pooling by 24 give grids that are compared."""
+    """Return a model that compares the grids after five halvings and after a pooling by 24."""
     image = open_input("image", [-1, 3, -1, -1])
     halved = image
     for _ in range(3):

@@ -44,7 +44,7 @@ def padded_to_a_square() -> irexec.Model:
 
 @kind("adverse")
 def squares_are_shuffled() -> irexec.Model:
-    """Only square images are put into blocks of four."""
+    """Return a model that puts images into blocks of four, and accepts only square images."""
     image = open_input("image", [1, 4, -1, -1])
     inner = [open_input(f"inner{n}", [1, 4, -1, -1]) for n in range(2)]
     bodies = [model(op.space_to_depth(inner[0], "blocks_first", 2), [inner[0]]), model(op.relu(inner[1]), [inner[1]])]
@@ -65,7 +65,7 @@ def target_by_scatter() -> irexec.Model:
 
 @kind("adverse")
 def expanded_with_ones() -> irexec.Model:
-    """The target of an expansion as an exporter writes it: -1 keeps a size."""
+    """Return an expansion with a target as exporters write it: -1 keeps a size."""
     data, other = open_input("data", [-1, 1, -1]), open_input("other", [-1, -1])
     target = op.concat([whole(-1), extent(other, 0), extent(other, 1)], 0)
     chosen = op.select(op.equal(target, whole(-1)), whole(1, 1, 1), target)
@@ -74,7 +74,7 @@ def expanded_with_ones() -> irexec.Model:
 
 @kind("adverse")
 def grid_of_centres() -> irexec.Model:
-    """Centres of cells, counted in f32."""
+    """Return the centres of cells, computed by counting in f32."""
     image, boxes = open_input("image", [-1, 3, -1, -1]), open_input("boxes", [-1, -1])
     small = pooled(image, 8)
     rows, columns = (

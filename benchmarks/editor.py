@@ -22,7 +22,7 @@ PORT = '<port id="{}" precision="FP32">\n<dim>1</dim>\n<dim>3</dim>\n<dim>8</dim
 
 
 def chain(layers: int) -> str:
-    """A model in which each layer feeds the next."""
+    """Return a model in which each layer reads the one before it."""
     lines = ['<net name="chain" version="11">\n<layers>\n<layer id="0" name="x" type="Parameter" version="opset1">\n']
     lines += [f'<data shape="1,3,8,8" element_type="f32"/>\n<output>\n{PORT.format(0)}</output>\n</layer>\n']
     for number in range(1, layers + 1):

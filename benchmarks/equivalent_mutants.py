@@ -1,4 +1,4 @@
-"""Mutants of kernels that no case can kill, with the reason for each kind of them."""
+"""Mutants of kernels that no case can detect, with the reason for each kind."""
 
 from __future__ import annotations
 
@@ -68,11 +68,12 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
 )
 """Patterns of `OPERATOR FUNCTION: CHANGE: STATEMENT -> CHANGED STATEMENT`, a part of the statement before the change,
-and the reason."""
+and the reason.
+"""
 
 
 def reason_of(operator: Operator, what: str) -> str | None:
-    """Why a mutant is equivalent to the kernel; None if it is not."""
+    """Return the reason why a mutant is equivalent to the kernel; None if it is not."""
     text = f"{operator} {what}"
     before = what.partition(" -> ")[0]
     found = (reason for pattern, part, reason in REASONS if re.fullmatch(pattern, text, re.S) and part in before)

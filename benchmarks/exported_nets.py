@@ -1,7 +1,7 @@
-"""Networks of kinds that packages do not have small, for dynamic_exports.py: U-Net, YOLO, detectors of torchvision,
-readers of lines, upscalers, decoders of texts.
+"""Small networks of kinds that packages only have in large sizes, for dynamic_exports.py: U-Net, YOLO, detectors of
+torchvision, readers of text lines, upscalers, decoders of texts.
 
-A network with inputs other than an image names them in `examples`, each with its dynamic axes.
+A network with inputs other than an image lists them in `examples`, each with its dynamic axes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class UNet(nn.Module):
 
 
 class Yolo(nn.Module):
-    """Heads of three strides that are joined, then the best boxes."""
+    """A detector with heads of three strides that are joined, followed by the selection of the best boxes."""
 
     def __init__(self, suppressed: bool) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ def step(given: int, made: int, stride: int = 1) -> nn.Module:
 
 
 class Trunk(nn.Sequential):
-    """A trunk for the detectors of torchvision: an eighth of the image."""
+    """A trunk for the detectors of torchvision, whose result has an eighth of the image's size."""
 
     out_channels: Any
 
@@ -204,7 +204,7 @@ class Detr(nn.Module):
 
 
 class Windows(nn.Module):
-    """Attention within windows of an image that is padded to whole windows, as Swin and SAM do."""
+    """Attention within windows of an image that is padded to a multiple of the window, as in Swin and SAM."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

@@ -28,11 +28,14 @@ from support import exported  # noqa: E402
 
 WITHOUT_HINTS = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
 TOLERANCE = 1e-3
-"""Of the largest value of a result: two ways to add up the same f32 numbers differ by less."""
+"""The largest difference, relative to the largest value of a result, that adding f32 numbers in another order causes.
+"""
 
 
 def difference(theirs: np.ndarray, ours: np.ndarray) -> float:
-    """How far two results lie apart, in units of the largest value; infinite where they are not alike at all."""
+    """Return the largest difference of two results relative to the largest value; infinite if their shapes or NaN
+    differ.
+    """
     if theirs.shape != ours.shape or theirs.dtype != ours.dtype:
         return float("inf")
     theirs, ours = theirs.astype(np.float64), ours.astype(np.float64)
@@ -45,7 +48,7 @@ def difference(theirs: np.ndarray, ours: np.ndarray) -> float:
 
 
 def examine(name: str, cache: Path) -> dict[str, Any]:
-    """Export one model (or find it in the cache) and compare all its variants."""
+    """Export a model, unless it is in the cache, and compare all its variants with OpenVINO."""
     import openvino as ov
 
     import irexec
@@ -102,7 +105,7 @@ def main() -> int:
 
 
 def report(told: dict[str, Any]) -> bool:
-    """Print what was told of one model; True when all is well."""
+    """Print the outcome for one model; return whether it has no findings and its results agree."""
     apart = [told["apart"].get(kind) for kind in ("dynamic", "static", "reshaped", "f16")]
     shown = " ".join(f"{'-' if value is None else format(value, '.1e'):>9}" for value in apart)
     codes = ",".join(sorted(told["findings"])) or "none"

@@ -1,4 +1,4 @@
-"""Faults for `verdicts.py`: a model with one thing wrong, and the layers that a verdict may name for it."""
+"""Faults for `verdicts.py`: models with one fault, and the layers that a verdict may name for it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from irexec.ops.declare.constraints import ConstraintError
 
 SKIPPED = ("Parameter", "Result", "Const", "Assign")
 KINDS: dict[str, Callable[[Mutation, Node], bool]] = {}
-"""What each kind of fault does to a layer; False where it does not apply."""
+"""Name of a kind of fault → a function that applies it to a layer, and returns False if it does not apply."""
 _REPLACED = {"Add": "subtract", "Subtract": "add", "Multiply": "add", "Divide": "multiply", "ReLU": "sigmoid"}
 _REPLACED |= {"Sigmoid": "tanh", "Tanh": "sigmoid", "Gelu": "relu", "Swish": "relu", "Sqrt": "abs", "Exp": "abs"}
 
 
 @dataclass
 class Mutation:
-    """A copy of a model that is being changed. `names`: the layers of the right model that a verdict may name."""
+    """A copy of a model to be changed. `names`: the layers of the correct model that a verdict may name."""
 
     model: Model
     constant: set[Node]
@@ -35,14 +35,14 @@ class Mutation:
     rng: np.random.Generator
 
     def values(self, node: Node) -> list[int]:
-        """The positions of inputs that are not constant."""
+        """Return the positions of inputs that are not constant."""
         return [k for k, v in enumerate(node.inputs) if v is not None and v.node not in self.constant]
 
     def constants(self, node: Node) -> list[int]:
         return [k for k, v in enumerate(node.inputs) if v is not None and v.node.type == "Const"]
 
     def replaced(self, node: Node, port: int, change: Callable[[np.ndarray], np.ndarray]) -> bool:
-        """Give a layer another constant; False where it is the same."""
+        """Replace a constant of a layer; return False if its values stay the same."""
         given = node.inputs[port]
         assert given is not None and given.node.constant is not None
         before = given.node.constant
@@ -64,7 +64,7 @@ class Planted:
 
 
 def planted(model: Model, seed: int = 0, each: int = 1, pattern: str = "*") -> Iterator[Planted]:
-    """Models with one fault: of every kind that matches the pattern `each` times, at layers chosen at random."""
+    """Yield models with one fault: each kind that matches the pattern `each` times, at random layers."""
     rng = np.random.default_rng(seed)
     constant = constant_nodes(model)
     layers = [k for k, node in enumerate(model.nodes) if node.type not in SKIPPED and node not in constant]
@@ -258,7 +258,7 @@ def other_edge(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def skipped_layer(mutation: Mutation, node: Node) -> bool:
-    """The readers of the layer read its first input instead."""
+    """Let the readers of the layer read its first input instead."""
     given = node.inputs[0] if node.inputs else None
     if given is None or given.node in mutation.constant or str(given.type) != str(node.outputs[0].type):
         return False
@@ -291,7 +291,7 @@ def other_operator(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def result_of_another(mutation: Mutation, node: Node) -> bool:
-    """A result reads another layer."""
+    """Let a result read another layer."""
     result = mutation.model.results[0]
     given = result.inputs[0]
     if given is None or given.node is node or str(given.type) != str(node.outputs[0].type):
@@ -315,7 +315,7 @@ def swapped_outputs(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def swapped_assigned_values(mutation: Mutation, node: Node) -> bool:
-    """Two variables are assigned each other's values."""
+    """Exchange the values that are assigned to two variables."""
     sinks = [sink for sink in mutation.model.sinks if sink.type == "Assign"]
     if node.type != "ReadValue" or len(sinks) < 2:
         return False
@@ -335,7 +335,7 @@ def swapped_assigned_values(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def narrow_type(mutation: Mutation, node: Node) -> bool:
-    """A value is rounded to f16 and back."""
+    """Round a value to f16 and back."""
     value = node.outputs[0]
     if str(value.element_type) != "f32":
         return False
@@ -348,7 +348,7 @@ def narrow_type(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def dropped_addition(mutation: Mutation, node: Node) -> bool:
-    """An Add of a constant is left out."""
+    """Omit an Add of a constant."""
     if node.type != "Add" or not mutation.constants(node):
         return False
     return skipped_layer(mutation, node)

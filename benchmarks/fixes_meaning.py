@@ -48,12 +48,12 @@ Read = Callable[[bytes, Origin], Meaning | None]
 
 PER_PROCESS, SECONDS_PER_MUTANT = 250, 60
 MOST_FIXES = 8
-"""Of one mutant, so many fixes are judged one by one."""
+"""The maximum number of fixes of one mutant that are judged one by one."""
 RUNTIMES: dict[str, Read] = {"openvino": by_openvino, "irexec": by_irexec}
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant: `kind` is one of KINDS, `changed` the fixes that change a meaning."""
+    """The outcome of a mutant: `kind` is one of KINDS, `changed` lists the fixes that change the meaning."""
 
     number: int
     kind: str
@@ -66,7 +66,9 @@ KINDS = ("nothing found", "no safe fix", "refused before", "the same after", "ch
 
 @cache
 def known(folders: tuple[Path, ...]) -> list[Origin]:
-    """The models that mutants are made of: the few with several layers more often than those of one operator."""
+    """Return the models from which mutants are made; the few with several layers occur more often than those of one
+    operator.
+    """
     return [
         *origins() * 12,
         *of_operators(),
@@ -76,7 +78,7 @@ def known(folders: tuple[Path, ...]) -> list[Origin]:
 
 
 def mutant_of(number: int, folders: tuple[Path, ...] = ()) -> tuple[Origin, bytes]:
-    """A mutant and the model that it was made of."""
+    """Return a mutant, and the model from which it was made."""
     rng = random.Random(f"meaning {number}")
     origin = rng.choice(known(folders))
     kind = rng.random()
@@ -90,7 +92,7 @@ def mutant_of(number: int, folders: tuple[Path, ...] = ()) -> tuple[Origin, byte
 
 
 def judged(number: int, folders: tuple[Path, ...] = ()) -> Outcome:
-    """What the safe fixes of a mutant do to its meaning."""
+    """Return the effect of a mutant's safe fixes on its meaning."""
     origin, data = mutant_of(number, folders)
     report = examine(data, weights=origin.weights).report
     if not len(report):
@@ -109,7 +111,7 @@ def judged(number: int, folders: tuple[Path, ...] = ()) -> Outcome:
 
 
 def _fixed(data: bytes, report: Report, origin: Origin) -> Iterator[tuple[bytes, str]]:
-    """The file after each safe fix by itself, and after all of them, with the codes of the findings."""
+    """Yield the file after each safe fix alone, and after all of them, with the codes of the findings."""
     fixes = [(finding.code, fix) for finding in report for fix in finding.fixes if fix.safety is Safety.SAFE]
     for code, fix in fixes[:MOST_FIXES]:
         yield apply(data, list(fix.edits)), code
@@ -123,13 +125,13 @@ def _changes(data: bytes, before: Meaning | None, fixed: dict[bytes, str], origi
         return
     for after, codes in fixed.items():
         difference = before.difference(read(after, origin))
-        # What a runtime makes of memory that nothing has written is no meaning: it is another one each time.
+        # Results computed from uninitialized memory differ in every run and have no meaning.
         if difference is not None and before.difference(read(data, origin)) is None:
             yield f"{codes}: {difference}"
 
 
 def _refused(data: bytes, fixed: dict[bytes, str], origin: Origin) -> Iterator[str]:
-    """What irexec accepted and no longer does."""
+    """Yield a text for each mode and fix with which irexec no longer accepts a file that it accepted."""
     for mode in ("strict", "openvino"):
         if reading.read(data, origin.weights, mode=mode).report.ok:  # type: ignore[arg-type]
             for after, codes in fixed.items():
@@ -137,11 +139,13 @@ def _refused(data: bytes, fixed: dict[bytes, str], origin: Origin) -> Iterator[s
                     yield f"irexec, {mode}: {codes}: it is refused"
 
 
-# Many
+# Many mutants
 
 
 def in_children(numbers: list[int], folders: tuple[Path, ...]) -> Iterator[Outcome]:
-    """The outcomes of mutants, from child processes; one that ends its process or takes too long is passed over."""
+    """Yield the outcomes of mutants from child processes; a mutant that ends its process or takes too long is
+    skipped.
+    """
     while numbers:
         part, numbers = numbers[:PER_PROCESS], numbers[PER_PROCESS:]
         while part:
@@ -165,7 +169,7 @@ def _child(numbers: list[int], folders: tuple[Path, ...]) -> Iterator[Outcome]:
 
 
 def answer(numbers: Iterable[int], folders: tuple[Path, ...]) -> None:
-    """What a child does: one line for each mutant. A mutant that takes too long ends it."""
+    """Print one line for each mutant, in a child process. A mutant that takes too long ends the process."""
     for number in numbers:
         signal.alarm(SECONDS_PER_MUTANT)
         try:

@@ -1,4 +1,4 @@
-"""Architectures of full size with random weights, as PyTorch exports them to ONNX.
+"""Full-size architectures with random weights, as PyTorch exports them to ONNX.
 
 Needs torch, torchvision and transformers: `pip install '.[test,models]'`.
 """
@@ -29,12 +29,12 @@ def _torchvision(name: str) -> Made:
 
 
 def _words(count: int, most: int) -> tuple[Tensor, Tensor]:
-    """Tokens and their mask."""
+    """Return tokens and their mask."""
     return torch.randint(0, most, (1, count)), torch.ones(1, count, dtype=torch.int64)
 
 
 class First(nn.Module):
-    """The first result of a model of transformers, as an array."""
+    """A model of transformers that returns its first result as an array."""
 
     def __init__(self, model: nn.Module, result: str, **names: Any) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def bert_base() -> Made:
     from transformers import BertConfig, BertModel
 
     model = BertModel(BertConfig(attn_implementation="eager"))
-    # With the kinds of the tokens given: those that the model makes for itself are more than onnx.reference can gather.
+    # The token types are given: those that the model creates itself require a Gather that onnx.reference cannot run.
     words, mask = _words(128, 30000)
     given = First(model, "last_hidden_state", input_ids=1, attention_mask=1, token_type_ids=1)
     return given, (words, mask, torch.zeros_like(words))
@@ -89,7 +89,7 @@ def _conv(i: int, o: int, k: int = 1, stride: int = 1) -> nn.Module:
 
 
 class Split(nn.Module):
-    """Half of the channels goes through blocks; all that they make is joined."""
+    """A block in which half of the channels pass through inner blocks, and all intermediate values are concatenated."""
 
     def __init__(self, i: int, o: int, blocks: int, shortcut: bool = True) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Split(nn.Module):
 
 
 class Yolo(nn.Module):
-    """A detector with three scales in the manner of YOLOv8n."""
+    """A detector with three scales, similar to YOLOv8n."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ ARCHITECTURES: dict[str, Callable[[], Made]] = {
 
 
 def exported(folder: Path) -> list[Path]:
-    """The ONNX files of all; those that lie in the folder are taken as they are."""
+    """Return the ONNX files of all architectures; existing files in the folder are used."""
     paths = []
     for name, make in ARCHITECTURES.items():
         paths.append(folder / f"{name}.onnx")

@@ -32,7 +32,7 @@ STEPS = ("read", "validate", "compile", "first run", "dispatch")
 _DEPTH = 24
 
 
-# The files. Each is written layer by layer: the largest have a hundred megabytes.
+# The files are written layer by layer: the largest have a hundred megabytes.
 
 
 def port(number: int, dims: str = "1,4,4,4", precision: str = "FP32", names: str = "") -> str:
@@ -42,7 +42,7 @@ def port(number: int, dims: str = "1,4,4,4", precision: str = "FP32", names: str
 
 
 def layer(number: int, type: str, data: str, inputs: int, dims: str = "1,4,4,4", given: str = "1,4,4,4") -> str:
-    """A layer with ports 0 .. inputs - 1 and one output behind them; inputs are all of the shape `given`."""
+    """Return a layer with the input ports 0 to `inputs` - 1, all of the shape `given`, and one output port."""
     taken = "".join(port(n, given) for n in range(inputs))
     made = "" if type == "Result" else f"<output>{port(inputs, dims, names=f'{type}:{number}')}</output>"
     return (
@@ -61,7 +61,7 @@ _CHAINED = [("ReLU", ""), ("Clamp", 'min="-6" max="6"'), ("Add", 'auto_broadcast
 
 
 def links(count: int, wrong: bool = False) -> tuple[str, str, tuple[int, int]]:
-    """The layers 1 .. count in a row behind layer 0, their edges, and the port that the last one makes."""
+    """Return the layers 1 to `count` in a chain after layer 0, their edges, and the last output port."""
     layers, edges, last = [], [], (0, 0)
     for number in range(1, count + 1):
         type, data = _CHAINED[number % 4]
@@ -81,12 +81,12 @@ def chain(count: int, folder: Path, wrong: bool = False) -> str:
 
 
 def all_wrong(count: int, folder: Path) -> str:
-    """A chain in which every layer has an attribute and a shape that it should not have."""
+    """Return a chain in which every layer has an unknown attribute and a wrong shape."""
     return chain(count, folder, wrong=True)
 
 
 def fan(count: int, folder: Path) -> str:
-    """As many layers as there are take the one input, and one layer takes them all."""
+    """Return `count` layers that read the same input, and one layer that reads all of them."""
     layers = [layer(number, "ReLU", "", 1) for number in range(1, count + 1)]
     layers += [layer(count + 1, "Concat", 'axis="0"', count, f"{count},4,4,4")]
     layers += [layer(count + 2, "Result", "", 1, given=f"{count},4,4,4")]
@@ -95,7 +95,7 @@ def fan(count: int, folder: Path) -> str:
 
 
 def deep(count: int, folder: Path) -> str:
-    """Bodies in bodies, each with its share of the layers."""
+    """Return nested bodies that share the layers evenly."""
     share, inner = max(1, count // _DEPTH), ""
     for _ in range(_DEPTH):
         layers, edges, last = links(share)
@@ -111,7 +111,7 @@ def deep(count: int, folder: Path) -> str:
 
 
 def constant(size: int, folder: Path) -> str:
-    """A row of a table is taken that is as large as the constant. The file of the weights is all holes."""
+    """Return a model that selects a row of a constant of this size. The file of weights is sparse."""
     rows = size // 4000
     with open(folder / "model.bin", "wb") as weights:
         weights.truncate(rows * 4000 + 12)
@@ -132,8 +132,8 @@ def constant(size: int, folder: Path) -> str:
     return net(text, edge(1, 0, 3, 0) + edge(0, 0, 3, 1) + edge(2, 0, 3, 2) + edge(3, 3, 4, 0))
 
 
-# The layers of a block of a transformer: type, opset, attributes, what it takes (the block's input, an earlier layer of
-# the block, or the values of a constant), and the extents of its result.
+# The layers of a block of a transformer: type, opset, attributes, inputs (the block's input, an earlier layer of the
+# block, or the values of a constant), and the extents of the result.
 _STATES = "1,4,8"
 _WEIGHTS, _BIAS = np.zeros((8, 8), np.float32), np.zeros((1, 1, 8), np.float32)
 _BLOCK: list[tuple[str, int, str, list[object], str]] = [
@@ -155,7 +155,7 @@ _PER_BLOCK = len(_BLOCK) + sum(isinstance(source, np.ndarray) for *_, sources, _
 
 
 def blocks(count: int, folder: Path) -> str:
-    """Blocks as exports of transformers have them: half of the layers are constants, each with bytes of its own."""
+    """Return blocks as in exports of transformers: half of the layers are constants, each with its own bytes."""
     layers = [layer(0, "Parameter", f'shape="{_STATES}" element_type="f32"', 0, _STATES)]
     edges: list[str] = []
     weights = bytearray()
@@ -193,7 +193,7 @@ def _port_of(value: np.ndarray) -> tuple[str, str]:
 
 
 def _stored(number: int, value: np.ndarray, weights: bytearray) -> str:
-    """A Const, whose bytes are appended to the weights."""
+    """Return a Const, and append its bytes to the weights."""
     dims, precision = _port_of(value)
     kind = "i64" if precision == "I64" else "f32"
     data = f'element_type="{kind}" shape="{dims}" offset="{len(weights)}" size="{value.nbytes}"'
@@ -216,7 +216,7 @@ KINDS: dict[str, Callable[[int, Path], str]] = {
 }
 
 
-# The measurements, in a process of its own each.
+# The measurements, each in a new process.
 
 
 def _resident() -> int:
@@ -224,7 +224,7 @@ def _resident() -> int:
 
 
 def measure(path: str) -> dict[str, float]:
-    """Seconds of each step, and bytes of memory that a model takes once it is read."""
+    """Return the seconds of each step, and the bytes of memory that a model takes after it was read."""
     import irexec
     from irexec.engine import CompiledModel
     from irexec.reading import read
@@ -267,7 +267,7 @@ def _timed(found: dict[str, float], name: str, step: Callable[[], object], secon
 
 
 def measure_both(path: str, rounds: int) -> dict[str, float]:
-    """Seconds in which each side reads a file, the best of the rounds."""
+    """Return the seconds in which each side reads a file, the best of the rounds."""
     import openvino
 
     from irexec.reading import read
@@ -281,14 +281,14 @@ def measure_both(path: str, rounds: int) -> dict[str, float]:
 
 
 def in_process(which: str, path: Path, *options: str) -> dict[str, float]:
-    """What a new process measures; nothing when it fails, as OpenVINO does with wrong files."""
+    """Return the measurements of a new process; empty if it fails, as OpenVINO does for invalid files."""
     command = [sys.executable, __file__, which, str(path), *options]
     run = subprocess.run(command, capture_output=True, text=True)
     return json.loads(run.stdout.splitlines()[-1]) if run.returncode == 0 and run.stdout else {}
 
 
 def best(path: Path, rounds: int) -> tuple[dict[str, float], dict[str, float]]:
-    """The least of each figure, of irexec and of OpenVINO, which take turns."""
+    """Return the smallest figures of irexec and of OpenVINO, which take turns."""
     sides: tuple[dict[str, float], dict[str, float]] = {}, {}
     for _ in range(rounds):
         for side, which in zip(sides, ("--irexec", "--openvino"), strict=True):
@@ -297,7 +297,7 @@ def best(path: Path, rounds: int) -> tuple[dict[str, float], dict[str, float]]:
     return sides
 
 
-# The tables.
+# The tables
 
 
 def table(kind: str, sizes: list[int], rounds: int) -> Iterator[str]:
@@ -324,7 +324,7 @@ def table(kind: str, sizes: list[int], rounds: int) -> Iterator[str]:
 
 
 def files(paths: list[Path], rounds: int) -> Iterator[str]:
-    """The table of models that are there already."""
+    """Yield the table of existing models."""
     yield f"{'layers':>8}{'read':>9}{'OpenVINO':>10}{'ratio':>7}  microseconds per layer"
     ratios = []
     for path in paths:
@@ -340,7 +340,7 @@ def files(paths: list[Path], rounds: int) -> Iterator[str]:
 
 
 def _exponent(sizes: list[int], values: list[float]) -> float | None:
-    """The slope of a straight line through the logarithms."""
+    """Return the slope of a straight line through the logarithms."""
     if not all(value > 0 for value in values):
         return None
     xs, ys = [math.log(size) for size in sizes], [math.log(value) for value in values]

@@ -1,4 +1,4 @@
-"""Harmless changes for `verdicts.py`: other files of the same network, whose results are the same."""
+"""Harmless changes for `verdicts.py`: other files of the same network, with the same results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from irexec.graph.order import ordered
 from irexec.inference import infer_types
 
 KINDS: dict[str, Callable[[Model], bool]] = {}
-"""What each kind of change does to a model; False where it does not apply."""
+"""Name of a kind of change → a function that applies it to a model, and returns False if it does not apply."""
 
 
 def harmless(model: Model) -> Iterator[tuple[str, Model]]:
-    """The model with harmless changes of each kind."""
+    """Yield the model with harmless changes of each kind."""
     for name, change in KINDS.items():
         copy = copied(model)
         if change(copy):
@@ -48,7 +48,7 @@ def renamed(model: Model) -> bool:
 
 @kind
 def renumbered(model: Model) -> bool:
-    """Names as an exporter numbers them, shifted by one layer of a type."""
+    """Number names as an exporter does, shifted by one layer of a type."""
     for node in model.nodes:
         for value in node.outputs:
             value.names = set()
@@ -62,7 +62,7 @@ def renumbered(model: Model) -> bool:
 
 @kind
 def numbered_tensors(model: Model) -> bool:
-    """Numbers for names, each of which another layer had."""
+    """Replace names by numbers, each of which was the name of another layer."""
     for number, node in enumerate(reversed(model.nodes)):
         node.friendly_name = str(number)
         for value in node.outputs:
@@ -80,7 +80,7 @@ def commuted(model: Model) -> bool:
 
 @kind
 def no_operation_inserted(model: Model) -> bool:
-    """A Convert to the same type behind every third layer."""
+    """Insert a Convert to the same type after every third layer."""
     for node in layers(model)[::3]:
         value = node.outputs[0]
         made = ops.convert(value, str(value.element_type), name=f"{node.friendly_name}/same")
@@ -102,7 +102,7 @@ def doubled_and_halved(model: Model) -> bool:
 
 @kind
 def scaled_weights(model: Model) -> bool:
-    """Weights halved, and the product doubled."""
+    """Halve weights, and double the product."""
     done = False
     for node in layers(model):
         given = node.inputs[1] if node.type in ("MatMul", "Convolution") else None
@@ -117,7 +117,7 @@ def scaled_weights(model: Model) -> bool:
 
 @kind
 def transposed_constants(model: Model) -> bool:
-    """Weights stored transposed, and transposed by the product."""
+    """Store weights transposed, and let the product transpose them."""
     done = False
     for node in layers(model):
         given = node.inputs[1] if node.type == "MatMul" else None
@@ -132,7 +132,7 @@ def transposed_constants(model: Model) -> bool:
 
 @kind
 def constants_computed(model: Model) -> bool:
-    """Weights as the sum of themselves and zeros."""
+    """Compute weights as the sum of themselves and zeros."""
     done = False
     for node in list(layers(model)):
         for port, value in enumerate(node.inputs):
@@ -145,7 +145,7 @@ def constants_computed(model: Model) -> bool:
 
 @kind
 def open_reshape_targets(model: Model) -> bool:
-    """One extent of each Reshape's target is -1."""
+    """Replace one extent of each Reshape's target by -1."""
     done = False
     for node in layers(model):
         given = node.inputs[1] if node.type == "Reshape" else None
@@ -161,7 +161,7 @@ def open_reshape_targets(model: Model) -> bool:
 
 @kind
 def division_as_product(model: Model) -> bool:
-    """x / c as x * (1 / c), and x - c as x + (-c)."""
+    """Replace x / c by x * (1 / c), and x - c by x + (-c)."""
     done = False
     for node in layers(model):
         given = node.inputs[1] if node.type in ("Divide", "Subtract") and len(node.inputs) == 2 else None
@@ -177,7 +177,7 @@ def division_as_product(model: Model) -> bool:
 
 @kind
 def layers_reordered(model: Model) -> bool:
-    """Another topological order: everything that a later result needs first."""
+    """Use another topological order: layers that later results need come first."""
     model.results[:] = model.results[:]
     model.nodes = ordered([*model.results[::-1], *model.sinks[::-1], *model.parameters])
     return True

@@ -1,8 +1,8 @@
-"""Operators called with hostile arguments through the opset functions: nothing but results and IRErrors may come back.
+"""Operators called with hostile arguments through the opset functions: they may only return results or raise IRError.
 
-Run it with `python benchmarks/hostile_operators.py [--calls 60000] [--seed 0]`. Every line it prints is an escape (any
-other exception, grouped by operator and message), then come the slowest calls and those that took most memory. The
-goals: no escape, 2 s, 500 MB. A seeded sample of the same calls is a test (tests/ops/test_hostile_calls.py).
+Run it with `python benchmarks/hostile_operators.py [--calls 60000] [--seed 0]`. Prints every other exception, grouped
+by operator and message, followed by the slowest calls and the calls that took most memory. The goals: no other
+exception, 2 s, 500 MB. A seeded sample of the same calls is a test (tests/ops/test_hostile_calls.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SLOW, LARGE = 0.5, 100 << 20
 
 
 class TooLong(BaseException):
-    """A call did not end."""
+    """Raised for a call that does not end."""
 
 
 def stop(signum: int, frame: object) -> None:
@@ -40,7 +40,9 @@ def stop(signum: int, frame: object) -> None:
 
 
 def attempt(call: Call) -> tuple[str | None, float]:
-    """(what escaped, seconds of processor time) of one call; whether its report can be shown is part of it."""
+    """Return the exception that escaped from a call, or None, and the seconds of processor time. The call includes
+    showing its report.
+    """
     start = time.process_time()
     signal.alarm(SECONDS)
     escape = None
@@ -75,7 +77,7 @@ def main() -> None:
     large: list[tuple[int, str]] = []
     began, done = time.perf_counter(), 0
     for number in range(options.calls):
-        # Each call has a seed of its own, so that one can be made again.
+        # Each call has its own seed, so that a single call can be repeated.
         rng = np.random.default_rng((options.seed, number))
         call = hostile(rng, table[int(rng.integers(len(table)))])
         reset_most_resident()

@@ -34,7 +34,7 @@ from irexec.conformance.verdict import FAILED, judge_case
 from irexec.ops.declare.operator import Operator
 
 _MOST = 12
-"""Mutants of one operator."""
+"""The maximum number of mutants of one operator."""
 _SECONDS = 10
 _INVERSE: dict[type, type] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
@@ -46,7 +46,7 @@ _ROUNDINGS |= {"minimum": "maximum", "max": "min", "min": "max", "sum": "mean", 
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[Any], ast.AST]]]:
-    """The changes of one node of a syntax tree."""
+    """Yield the changes of one node of a syntax tree."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         yield f"{node.value} + 1", lambda n: ast.Constant(n.value + 1)
     if isinstance(node, ast.BinOp) and type(node.op) in _INVERSE:
@@ -64,13 +64,15 @@ def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[Any], ast.AST]]]:
 
 
 def _is_commutative(call: ast.Call) -> bool:
-    """Whether the order of the arguments does not matter, or is not known."""
+    """Return whether the order of the arguments does not matter, or is unknown."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
     return name in _COMMUTATIVE or any(isinstance(argument, ast.Starred) for argument in call.args)
 
 
 def _is_same(call: ast.Call) -> bool:
-    """Whether both arguments are the same, or one of them is the buffer for results, which a direct call has not."""
+    """Return whether both arguments are the same, or one of them is the buffer for results, which a direct call does
+    not have.
+    """
     first, second = map(ast.dump, call.args)
     return first == second or any(isinstance(a, ast.Name) and a.id == "out" for a in call.args)
 
@@ -95,7 +97,7 @@ def _other_comparison(node: Any) -> ast.AST:
 
 
 def functions_of(operator: Operator) -> list[types.FunctionType]:
-    """The kernel and the functions of its module that it calls, directly or not."""
+    """Return the kernel and the functions of its module that it calls, directly or indirectly."""
     found: list[types.FunctionType] = []
     waiting: list[Any] = [operator.kernel]
     while waiting:
@@ -106,14 +108,14 @@ def functions_of(operator: Operator) -> list[types.FunctionType]:
         for name in function.__code__.co_names:
             other = function.__globals__.get(name)
             same = isinstance(other, types.FunctionType) and other.__module__ == operator.kernel.__module__
-            # Functions that check constraints are given the function that reports a breach.
+            # Functions that check constraints are called with the function that reports a violation.
             if same and "check" not in other.__code__.co_varnames[: other.__code__.co_argcount]:
                 waiting.append(other)
     return found
 
 
 def mutants_of(function: types.FunctionType) -> Iterator[tuple[str, types.CodeType]]:
-    """The code of each mutant, with what it changes."""
+    """Yield the code of each mutant, with a description of the change."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, SyntaxError):
@@ -142,8 +144,10 @@ def mutants_of(function: types.FunctionType) -> Iterator[tuple[str, types.CodeTy
 
 
 def _written(function: ast.FunctionDef, number: int) -> str:
-    """The part of a function that contains the node of this number, in the order of `ast.walk`: a statement, or the
-    head of a compound one. The text names a mutant, so that other edits of the function do not rename it."""
+    """Return the part of a function that contains the node with this number, in the order of `ast.walk`: a statement,
+    or the head of a compound statement. The text identifies a mutant, so that other edits of the function do not rename
+    it.
+    """
     places = [(n, statement) for statement in function.body for n in ast.walk(statement)]
     place, statement = places[number]
     inside = [s for s in ast.walk(statement) if isinstance(s, ast.stmt) and any(n is place for n in ast.walk(s))]
@@ -152,12 +156,13 @@ def _written(function: ast.FunctionDef, number: int) -> str:
 
 
 _FUTURE = 0x1000000
-"""`from __future__ import annotations`."""
+"""The flag of `from __future__ import annotations`."""
 
 
 def _no_results(node: ast.AST) -> Iterator[ast.AST]:
-    """Parts of a node that do not decide about results: checks of constraints, which legal cases pass, with the
-    conditions under which an error is raised; annotations; negative extents of reshape, of which all mean the same."""
+    """Yield the parts of a node that do not affect results: checks of constraints, which legal cases pass, with the
+    conditions under which an error is raised; annotations; negative extents of reshape, which all mean the same.
+    """
     if isinstance(node, ast.Call):
         names = [part.id for part in (node.func, *node.args[:1]) if isinstance(part, ast.Name)]
         if {"require", "check", "reserve"} & {*names}:
@@ -173,7 +178,7 @@ def _no_results(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _refuses(last: ast.stmt) -> bool:
-    """Whether a block ends in an exception, or in a check of constraints that raises one."""
+    """Return whether a block ends with an exception, or with a check of constraints that raises one."""
     call = last.value if isinstance(last, ast.Expr) else None
     return isinstance(last, ast.Raise) or (isinstance(call, ast.Call) and any(_no_results(call)))
 
@@ -188,7 +193,7 @@ def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
 
 
 def results_of(case: Case) -> list[list[np.ndarray]]:
-    """The results of the kernel for each call of a case, layer by layer."""
+    """Return the results of the kernel for each call of a case, layer by layer."""
     found = []
     for call in case.calls:
         values = dict(zip(case.model.inputs, case.inputs[call], strict=True))
@@ -208,7 +213,7 @@ def results_of(case: Case) -> list[list[np.ndarray]]:
 
 
 class Cases:
-    """The cases of an operator, drawn when they are needed: most mutants do not survive the first ones."""
+    """The cases of an operator, drawn when they are needed: most mutants do not survive the first cases."""
 
     def __init__(self, operator: Operator, count: int) -> None:
         self._operator, self._count = operator, count
@@ -226,7 +231,7 @@ class Cases:
 
 
 def is_killed(function: types.FunctionType, code: types.CodeType, cases: Cases) -> bool:
-    """Whether the results of the mutant are judged as wrong for one of the cases."""
+    """Return whether the results of the mutant are judged as wrong for one of the cases."""
     for case in cases:
         own, function.__code__ = function.__code__, code
         signal.alarm(_SECONDS)
@@ -247,7 +252,9 @@ def is_killed(function: types.FunctionType, code: types.CodeType, cases: Cases) 
 
 
 def is_computed(case: Case) -> bool:
-    """Whether the kernel accepts all values of a case: those of constants need not fit a call of other extents."""
+    """Return whether the kernel accepts all values of a case: values of constants need not fit a call with other
+    extents.
+    """
     try:
         results_of(case)
     except Exception:
@@ -260,7 +267,7 @@ def _too_late(*_: object) -> None:
 
 
 def drawn(pattern: str) -> Iterator[tuple[Operator, list[tuple[types.FunctionType, str, types.CodeType]]]]:
-    """The mutants of each operator, in an order that is always the same."""
+    """Yield the mutants of each operator, in a fixed order."""
     for operator in operators():
         if fnmatch.fnmatchcase(str(operator), pattern) and operator.tolerance.kind != "random":
             found = [(f, what, code) for f in functions_of(operator) for what, code in mutants_of(f)]
@@ -269,7 +276,7 @@ def drawn(pattern: str) -> Iterator[tuple[Operator, list[tuple[types.FunctionTyp
 
 
 def sample(pattern: str, count: int, seed: int) -> Iterator[tuple[Operator, list[Any]]]:
-    """Some mutants, drawn from those of all operators; equivalent ones are left out."""
+    """Yield some mutants, drawn from those of all operators, without equivalent ones."""
     every = [
         (operator, one) for operator, some in drawn(pattern) for one in some if reason_of(operator, one[1]) is None
     ]

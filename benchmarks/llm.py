@@ -68,7 +68,9 @@ class Decoder:
         return self.ops.matmul(x, self.weights(rows, columns, is_outer=is_outer), False, True)
 
     def weights(self, rows: int, columns: int, *, is_outer: bool = False) -> Any:
-        """A matrix in the format; `is_outer`: of the first or last layer, which int4 models have in int8."""
+        """Return a matrix in the format. `is_outer`: a matrix of the first or last layer, which int4 models store in
+        int8.
+        """
         ops, np = self.ops, self.np
         if self.format in ("f16", "bf16"):
             values = self.random.standard_normal((rows, columns), np.float32) * 0.02
@@ -117,7 +119,7 @@ class Decoder:
 
 
 def measured(side: str, path: str, threads: int, calls: int) -> None:
-    """In a process of its own: print the time of each number of tokens and the largest resident memory."""
+    """Print, in this new process, the time for each number of tokens and the largest resident memory."""
     import numpy as np
 
     infer: Callable[[Any], Any]
@@ -151,7 +153,7 @@ def measured(side: str, path: str, threads: int, calls: int) -> None:
 
 
 def run(side: str, path: Path, threads: int, calls: int) -> dict[str, float]:
-    """What a new process measures: `first` in ms by the clock, `1`, `16`, `128`, and `peak` in MB."""
+    """Return the measurements of a new process: `first` in ms (elapsed), `1`, `16`, `128`, and `peak` in MB."""
     unset = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
     environment = {**unset, **SIDES[side], "IREXEC_NUM_THREADS": str(threads)}
     command = [sys.executable, __file__, "--measure", side, str(path), "--threads", str(threads), "--calls", str(calls)]

@@ -45,7 +45,7 @@ class Network:
         return node if self.dtype == F32 else ops.constant(np.asarray(array, np.float32), self.dtype)
 
     def quantized(self, x: Any, low: float = 0.0, high: float = 4.0) -> Any:
-        """FakeQuantize by tensor: unsigned from 0, or signed with 128 levels below 0."""
+        """Return a FakeQuantize with one range: unsigned from 0, or signed with 128 levels below 0."""
         if not self.is_quantized:
             return x
         limits = [ops.constant(np.full((1,) * len(x.shape), limit, np.float32)) for limit in (low, high)]
@@ -55,7 +55,7 @@ class Network:
         return self.quantized(x, -most, most * 127 / 128)
 
     def weights(self, shape: tuple[int, ...]) -> Any:
-        """Weights; quantized ones as i8 with a scale for each output channel."""
+        """Return weights; quantized weights are i8 with a scale for each output channel."""
         inner = 3 if len(shape) > 2 else 1
         spread = (2.0 / np.prod(shape[-inner:])) ** 0.5
         if not self.is_quantized:
@@ -79,13 +79,13 @@ class Network:
         return ops.add(found, self.constant(self.rng.standard_normal((1, channels, 1, 1)) * 0.1))
 
     def classified(self, x: Any, channels: int, classes: int = 1000) -> Any:
-        """A global mean and a matrix."""
+        """Return a global mean followed by a matrix product."""
         x = self.quantized(ops.reduce_mean(x, np.array([2, 3]), keep_dims=True))
         return self.convolution(x, channels, classes, 1)
 
 
 def resnet(network: Network, size: int = 224) -> irexec.Model:
-    """A network with the blocks of ResNet-18."""
+    """Return a network with the blocks of ResNet-18."""
     given = ops.parameter([1, 3, size, size], network.dtype, name="image")
     x = network.quantized(ops.relu(network.convolution(network.signed(given), 3, 64, 7, 2)))
     x = ops.max_pool(x, [2, 2], [1, 1], [1, 1], [1, 1], [3, 3])
@@ -101,7 +101,7 @@ def resnet(network: Network, size: int = 224) -> irexec.Model:
 
 
 def mobilenet(network: Network, size: int = 224) -> irexec.Model:
-    """A network with the blocks of MobileNetV2."""
+    """Return a network with the blocks of MobileNetV2."""
     given = ops.parameter([1, 3, size, size], network.dtype, name="image")
 
     def bounded(x: Any) -> Any:
@@ -124,7 +124,9 @@ def mobilenet(network: Network, size: int = 224) -> irexec.Model:
 
 
 def with_slopes(network: Network, size: int = 128) -> irexec.Model:
-    """A network with the blocks of MediaPipe's face mesh: depthwise and pointwise convolutions and PReLU by channel."""
+    """Return a network with the blocks of MediaPipe's face mesh: depthwise and pointwise convolutions, PReLU by
+    channel.
+    """
     given = ops.parameter([1, 3, size, size], network.dtype, name="image")
 
     def sloped(x: Any, channels: int) -> Any:
@@ -142,7 +144,7 @@ def with_slopes(network: Network, size: int = 128) -> irexec.Model:
 
 
 def transformer(network: Network, tokens: int = 128, width: int = 512, heads: int = 8, blocks: int = 4) -> irexec.Model:
-    """Blocks of a transformer's encoder."""
+    """Return blocks of a transformer's encoder."""
     given = ops.parameter([1, tokens, width], network.dtype, name="tokens")
 
     def matrix(x: Any, rows: int, columns: int) -> Any:
@@ -171,7 +173,7 @@ def transformer(network: Network, tokens: int = 128, width: int = 512, heads: in
 
 
 def product_of(left: Any, right: Any, shape: tuple[int, int, int], constant: bool = False) -> irexec.Model:
-    """A MatMul of integers, [M, K] times [K, N]."""
+    """Return a MatMul of integers, [M, K] times [K, N]."""
     m, k, n = shape
     a = ops.parameter([m, k], left, name="a")
     whole = np.random.default_rng(0).integers(0, 100, (k, n)).astype(right)
@@ -180,7 +182,7 @@ def product_of(left: Any, right: Any, shape: tuple[int, int, int], constant: boo
 
 
 def of_onnx(nodes: list[Any], inputs: dict[str, tuple[Any, list[int]]], constants: dict[str, Any], result: Any) -> Any:
-    """An ONNX model of some nodes, whose result is `y`."""
+    """Return an ONNX model of some nodes, whose result is `y`."""
     from onnx import helper, numpy_helper
 
     kinds = {name: helper.np_dtype_to_tensor_dtype(np.dtype(dtype)) for name, (dtype, _) in inputs.items()}
@@ -203,13 +205,13 @@ def weights(*shape: int) -> Any:
 
 
 def matmul_integer(m: int, k: int, n: int) -> Any:
-    """MatMulInteger with a constant matrix."""
+    """Return a MatMulInteger with a constant matrix."""
     constants = {"b": weights(k, n), "a_zero": np.uint8(120)}
     return of_onnx([node("MatMulInteger", ["a", *constants])], {"a": (np.uint8, [m, k])}, constants, np.int32)
 
 
 def qlinear_matmul(m: int, k: int, n: int) -> Any:
-    """QLinearMatMul with a constant matrix."""
+    """Return a QLinearMatMul with a constant matrix."""
     constants = {
         "as": np.float32(0.02), "az": np.uint8(120), "b": weights(k, n), "bs": np.float32(0.01), "bz": np.int8(0),
         "ys": np.float32(0.5), "yz": np.uint8(128),
@@ -218,14 +220,14 @@ def qlinear_matmul(m: int, k: int, n: int) -> Any:
 
 
 def conv_integer(channels: int, size: int) -> Any:
-    """ConvInteger of 3 x 3."""
+    """Return a ConvInteger with a kernel of 3 x 3."""
     constants = {"w": weights(channels, channels, 3, 3), "xz": np.uint8(120)}
     convolution = node("ConvInteger", ["x", *constants], pads=[1] * 4, kernel_shape=[3, 3])
     return of_onnx([convolution], {"x": (np.uint8, [1, channels, size, size])}, constants, np.int32)
 
 
 def quantized_dynamically(m: int, k: int, n: int = 0) -> Any:
-    """DynamicQuantizeLinear; with `n`, a product with a constant matrix behind it, scaled and with a bias."""
+    """Return a DynamicQuantizeLinear; with `n`, followed by a product with a constant matrix, a scale and a bias."""
     nodes = [node("DynamicQuantizeLinear", ["x"], ["q" if n else "y", "s", "z"])]
     constants: dict[str, Any] = {}
     if n:
@@ -242,7 +244,7 @@ def quantized_dynamically(m: int, k: int, n: int = 0) -> Any:
 
 
 def qlinear_conv(channels: int, size: int) -> Any:
-    """QLinearConv of 3 x 3."""
+    """Return a QLinearConv with a kernel of 3 x 3."""
     rng = np.random.default_rng(0)
     constants = {
         "xs": np.float32(0.02), "xz": np.uint8(120), "w": weights(channels, channels, 3, 3),
@@ -254,7 +256,7 @@ def qlinear_conv(channels: int, size: int) -> Any:
 
 
 def quantized_lstm(time_steps: int, width: int, hidden: int) -> Any:
-    """DynamicQuantizeLSTM of one direction."""
+    """Return a DynamicQuantizeLSTM of one direction."""
     names = ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"]
     lstm = node("DynamicQuantizeLSTM", names, domain="com.microsoft", hidden_size=hidden)
     constants = {
@@ -267,7 +269,7 @@ def quantized_lstm(time_steps: int, width: int, hidden: int) -> Any:
 
 
 class Case(NamedTuple):
-    """An IR, and the precision hint for OpenVINO; or an ONNX model, for ONNX Runtime."""
+    """A case: an IR with the precision hint for OpenVINO, or an ONNX model for ONNX Runtime."""
 
     make: Callable[[], Any]
     hint: str = "f32"
@@ -299,7 +301,7 @@ CASES = {
 
 
 def drawn(parameter: Any) -> Any:
-    """A random input of a parameter's type."""
+    """Return a random input of a parameter's type."""
     rng, shape, dtype = np.random.default_rng(1), parameter.shape, parameter.element_type.to_dtype()
     # As in OpenVINO, the dtype of bf16 is that of f16.
     dtype = np.dtype(ml_dtypes.bfloat16) if parameter.element_type == BF16 else dtype
@@ -348,7 +350,7 @@ def onnx_side(file: Path, given: Any) -> Callable[[], Any]:
 
 
 def least(sides: list[Callable[[], Any]], runs: int) -> Iterator[float]:
-    """The least processor time of each side; they take turns."""
+    """Yield the least processor time of each side; the sides take turns."""
     best = [float("inf")] * len(sides)
     for _ in range(runs):
         for number, side in enumerate(sides):
@@ -359,7 +361,7 @@ def least(sides: list[Callable[[], Any]], runs: int) -> Iterator[float]:
 
 
 def difference(one: Any, other: Any) -> float:
-    """The largest difference relative to the largest number."""
+    """Return the largest difference relative to the largest number."""
     one, other = (np.asarray(array).astype(np.float64) for array in (one, other))
     return float(np.abs(one - other).max() / max(np.abs(other).max(), 1e-30))
 

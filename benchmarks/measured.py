@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     Infer = Callable[[], Any]
 
-# Inferences after the first that are not measured: irexec compiles its hottest loops in them.
+# The number of inferences after the first that are not measured: irexec compiles code during them.
 SETTLING = 5
 
 
 def arrays(inputs: str, names: list[str]) -> list[Any]:
-    """The inputs of a model, in its order: `in0.npy` and so on, or `NAME.npy`. Raises FileNotFoundError."""
+    """Return the inputs of a model, in its order: `in0.npy` and so on, or `NAME.npy`. Raises FileNotFoundError."""
     import numpy as np
 
     def array(number: int, name: str) -> Any:
@@ -36,7 +36,7 @@ def arrays(inputs: str, names: list[str]) -> list[Any]:
 
 
 def from_the_start(request: Any, given: list[Any]) -> Any:
-    """One inference that remembers nothing of those before, so that each does the same work."""
+    """Run one inference from the initial state, so that each inference does the same work."""
     request.reset_state()
     return request.infer(given)
 
@@ -55,7 +55,7 @@ def with_openvino(folder: str, inputs: str, threads: int) -> Infer:
 
 
 def request_of(compiled: Any, inputs: str) -> Infer:
-    """One request of a compiled model of either runtime, with its inputs."""
+    """Return a function that runs one request of a compiled model of either runtime on its inputs."""
     given = arrays(inputs, [port.any_name if port.names else "" for port in compiled.inputs])
     request = compiled.create_infer_request()
     return lambda: from_the_start(request, given)
@@ -76,12 +76,12 @@ SIDES = {"irexec": with_irexec, "openvino": with_openvino, "onnx.reference": wit
 
 
 def main(side: str, folder: str, inputs: str, runs: int, threads: int) -> None:
-    """Print a line at the first result, then the median of the inferences that followed."""
+    """Print a line at the first result, then the median of the following inferences."""
     infer = SIDES[side](folder, inputs, threads)
     infer()
     print("first", flush=True)
     times = []
-    # Other work on the machine disturbs processor time less.
+    # Other work on the machine affects processor time less.
     clock = time.process_time if threads == 1 else time.perf_counter
     for _ in range(SETTLING + runs if runs else 0):
         begin = clock()

@@ -32,7 +32,7 @@ MEASURED = Path(__file__).with_name("measured.py")
 
 
 def arrays(folder: Path, names: list[str]) -> list[Any]:
-    """The inputs of a model, in its order. Raises SystemExit where they are not beside it."""
+    """Return the inputs of a model, in its order. Raises SystemExit if they are not next to the model."""
     import numpy as np
 
     if (folder / "io.npz").exists():
@@ -46,7 +46,7 @@ def arrays(folder: Path, names: list[str]) -> list[Any]:
 
 @contextmanager
 def inputs_of(folder: Path) -> Iterator[Path]:
-    """A folder with the inputs of a model as plain files: its own, or one with what its `io.npz` holds."""
+    """Yield a folder with the inputs of a model as plain files: its own, or one with the contents of its `io.npz`."""
     if not (folder / "io.npz").exists():
         yield folder
         return
@@ -55,11 +55,11 @@ def inputs_of(folder: Path) -> Iterator[Path]:
         yield Path(place)
 
 
-# The process that measures imports nothing large: its own memory would count as its children's.
+# The measuring process imports no large modules: its own memory would count as that of its child processes.
 
 
 def measure(side: str, folder: Path, inputs: Path, runs: int, threads: int) -> dict[str, float]:
-    """One fresh process. Raises RuntimeError with the last line of its errors when it fails."""
+    """Return the measurements of one new process. Raises RuntimeError with the last line of its errors if it fails."""
     environment = os.environ | {"IREXEC_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     for chosen_for_tests in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PYTHONDONTWRITEBYTECODE"):
         environment.pop(chosen_for_tests, None)
@@ -80,7 +80,7 @@ def measure(side: str, folder: Path, inputs: Path, runs: int, threads: int) -> d
 
 
 def compare(folder: Path, rounds: int, runs: int, threads: int) -> dict[str, float]:
-    """Measure all sides of one model in turns and print its lines. irexec's ratios to OpenVINO, by the measure."""
+    """Measure all sides of one model in turns and print its lines; return irexec's ratios to OpenVINO, by measure."""
     sides = [side for side in SIDES if side != "onnx.reference" or (folder / "model.onnx").exists()]
     results: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
     with inputs_of(folder) as inputs:
@@ -113,7 +113,7 @@ def compare(folder: Path, rounds: int, runs: int, threads: int) -> dict[str, flo
 
 
 def models(folder: Path) -> list[Path]:
-    """The folder, or those in it, that hold a model."""
+    """Return the folder, or the folders in it, that contain a model."""
     return [folder] if (folder / "model.xml").exists() else sorted(p.parent for p in folder.glob("*/model.xml"))
 
 

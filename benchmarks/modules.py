@@ -34,7 +34,7 @@ KINDS = ("script", "export", "onnx", "dynamo")
 
 
 def exported(name: str, kind: str, folder: Path) -> tuple[Path, list[Any]]:
-    """The IR of an export, and the inputs that it was exported with."""
+    """Return the IR of an export, and the inputs with which it was exported."""
     import openvino as ov
     import torch
     from support.torch_exports import ARCHITECTURES
@@ -57,7 +57,7 @@ def exported(name: str, kind: str, folder: Path) -> tuple[Path, list[Any]]:
 
 
 class Kept(Torch):
-    """Keeps the network that was loaded last, to ask it for its pairs."""
+    """A holder of the network that was loaded last, to query its pairs."""
 
     def load(self, model: Any) -> Network:
         self.loaded = super().load(model)
@@ -70,14 +70,16 @@ def compared(runtime: Kept, model: Any, inputs: list[Any]) -> Comparison:
 
 
 def modules(network: Network) -> tuple[int, int, int, list[str]]:
-    """How many modules affect the results, how many of them are paired, how many of those with others, and the rest."""
+    """Return the number of modules that affect the results, the numbers of paired modules and of modules paired
+    together with others, and the remaining ones.
+    """
     computing = sum(any(call.results) for call in network.calls) - len(network.idle)
     merged = sum(any(network.calls[number].results) for number in network.merged)
     return computing, computing - len(network.unpaired), merged, network.unpaired
 
 
 def damages(model: Any) -> list[tuple[str, Any, Callable[[], None]]]:
-    """Faults that a conversion may have: a title, the layer, and the function that makes it."""
+    """Return faults that a conversion may have: a title, the layer, and the function that applies the fault."""
     found: list[tuple[str, Any, Callable[[], None]]] = []
     values = {
         "epsilon": lambda v: 0.1, "eps": lambda v: 0.1, "approximation_mode": lambda v: "TANH" if v == "ERF" else "ERF",
@@ -175,7 +177,7 @@ def one_network(name: str, folder: Path, faults: int, sums: Sums) -> None:
         damage()
         try:
             model.validate_nodes_and_infer_types()
-        except irexec.IRError:  # Not a fault that a conversion may have: the operator does not allow this value.
+        except irexec.IRError:  # A conversion cannot have this fault: the operator does not allow the value.
             continue
         found = compared(runtime, model, inputs)
         left, sums.planted = left - 1, sums.planted + 1

@@ -47,27 +47,27 @@ from irexec.ops.declare.contents import CONTENTS  # noqa: E402
 from irexec.types import ElementType  # noqa: E402
 
 MAX_TEXT = 60_000
-"""Characters of a file that is mutated; a change in a larger one would not be another kind of change."""
+"""The number of characters up to which a file is mutated: changes in larger files would be of the same kinds."""
 SECONDS, MEGABYTES = 2.0, 500.0
 LARGE = 64 << 20
 SECONDS_PER_BYTE, TIMES_ITS_BYTES = 10e-9, 2
 KILLED_AFTER, ADDRESS_SPACE = 60, 2 << 30
 PER_PROCESS = 100
 MOST_TOLD = 8
-# These are about the file as a whole, its weights, or the values and options given to it.
+# Findings about the file as a whole, its weights, or the given values and options.
 NO_LINE = ("C009", "C010", "O008", "U")
 VALIDATE = (("--format", "json"), ("--format", "json", "--mode", "openvino"))
 
 
 class Original(NamedTuple):
-    """A file that mutants are made of."""
+    """A file from which mutants are made."""
 
     path: Path
     text: str
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant. `bytes` are those of the inputs and results of its run."""
+    """The outcome of a mutant. `bytes`: the size of the inputs and results of its run."""
 
     number: int
     wrong: list[str]
@@ -82,7 +82,7 @@ class Outcome(NamedTuple):
         return max(self.validating, self.running)
 
     def is_costly(self) -> bool:
-        """Whether it took more than its goal."""
+        """Return whether the mutant took more than the goal."""
         large = self.bytes >= LARGE
         seconds = SECONDS + large * SECONDS_PER_BYTE * self.bytes
         megabytes = MEGABYTES + large * TIMES_ITS_BYTES * self.bytes / 2**20
@@ -95,13 +95,13 @@ class Outcome(NamedTuple):
 
 
 class Commands:
-    """The commands that a mutant is given to."""
+    """The commands that process a mutant."""
 
     def __init__(self) -> None:
         self._parser, _ = command_parsers(["validate", "run"])
 
     def __call__(self, path: str) -> Outcome:
-        """Validate a file twice and run it: what is wrong with how irexec takes it, and what it cost."""
+        """Validate a file twice and run it; return the faults of irexec in doing so, and the costs."""
         reset_most_resident()
         begin, wrong = time.process_time(), list[str]()
         for options in VALIDATE:
@@ -113,7 +113,7 @@ class Commands:
         return Outcome(0, wrong[:MOST_TOLD], middle - begin, running, *megabytes, held_by(told))
 
     def shown(self, command: str, path: str, options: Iterable[str], wrong: list[str]) -> dict[str, Any]:
-        """What a command prints of a file, as JSON; what is wrong with it is added."""
+        """Return the JSON that a command prints about a file; faults of the output are added to `wrong`."""
         output = io.StringIO()
         try:
             with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
@@ -136,7 +136,7 @@ class Commands:
 
 
 def held_by(told: dict[str, Any]) -> int:
-    """The bytes of a run's inputs and results."""
+    """Return the bytes of a run's inputs and results."""
     size = 0
     for run in told.get("examples", [told]):
         for tensor in (*run.get("inputs", ()), *run.get("outputs", ())):
@@ -151,7 +151,7 @@ def item_size(element_type: str) -> int:
 
 
 class Campaign:
-    """Mutants by their number, each always the same for a seed."""
+    """Mutants by number; the mutant of a number is always the same for a seed."""
 
     def __init__(self, known: list[Original], seed: int, folder: Path) -> None:
         self.known, self.seed, self.folder = known, seed, folder
@@ -165,7 +165,7 @@ class Campaign:
         return f"{number} of {path.parent.name}/{path.name}"
 
     def write(self, number: int, path: Path) -> None:
-        """Write a mutant beside its original's weights."""
+        """Write a mutant next to its original's weights."""
         rng = self._rng(number)
         original = self.original(rng)
         changed = mutant(original.text, rng, list(CONTENTS))
@@ -176,7 +176,7 @@ class Campaign:
         return random.Random(f"{self.seed}/{number}")
 
     def outcomes(self, numbers: Iterable[int], jobs: int = 1) -> Iterator[Outcome]:
-        """Take mutants through the commands, in processes that are replaced when they die."""
+        """Yield the outcomes of mutants, processed by child processes that are replaced when they die."""
         waiting = deque(chunks(numbers))
         with selectors.DefaultSelector() as running:
             while waiting or running.get_map():
@@ -194,7 +194,9 @@ class Campaign:
                             waiting.appendleft(process.left)
 
     def take(self, number: int, path: Path) -> Outcome:
-        """One mutant through the commands; one that seems costly once more, without what earlier ones left behind."""
+        """Return the outcome of one mutant; a mutant that seems costly is run again, without the memory of earlier
+        ones.
+        """
         self.write(number, path)
         outcome = self.commands(str(path))
         if outcome.is_costly():
@@ -206,7 +208,7 @@ class Campaign:
 
 
 class _Process:
-    """A process that takes some mutants, seen from outside."""
+    """A child process that works on some mutants."""
 
     def __init__(self, campaign: Campaign, numbers: list[int]) -> None:
         self.left = numbers
@@ -229,17 +231,17 @@ class _Process:
         folder.mkdir()
         for number in self.left:
             signal.setitimer(signal.ITIMER_PROF, KILLED_AFTER)
-            # Less than a pipe takes at once, so that lines arrive whole.
+            # Less than the capacity of a pipe, so that lines are not split.
             os.write(write, json.dumps(campaign.take(number, folder / "model.xml")).encode() + b"\n")
 
     def outcomes(self) -> list[Outcome]:
-        """Those that have come meanwhile; none when the process has ended."""
+        """Return the outcomes received since the last call; empty after the process has ended."""
         found = [Outcome(*json.loads(line)) for line in os.read(self.pipe, 1 << 20).splitlines()]
         self.left = self.left[len(found) :]
         return found
 
     def last_words(self) -> list[Outcome]:
-        """That of the mutant at which it died, if it did."""
+        """Return the outcome of the mutant at which the process died, if it did."""
         os.close(self.pipe)
         status = os.waitpid(self.id, 0)[1]
         if not self.left:
@@ -264,7 +266,7 @@ def originals(folders: list[Path]) -> list[Original]:
 
 
 def declared(original: Original) -> int:
-    """The bytes that a file's ports declare, as if their elements were all of four bytes."""
+    """Return the bytes that a file's ports declare, as if all elements had four bytes."""
     ports = re.findall(r"<port\b[^>]*>(.*?)</port>", original.text, re.DOTALL)
     return 4 * sum(math.prod(map(int, re.findall(r"<dim>\s*(\d+)\s*</dim>", port))) for port in ports)
 
@@ -277,7 +279,7 @@ def with_weights(original: Path, path: Path) -> None:
 
 
 class Tally:
-    """What is told at the end."""
+    """The totals printed at the end."""
 
     def __init__(self) -> None:
         self.count, self.wrong = 0, Counter[str]()
@@ -331,7 +333,7 @@ def main() -> int:
     begin, tally = time.monotonic(), Tally()
     log, keep = (path and path.resolve() for path in (args.log, args.keep))
     with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as files:
-        os.chdir(scratch)  # Where no settings of a project are read for each file.
+        os.chdir(scratch)  # In this folder, no project settings are read for each file.
         campaign = Campaign(known, args.seed, Path(scratch))
         earlier = logged(log)
         stream = files.enter_context(log.open("a")) if log else None
@@ -339,7 +341,7 @@ def main() -> int:
             tally.add(outcome)
         done = {outcome.number for outcome in earlier}
         numbers = [number for number in range(args.first, args.first + args.count) if number not in done]
-        for original in known[:: max(1, len(known) // 40)]:  # What is imported here need not be in every process.
+        for original in known[:: max(1, len(known) // 40)]:  # Modules imported here are in every process.
             campaign.commands(str(original.path))
         gc.collect()
         gc.freeze()

@@ -41,7 +41,7 @@ OUTCOMES = ("not seen", "repaired", "repaired to itself", "a person's", "not run
 
 
 def results_of(data: bytes, path: Path) -> list[Array] | None:
-    """What a model computes; None where it cannot be run."""
+    """Return the results of a model; None if it cannot be run."""
     try:
         with np.errstate(all="ignore"):
             return computed(data, path)
@@ -55,20 +55,20 @@ def agree(a: list[Array] | None, b: list[Array] | None) -> bool:
 
 @cache
 def original(path: Path) -> tuple[bytes, list[Array] | None]:
-    """A file and what it computes."""
+    """Return the bytes of a file, and its results."""
     data = path.read_bytes()
     return data, results_of(data, path)
 
 
 def changed(text: str, number: int) -> bytes:
-    """A mutant of a text: one change of any kind, or a few slips as people make them."""
+    """Return a mutant of a text: one change of any kind, or several typical mistakes."""
     rng = random.Random(f"fixed {number}")
     wrong = slipped(text, rng) if number % 2 else mutant(text, rng, list(CONTENTS), changes=1)
     return wrong.encode("utf-8", "surrogatepass")
 
 
 def judged(path: Path, number: int) -> tuple[str, str]:
-    """What becomes of a mutant, and the codes that were repaired."""
+    """Return the outcome for a mutant, and the codes of the findings that were fixed."""
     data, expected = original(path)
     wrong = changed(data.decode(), number)
     before = examine(wrong, path).report

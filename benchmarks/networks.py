@@ -1,4 +1,4 @@
-"""Functions that make the networks of tests/lib/support/torch_exports.py, each with the same weights at every call."""
+"""Functions that create the networks of tests/lib/support/torch_exports.py, with the same weights in every call."""
 
 from __future__ import annotations
 

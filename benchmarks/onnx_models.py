@@ -33,7 +33,7 @@ Infer = Callable[[], Any]
 
 
 def noise(inputs: list[tuple[str, bool, list[int]]]) -> dict[str, Any]:
-    """Arrays for inputs: name, whether it holds integers, shape."""
+    """Return arrays for inputs, given as name, whether it contains integers, and shape."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -42,7 +42,7 @@ def noise(inputs: list[tuple[str, bool, list[int]]]) -> dict[str, Any]:
 
 
 def request_of(path: str) -> tuple[Any, list[Any]]:
-    """A request of irexec, and inputs for it."""
+    """Return a request of irexec, and inputs for it."""
     from irexec import compile_model
 
     compiled = compile_model(path)
@@ -93,7 +93,7 @@ BOUNDS = "bounds"
 
 
 def measured(side: str, path: str, runs: int, threads: int, cpu: bool) -> None:
-    """In a process of its own: print a line at the first result, then what followed."""
+    """Print, in this new process, a line at the first result, and then the measurements."""
     clock = time.process_time if cpu else time.perf_counter
     if side == BOUNDS:
         print("null", flush=True)
@@ -111,7 +111,9 @@ def measured(side: str, path: str, runs: int, threads: int, cpu: bool) -> None:
 
 
 def products_alone(path: str, clock: Callable[[], float]) -> tuple[float, float]:
-    """The seconds of a model's products, one call of BLAS each, and of as many multiply-adds in one large product."""
+    """Return the seconds of a model's products, each one call of BLAS, and of as many multiply-adds in one large
+    product.
+    """
     from where import bare, products
 
     request, given = request_of(path)
@@ -139,7 +141,9 @@ MEANINGS = {
 
 
 def measure(side: str, path: Path, runs: int, threads: int, cpu: bool) -> tuple[float, Any]:
-    """Seconds until the first result, and of one inference later on. Raises RuntimeError with the side's last words."""
+    """Return the seconds until the first result, and of one later inference. Raises RuntimeError with the side's last
+    output.
+    """
     environment = os.environ | dict.fromkeys(("IREXEC_NUM_THREADS", "OMP_NUM_THREADS"), str(threads))
     for chosen_for_tests in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         environment.pop(chosen_for_tests, None)
@@ -161,7 +165,7 @@ def row(name: str, cells: Iterable[str]) -> str:
 
 
 def compare(path: Path, rounds: int, runs: int, threads: int, cpu: bool) -> dict[str, float]:
-    """Print a model's line. Returns its ratios by the titles of their columns."""
+    """Print the line of a model; return its ratios by column title."""
     taken: dict[str, list[tuple[float, Any]]] = {"irexec": [], "ONNX Runtime": []}
     for _ in range(rounds):
         for side, found in taken.items():

@@ -30,7 +30,7 @@ MOST_SECONDS, MOST_MEGABYTES = 2.0, 500.0
 
 @dataclass
 class Tally:
-    """What came of some mutants. `slowest`, `largest`: seconds and megabytes, and which mutant took them."""
+    """The outcomes of some mutants. `slowest`, `largest`: seconds and megabytes, each with the mutant."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     nameless: Counter[str] = field(default_factory=Counter)
@@ -49,7 +49,7 @@ class Tally:
 
 
 def peak() -> float:
-    """Megabytes of memory that the process had at most since it last asked; on other systems than Linux, 0."""
+    """Return the peak memory of the process in MB since the last call; 0 on systems other than Linux."""
     if not Path("/proc/self/clear_refs").exists():
         return 0.0
     status = Path("/proc/self/status").read_text()
@@ -59,7 +59,7 @@ def peak() -> float:
 
 
 def tally(count: int, seed: int, keep: Path | None) -> Tally:
-    """The outcomes of `count` mutants."""
+    """Return the outcomes of `count` mutants."""
     found = Tally()
     faulthandler.enable()
     models = seeds(400, seed)
@@ -69,7 +69,7 @@ def tally(count: int, seed: int, keep: Path | None) -> Tally:
         found.before = peak()
         for number, data in enumerate(mutants(models, count, seed)):
             begin = time.process_time()
-            # One that takes for ever, or that crashes the process, is shown with where it is.
+            # If a mutant does not end or crashes the process, print the traceback.
             faulthandler.dump_traceback_later(300, exit=True)
             name = f"mutant {number} of seed {seed}"
             try:

@@ -27,7 +27,7 @@ BY_IREXEC = "run by irexec"
 
 
 def compare(first: int, count: int) -> None:
-    """Run programs, and write what differs of each to standard output: one pickle for each program."""
+    """Run programs, and write the differences of each to standard output, as one pickle per program."""
     import openvino
     import openvino.passes
     from support.api_programs import differences, execute, program
@@ -49,10 +49,10 @@ def _write(*record: object) -> None:
 
 
 def batch(first: int, count: int) -> tuple[dict[int, tuple[int, list[tuple[str, ...]]]], tuple[int, str] | None]:
-    """Return the differences of programs by their seeds, and the program that ended the process: its seed and library.
+    """Return the differences of programs by seed, and the program that ended the process, as its seed and the library.
     Raises RuntimeError if a program could not be written or compared.
 
-    The programs write files, into a folder that is removed.
+    The programs write files into a folder that is removed.
     """
     command = [sys.executable, str(Path(__file__).resolve()), "--batch", "--first", str(first), "--count", str(count)]
     with TemporaryDirectory() as folder:
@@ -92,7 +92,7 @@ def main() -> int:
 
 
 def show(seed: int) -> int:
-    """Print one program, with what its statements give."""
+    """Print one program and the values of its statements."""
     import openvino
     import openvino.passes
     from support.api_programs import execute, program
@@ -109,7 +109,7 @@ def show(seed: int) -> int:
 
 
 def campaign(first: int, count: int, verbose: bool) -> int:
-    """Run all the programs, and print what differs."""
+    """Run all programs, and print the differences."""
     from support.api_programs import Difference, reason
 
     kinds: Counter[str] = Counter()

@@ -1,7 +1,7 @@
-"""Print the public names of OpenVINO's modules that irexec has not: `python benchmarks/public_names.py`.
+"""Print the public names of OpenVINO's modules that irexec lacks: `python benchmarks/public_names.py`.
 
-A module counts if a program can import it, and a name if OpenVINO defines what it stands for: names that a module has
-imported from elsewhere do not count. The last line says how many modules and names are missing without a reason.
+A module counts if a program can import it, and a name if OpenVINO defines its object: names that a module has imported
+from elsewhere do not count. The last line states how many modules and names are missing without a reason.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NO_NAMES = {
 
 
 class Missing(NamedTuple):
-    """What irexec has not: modules, and names as `module.name`; those with a reason apart."""
+    """The modules, and the names as `module.name`, that irexec lacks; those with a reason separately."""
 
     modules: list[str]
     names: list[str]
@@ -48,7 +48,7 @@ class Missing(NamedTuple):
 
 
 def modules() -> list[str]:
-    """Return the names of OpenVINO's modules, those of its compiled module included."""
+    """Return the names of OpenVINO's modules, including those of its compiled module."""
     openvino = importlib.import_module("openvino")
     found = {module.name for module in pkgutil.walk_packages(openvino.__path__, "openvino.", onerror=lambda name: None)}
     pending: list[ModuleType] = [importlib.import_module("openvino._pyopenvino")]
@@ -61,7 +61,7 @@ def modules() -> list[str]:
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """Return the public names of a module that OpenVINO defines: no modules, and nothing of other packages."""
+    """Return the public names of a module that OpenVINO defines, without modules and objects of other packages."""
     names = []
     for name in dir(module):
         value = getattr(module, name)
@@ -72,7 +72,7 @@ def public_names(module: ModuleType) -> list[str]:
 
 
 def counterpart(name: str) -> ModuleType | None:
-    """Return irexec's module in the place of one of OpenVINO's."""
+    """Return irexec's module that corresponds to a module of OpenVINO."""
     try:
         return importlib.import_module("irexec" + name.removeprefix("openvino"))
     except ImportError:
@@ -80,7 +80,7 @@ def counterpart(name: str) -> ModuleType | None:
 
 
 def compare() -> Missing:
-    """Return what irexec has not of OpenVINO's public names."""
+    """Return the public names of OpenVINO that irexec lacks."""
     found = Missing([], [], {}, 0)
     compared = 0
     for name in modules():
@@ -91,7 +91,7 @@ def compare() -> Missing:
         try:
             theirs = sys.modules.get(name) or importlib.import_module(name)
         except ImportError:
-            continue  # Needs a package that is not installed.
+            continue  # The module needs a package that is not installed.
         mine = counterpart(name)
         if mine is None:
             found.modules.append(name)
@@ -101,7 +101,7 @@ def compare() -> Missing:
             if hasattr(mine, each):
                 continue
             full = f"{name}.{each}"
-            # A class of Python's part has the compiled class of the same name as its base.
+            # The base of a class in OpenVINO's Python part is the compiled class of the same name.
             base = each.endswith("Base") and hasattr(mine, each.removesuffix("Base"))
             if full in NO_NAMES:
                 found.excused[full] = NO_NAMES[full]
@@ -111,7 +111,7 @@ def compare() -> Missing:
 
 
 def _is_elsewhere(value: object, name: str) -> bool:
-    """Return whether a name was imported by a module, and irexec has it where OpenVINO defines it."""
+    """Return whether a module imported the name, and irexec has it where OpenVINO defines it."""
     home = getattr(value, "__module__", "") or ""
     if not home.startswith("openvino"):
         return False

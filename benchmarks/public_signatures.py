@@ -1,7 +1,7 @@
 """Print the keyword names of OpenVINO that irexec does not accept: `python benchmarks/public_signatures.py`.
 
-The names are those of Python's signatures and, for compiled functions, of each form in their help. The last line says
-how many names of how many functions are missing without a reason.
+The names are those of Python's signatures and, for compiled functions, of each overload in their help. The last line
+states how many names of how many functions are missing without a reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 MODULES = ["", "preprocess", "passes", "frontend", "op", "op.util", "runtime", "utils", "helpers", "properties"]
 MODULES += [f"opset{number}" for number in range(1, 17)] + ["_offline_transformations", "layout_helpers", "opset_utils"]
-# What a form in the help calls a parameter: `name: type`, without the parameters that have no name.
+# A parameter in the help of a compiled function: `name: type`; parameters without a name do not match.
 _PARAMETER = re.compile(r"(\w+)\s*:")
 _UNNAMED = re.compile(r"self|arg\d+|args|kwargs")
 NOT_OFFERED = {
@@ -27,11 +27,11 @@ NOT_OFFERED = {
     "frontend.FrontEnd.__init__": "frontends are found by FrontEndManager",
     "Tensor.__init__": "`Tensor(port)`, `Tensor(list)` and `Tensor(image)` by position",
 }
-"""A function, as `module.Class.function`, or its beginning → why irexec has other names."""
+"""A function, as `module.Class.function`, or the beginning of such a path → the reason why irexec has other names."""
 
 
 def names(function: Any) -> set[str]:
-    """Return the keyword names of a function of OpenVINO: of all of its forms."""
+    """Return the keyword names of a function of OpenVINO, from all its overloads."""
     try:
         parameters = inspect.signature(function).parameters.values()
         return {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)} - {"self", "cls"}
@@ -51,7 +51,7 @@ def _forms(function: Any) -> Iterator[list[str]]:
 
 
 def _split(text: str) -> list[str]:
-    """Return the parameters of a form, which commas in brackets do not divide."""
+    """Return the parameters of an overload; commas inside brackets do not separate parameters."""
     parts, depth = [""], 0
     for char in text:
         depth += (char in "[({<") - (char in "])}>")
@@ -63,7 +63,7 @@ def _split(text: str) -> list[str]:
 
 
 def accepted(function: Any) -> set[str] | None:
-    """Return the keyword names of a function of irexec; None if it accepts any."""
+    """Return the keyword names of a function of irexec; None if the function accepts any name."""
     parameters = inspect.signature(function).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
@@ -71,7 +71,7 @@ def accepted(function: Any) -> set[str] | None:
 
 
 def functions(theirs: Any, mine: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Return the public functions of a module or class, and of its classes, that irexec has as well."""
+    """Yield the public functions of a module or class, and of its classes, that irexec has as well."""
     for name in sorted(vars(theirs)):
         if name.startswith("_") and name != "__init__":
             continue

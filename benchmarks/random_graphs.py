@@ -1,7 +1,7 @@
 """Random graphs over all operators, run by the engine and node by node: `python benchmarks/random_graphs.py 0 20000`.
 
-Prints each seed whose graph differs, with what differs and its layers, and at the end how many there were. A sample of
-the same graphs is run by tests/engine/test_random_graphs.py.
+Prints each seed whose results differ, with the difference and the layers of the graph, and finally the number of such
+seeds. tests/engine/test_random_graphs.py runs a sample of the same graphs.
 """
 
 from __future__ import annotations

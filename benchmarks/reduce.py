@@ -1,7 +1,8 @@
 """Reductions of models with planted faults: `python benchmarks/reduce.py`.
 
-Prints for each fault how many layers are left, how many show it at least, and how many candidates were tried; at the
-end how many reductions were more than three layers from the minimum. tests/debug/test_reduce.py runs some of them.
+Prints for each fault the number of remaining layers, the smallest number of layers that shows the fault, and the number
+of candidates tried; and finally the number of reductions with more than three layers above the minimum.
+tests/debug/reduction/test_reduce.py runs some of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from irexec.debug.reduction.verdict import ByRuntime
 
 
 def reduced(fault: Fault) -> Reduction | None:
-    """The reduction of a model with the fault; None when nothing fails."""
+    """Return the reduction of a model with the fault; None if the model does not fail."""
     run, judge = reference(fault.model), ByRuntime(fault.planted)
     found = begin(judge, guesses(run, fault.planted))
     return reduce(found, judge) if found is not None else None

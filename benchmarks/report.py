@@ -35,12 +35,12 @@ from irexec.render.drawing.svg import Drawing
 from irexec.render.report.page import report_page
 
 LIMIT_MB, AT = 3.0, 5000
-"""A report of so many layers is smaller than this."""
+"""The limit for the size of a report in MB, and the number of layers to which it applies."""
 _BLOCK = 10
 
 
 def blocks(layers: int) -> irexec.Model:
-    """Blocks of seven layers and three constants."""
+    """Return a model of blocks of seven layers and three constants."""
     x = opset15.parameter([1, 8], np.float32, name="x")
     value = x
     for number in range(max(1, layers // _BLOCK)):
@@ -53,7 +53,7 @@ def blocks(layers: int) -> irexec.Model:
 
 
 def woven(layers: int) -> irexec.Model:
-    """Layers that read one or two of the last dozen, in no order that repeats."""
+    """Return a model of layers that read one or two of the preceding dozen layers, without a repeating pattern."""
     rng = random.Random(layers)
     x = opset15.parameter([1, 8], np.float32, name="x")
     values = [x]
@@ -70,7 +70,7 @@ def woven(layers: int) -> irexec.Model:
 
 
 def network(count: int) -> tuple[list[tuple[float, float]], list[tuple[int, list[int]]]]:
-    """Boxes, each read by up to three of the dozen that follow."""
+    """Return boxes, and wires from each box to up to three of the dozen boxes after it."""
     rng = random.Random(count)
     wires = []
     for box in range(count - 1):
@@ -81,7 +81,7 @@ def network(count: int) -> tuple[list[tuple[float, float]], list[tuple[int, list
 
 
 def observed(found: Summary) -> list[Observed]:
-    """A run and a comparison of every layer, with numbers that do not compress well."""
+    """Return a run and a comparison of every layer, with numbers that do not compress well."""
     rng = random.Random(1)
     rows, errors = [], []
     for layer in found.layers:
@@ -105,7 +105,9 @@ def best(rounds: int, work: Callable[[], object]) -> float:
 
 
 def measured(found: Summary, rounds: int) -> tuple[list[float], str]:
-    """Seconds of the drawing, seconds of the page, MB, MB with what was observed; and the page."""
+    """Return the seconds of the drawing and of the page, its size in MB without and with recorded data, and
+    the page.
+    """
     shown, seen = together([found]), observed(found)
     page = report_page([found], seen)
     drawing = best(rounds, lambda: Drawing(shown, insides=True))
@@ -114,7 +116,7 @@ def measured(found: Summary, rounds: int) -> tuple[list[float], str]:
 
 
 def in_browser(page: str) -> list[float]:
-    """Seconds until it is ready, until all blocks are open, and until all is seen at once."""
+    """Return the seconds until the page is ready, until all blocks are open, and until the whole graph is visible."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "lib"))
     from support.browser import PROGRAM, Browser
 
@@ -137,7 +139,7 @@ def in_browser(page: str) -> list[float]:
 
 
 def growth(sizes: Sequence[int], times: Sequence[float]) -> float:
-    """The exponent from the second size to the last."""
+    """Return the exponent of the growth from the second size to the last."""
     return math.log(times[-1] / times[1]) / math.log(sizes[-1] / sizes[1])
 
 

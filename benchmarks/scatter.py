@@ -1,8 +1,8 @@
-"""ScatterNDUpdate beside OpenVINO's CPU plugin and beside the operation page's own loop.
+"""ScatterNDUpdate compared with OpenVINO's CPU plugin and with the operation page's own loop.
 
-Run it with `python benchmarks/scatter.py [--quick]`. Every line is the median over runs that take turns, so that both
-sides see the same machine. `copy`: the result goes to a buffer that is kept, as OpenVINO's does. `inplace`: data's own
-buffer may be overwritten. `fresh`: the result is a new array each time.
+Run it with `python benchmarks/scatter.py [--quick]`. Every line is the median over runs that take turns, so that load
+of the machine affects both sides. `copy`: the result is written to a buffer that is kept, as OpenVINO's is. `inplace`:
+the buffer of the data may be overwritten. `fresh`: the result is a new array each time.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ PAGE = {"none": lambda x, y: y, "sum": lambda x, y: x + y, "max": np.maximum}
 
 
 def medians(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The median time of each, in milliseconds, over rounds in which each runs once."""
+    """Return the median time of each function in milliseconds, over rounds in which each runs once."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for round_number in range(rounds + 1):
         for name, run in runs.items():
             start = time.perf_counter()
             run()
-            if round_number:  # the first one warms up
+            if round_number:  # the first round warms up
                 times[name].append((time.perf_counter() - start) * 1e3)
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
 def openvino_run(data: Array, indices: Array, updates: Array, reduction: str) -> Callable[[], object]:
-    """OpenVINO's compiled layer on these tensors, bound once; its output buffer is its own and kept."""
+    """Return a function that runs OpenVINO's compiled layer on these tensors, with its own output buffer."""
     import openvino as ov
     from openvino import opset15
 
@@ -46,7 +46,7 @@ def openvino_run(data: Array, indices: Array, updates: Array, reduction: str) ->
 
 
 def page_loop(data: Array, indices: Array, updates: Array, reduction: str) -> Array:
-    """The NumPy snippet of the operation page, with its slip (`tuple(out[...])`) fixed."""
+    """Return the result of the NumPy snippet of the operation page, with its error (`tuple(out[...])`) corrected."""
     combine = PAGE[reduction]
     out = np.copy(data)
     for entry in np.ndindex(indices.shape[:-1]):
@@ -62,7 +62,7 @@ def compare(title: str, data: Array, indices: Array, updates: Array, rounds: int
 
 
 def measure(data: Array, indices: Array, updates: Array, reduction: str, rounds: int, loop_rounds: int) -> str:
-    """One line of times and ratios."""
+    """Return one line of times and ratios."""
     kept, own = np.empty_like(data), data.copy()
     runs = {
         "openvino": openvino_run(data, indices, updates, reduction),

@@ -35,7 +35,7 @@ import irexec  # noqa: E402
 from irexec import opset15 as ops  # noqa: E402
 
 SAMPLES = 8
-# A spoilt quantizer has an effect if the results lose so many dB.
+# The loss in dB from which a spoilt quantizer has an effect on the results.
 EFFECT = 3.0
 
 
@@ -45,7 +45,7 @@ def inputs_of(folder: Path) -> list[np.ndarray]:
 
 
 def varied(arrays: list[np.ndarray], seed: int) -> list[np.ndarray]:
-    """Other inputs like these."""
+    """Return other inputs that are similar to these."""
     rng = np.random.default_rng(seed)
     return [
         rng.permutation(a.reshape(-1)).reshape(a.shape)
@@ -61,7 +61,7 @@ def samples_of(folder: Path) -> list[list[np.ndarray]]:
 
 
 def quantized(folder: Path, samples: list[list[np.ndarray]]) -> Path:
-    """The model in int8, as NNCF writes it."""
+    """Return the model in int8, as NNCF writes it."""
     import nncf
     import openvino as ov
 
@@ -81,7 +81,7 @@ def dataset(samples: list[list[np.ndarray]]) -> Any:
 
 
 def spoil(model: Any, rng: np.random.Generator) -> tuple[str, str]:
-    """Spoil one quantizer; how, and its name."""
+    """Spoil one quantizer; return the kind of damage and the quantizer's name."""
     weights = [n for n in spoilt.weight_quantizers(model) if n.type == "Multiply"]
     if rng.random() < 0.35 and weights:
         kinds, nodes = spoilt.WEIGHTS, weights
@@ -93,7 +93,7 @@ def spoil(model: Any, rng: np.random.Generator) -> tuple[str, str]:
 
 
 def pairs(folders: list[Path], count: int) -> Iterator[tuple[str, Any, Any, list[Any], tuple[str, str]]]:
-    """Name, float model, spoilt model, inputs, and what was spoilt."""
+    """Yield name, float model, spoilt model, inputs, and the spoilt quantizer."""
     for number, name in enumerate([] if folders else spoilt.NETWORKS):
         model = spoilt.NETWORKS[name]()
         given = spoilt.samples(model)
@@ -141,7 +141,7 @@ def quantized_of(folders: list[Path], name: str) -> Path:
 
 
 def written(place: Path) -> Iterator[Path]:
-    """The folders of the small networks, each with inputs."""
+    """Yield the folders of the small networks, each with inputs."""
     for name, build in spoilt.NETWORKS.items():
         folder, model = place / name, build()
         folder.mkdir()
@@ -153,7 +153,7 @@ def written(place: Path) -> Iterator[Path]:
 
 
 def controlled(folder: Path) -> Iterator[str]:
-    """What NNCF's accuracy control takes for the model, and irexec for the same target."""
+    """Yield lines about NNCF's accuracy control of the model, and irexec's analysis for the same target."""
     import nncf
     import openvino as ov
 
@@ -216,7 +216,7 @@ def chain(count: int, width: int, quantize: bool) -> Any:
 
 
 def large(count: int, width: int) -> None:
-    """Print what the analysis of a chain takes, and what running both models takes."""
+    """Print the costs of the analysis of a chain, and of running both models."""
     right, other = chain(count, width, False), chain(count, width, True)
     given = [np.random.default_rng(1).normal(0, 1, (4, width)).astype(np.float32)]
     begin = time.process_time()

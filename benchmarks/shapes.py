@@ -24,12 +24,14 @@ import irexec
 from irexec.types import PartialShape
 
 LARGEST_RUN = 20_000_000
-"""The number of elements of inputs up to which OpenVINO also runs what irexec refuses; larger ones are not compared."""
+"""The number of elements of inputs up to which OpenVINO also runs combinations that irexec refuses; larger ones are not
+compared.
+"""
 LIKELY = (1, 2, 3, 7, 8, 14, 16, 32, 33, 48, 50, 64, 96, 100, 128, 160, 224, 256, 384, 512, 513)
 
 
 def combinations(shapes: irexec.Shapes, count: int) -> list[tuple[int, ...]]:
-    """Sizes to compare at: accepted ones, neighbours of these, and likely sizes of all dimensions."""
+    """Return sizes to compare: accepted ones, neighbours of these, and likely sizes of all dimensions."""
     chance = random.Random(7)
     accepted = shapes.sample(12, seed=3) if shapes.has_sizes else []
     seeds = [tuple(list(shape.values())[dim.input][dim.axis] for dim in shapes.dims) for shape in accepted]
@@ -63,7 +65,7 @@ class Oracle:
         self._answers: dict[str, dict[str, Any]] = json.loads(self._cache.read_text()) if known and self._cache else {}
 
     def read(self, path: str) -> None:
-        """Answer for this model from now on."""
+        """Read the model for the following questions."""
         import openvino
 
         digest = hashlib.sha256(openvino.get_version().encode())
@@ -124,7 +126,7 @@ class Oracle:
 
 
 class Description:
-    """What `--format json` says, evaluated as another program would."""
+    """The output of `--format json`, evaluated as another program would."""
 
     def __init__(self, shapes: irexec.Shapes) -> None:
         answer = shapes.to_dict()
@@ -148,8 +150,9 @@ class Description:
 
 
 def compare(path: str, count: int, oracle: Oracle) -> tuple[int, int, int, int, int]:
-    """Print a row for a model; return how many combinations agree, are wrongly accepted, wrongly refused, and how many
-    output sizes differ; last, how many are wrongly accepted although the answer is proved."""
+    """Print a row for a model; return the numbers of combinations that agree, are wrongly accepted and wrongly refused,
+    of output sizes that differ, and of wrongly accepted combinations whose conditions are proved.
+    """
     begin = time.perf_counter()
     shapes = irexec.shapes(path)
     seconds = time.perf_counter() - begin

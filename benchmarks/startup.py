@@ -43,7 +43,7 @@ MODEL = """<?xml version="1.0"?>
 
 
 def commands(model: Path) -> dict[str, list[str]]:
-    """What is started, by the name it is printed under."""
+    """Return the commands to start, by the name under which they are printed."""
     return {
         BARE: [sys.executable, "-c", "import numpy, lxml.etree"],
         "import irexec": [sys.executable, "-c", "import irexec"],
@@ -53,7 +53,7 @@ def commands(model: Path) -> dict[str, list[str]]:
 
 
 def seconds(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
-    """The time of one fresh process, by the clock and of the processor. Raises CalledProcessError when it fails."""
+    """Return the elapsed time and the processor time of one new process. Raises CalledProcessError if it fails."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     after, end = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -67,7 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder, "small.xml")
         model.write_text(MODEL)
-        # As after an installation: bytecode is written once, in a folder of this benchmark's own.
+        # As after an installation: bytecode is written once, to a folder of this benchmark.
         environment = os.environ | {"PYTHONPYCACHEPREFIX": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         started = commands(model)

@@ -1,4 +1,4 @@
-"""Further kinds of faults for `faults.py`: slips that keep every shape, and faults in bodies and states."""
+"""Further kinds of faults for `faults.py`: errors that keep every shape, and faults in bodies and states."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irexec.records import replace
 
 @kind
 def one_sign(mutation: Mutation, node: Node) -> bool:
-    """The largest element of a constant has the other sign."""
+    """Change the sign of the largest element of a constant."""
 
     def change(array: np.ndarray) -> np.ndarray:
         if array.size:
@@ -49,20 +49,20 @@ def nan_weight(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def averaged_constant(mutation: Mutation, node: Node) -> bool:
-    """One number for all channels."""
+    """Replace a constant by one number for all channels."""
     return _constant(mutation, node, True, lambda a: np.full_like(a, a.astype(np.float64).mean()) if a.size > 1 else a)
 
 
 @kind
 def shifted_constant(mutation: Mutation, node: Node) -> bool:
-    """A mask, a table or weights that are off by one."""
+    """Shift a mask, a table or weights by one position."""
     ports = [k for k in mutation.constants(node) if node.inputs[k].node.constant.size > 1]
     return bool(ports) and mutation.replaced(node, int(mutation.rng.choice(ports)), lambda a: np.roll(a, 1, -1))
 
 
 @kind
 def constant_behind_others(mutation: Mutation, node: Node) -> bool:
-    """A constant from which another one is computed: quantized weights, a scale, a zero point."""
+    """Change a constant from which another constant is computed: quantized weights, a scale, a zero point."""
     computed = [v for v in node.inputs if v is not None and v.node in mutation.constant and v.node.type != "Const"]
     stack, sources = [value.node for value in computed], list[tuple[Node, int]]()
     while stack:
@@ -90,7 +90,7 @@ def constant_behind_others(mutation: Mutation, node: Node) -> bool:
 
 
 def _choices(annotation: Any) -> tuple[Any, ...]:
-    """The texts that an attribute may have."""
+    """Return the texts that an attribute may have."""
     if get_origin(annotation) is Literal:
         return get_args(annotation)
     return next((found for part in get_args(annotation) if (found := _choices(part))), ())
@@ -98,7 +98,7 @@ def _choices(annotation: Any) -> tuple[Any, ...]:
 
 @kind
 def other_choice(mutation: Mutation, node: Node) -> bool:
-    """Another mode: of rounding, interpolation, padding, Gelu's approximation, the order of TopK."""
+    """Choose another mode of rounding, interpolation or padding, Gelu's approximation, or the order of TopK."""
     declared = node.operator.attributes if node.operator is not None else ()
     found = []
     for attribute in declared:
@@ -114,7 +114,7 @@ def other_choice(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def whole_attribute(mutation: Mutation, node: Node) -> bool:
-    """Another number of groups, levels, or parts."""
+    """Change a number of groups, levels, or parts."""
     for name, value in node.attributes.items():
         if isinstance(value, int) and not isinstance(value, bool) and name not in ("axis", "offset", "size"):
             node.attributes = node.attributes | {name: value // 2 if value > 2 else value + 1}
@@ -149,7 +149,7 @@ def other_epsilon(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def dropped_residual(mutation: Mutation, node: Node) -> bool:
-    """The sum of two values is one of them."""
+    """Replace the sum of two values by one of them."""
     ports = mutation.values(node)
     if node.type not in ("Add", "Multiply", "Subtract") or len(ports) < 2:
         return False
@@ -163,7 +163,7 @@ def dropped_residual(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def layer_twice(mutation: Mutation, node: Node) -> bool:
-    """A layer is applied to its own result."""
+    """Apply a layer to its own result."""
     given = node.inputs[0] if node.inputs else None
     if given is None or given.node in mutation.constant or node.has_state or node.bodies:
         return False
@@ -180,7 +180,7 @@ def layer_twice(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def same_input_twice(mutation: Mutation, node: Node) -> bool:
-    """Both inputs are the first one."""
+    """Connect both inputs with the first one."""
     ports = mutation.values(node)
     if len(ports) < 2 or node.inputs[ports[0]] is node.inputs[ports[1]]:
         return False
@@ -193,7 +193,7 @@ def same_input_twice(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def truncated_values(mutation: Mutation, node: Node) -> bool:
-    """A value goes through whole numbers of 8 bits."""
+    """Convert a value to integers of 8 bits and back."""
     return _through(mutation, node.outputs[0], "i8" if _real(node.outputs[0]) else "u8")
 
 
@@ -215,7 +215,7 @@ def _through(mutation: Mutation, value: Value, kind: str) -> bool:
 
 @kind
 def clamped_values(mutation: Mutation, node: Node) -> bool:
-    """Values saturate, as those of a narrow type do."""
+    """Limit values, as a narrow type that saturates does."""
     value = node.outputs[0]
     if str(value.element_type) != "f32" or not value.users:
         return False
@@ -227,7 +227,7 @@ def clamped_values(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def swapped_halves(mutation: Mutation, node: Node) -> bool:
-    """The last axis of a value is rotated by half, as where a rotary embedding is of the other kind."""
+    """Rotate the last axis of a value by half, as in a rotary embedding of the other kind."""
     value = node.outputs[0]
     shape = value.type.shape
     if not _real(value) or shape.rank is None or not shape.rank or not value.users:
@@ -246,7 +246,7 @@ def swapped_halves(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def stale_state(mutation: Mutation, node: Node) -> bool:
-    """A variable is assigned its own old value."""
+    """Assign a variable its own old value."""
     if node.type != "ReadValue":
         return False
     name = node.attributes.get("variable_id")
@@ -261,7 +261,7 @@ def stale_state(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def other_back_edge(mutation: Mutation, node: Node) -> bool:
-    """Two values are merged into each other's inputs of the next iteration."""
+    """Exchange the values that two back edges pass to the next iteration."""
     for body in node.bodies:
         fed = [entry for entry in body.inputs if entry.back is not None]
         types = [str(body.model.parameters[entry.parameter].outputs[0].type) for entry in fed]
@@ -275,7 +275,7 @@ def other_back_edge(mutation: Mutation, node: Node) -> bool:
 
 @kind
 def reversed_slices(mutation: Mutation, node: Node) -> bool:
-    """The iterations read an input from the back."""
+    """Let the iterations read an input from the end."""
     for body in node.bodies:
         for entry in body.inputs:
             if entry.slicing is not None:
@@ -309,7 +309,7 @@ for number in range(4):
 
 @kind
 def flipped_flag_of_two(mutation: Mutation, node: Node) -> bool:
-    """The second flag of a layer: its other transposition, `exclude-pad`, `do_softmax`."""
+    """Invert the second flag of a layer: its other transposition, `exclude-pad`, or `do_softmax`."""
     flags = [name for name, value in node.all_attributes.items() if isinstance(value, bool)]
     if len(flags) < 2:
         return False

@@ -30,7 +30,9 @@ SIDES = ("openvino", "irexec in threads", "irexec in processes")
 
 
 def started() -> tuple[float, float]:
-    """Say that all is warm, and wait for the word to begin: the clock's and the processor's time then."""
+    """Report that the warm-up is complete, and wait for the signal to begin; return the elapsed and processor time
+    then.
+    """
     print("ready", flush=True)
     sys.stdin.readline()
     return time.perf_counter(), time.process_time()
@@ -45,7 +47,7 @@ def result(done: int, begun: tuple[float, float]) -> Result:
 
 
 def in_irexec(folder: Path, seconds: float, threads: int) -> Result:
-    """The samples that so many threads infer, each with a request of its own."""
+    """Return the number of samples that this number of threads infer, each with its own request."""
     import irexec
 
     compiled = irexec.compile_model(folder / "model.xml")
@@ -75,7 +77,7 @@ def in_irexec(folder: Path, seconds: float, threads: int) -> Result:
 
 
 def in_openvino(folder: Path, seconds: float) -> Result:
-    """The samples of as many requests as OpenVINO thinks best."""
+    """Return the number of samples with as many requests as OpenVINO recommends."""
     import openvino
 
     settings = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "THROUGHPUT", "INFERENCE_NUM_THREADS": CORES}
@@ -95,7 +97,7 @@ def in_openvino(folder: Path, seconds: float) -> Result:
 
 
 def measured(side: str, folder: Path, seconds: float) -> None:
-    """In a process of its own: print its samples per second, and the processor seconds that each took."""
+    """Print, in this new process, the samples per second and the processor seconds per sample."""
     if side == "openvino":
         found = in_openvino(folder, seconds)
     else:
@@ -104,7 +106,7 @@ def measured(side: str, folder: Path, seconds: float) -> None:
 
 
 def measure(side: str, folder: Path, seconds: float) -> Result:
-    """All processes of one side."""
+    """Run all processes of one side, and return their result."""
     count = CORES if side == "irexec in processes" else 1
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
     if count > 1:

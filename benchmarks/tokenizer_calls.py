@@ -1,4 +1,4 @@
-"""Random calls of the operators of OpenVINO Tokenizers, with the package's own results."""
+"""Random calls of the operators of OpenVINO Tokenizers, with the results of the package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto
 Array = np.ndarray[Any, np.dtype[Any]]
 Text = str | bytes
 
-# RegexSplit is called with flags: without them it reads memory that it has not written.
+# RegexSplit is called with flags: without flags the package reads uninitialized memory.
 PATTERNS = [r"\s+", r"\s", " ", r"\p{P}", r"[^\s\p{L}]+", r"\w+|\W", "(?i:e|a)", r"\d{1,3}", r"(?:\s+(?!\S))|\s", r"\b"]
 PATTERNS += ["a*", "[[:alpha:]]+", "▁", r"^|\z", r"(\p{Lu})(\p{Ll}*)", r"\p{Han}", r"\x{41}|\Q[C\E"]
 REPLACED = [
@@ -53,14 +53,14 @@ def chars(text: Text) -> Array:
 
 
 def strings(texts: Sequence[Text]) -> list[Array]:
-    """Return begins, ends and bytes."""
+    """Return begins, ends and bytes of the texts."""
     raw = [_encoded(text) for text in texts]
     borders = np.cumsum([0, *map(len, raw)]).astype(np.int32)
     return [borders[:-1].copy(), borders[1:].copy(), chars(b"".join(raw))]
 
 
 def ragged(lengths: Sequence[int]) -> list[Array]:
-    """Return the begins and ends of rows."""
+    """Return the begins and ends of rows of these lengths."""
     borders = np.cumsum([0, *lengths]).astype(np.int32)
     return [borders[:-1].copy(), borders[1:].copy()]
 
@@ -107,7 +107,7 @@ class Source:
 
 
 def calls(texts: Sequence[str]) -> Iterator[Call]:
-    """Return calls of every operator that irexec has, but of RaggedTensorPack."""
+    """Yield calls of every operator that irexec has, except RaggedTensorPack."""
     source = Source(texts)
     yield from _splits(source)
     yield from _replacements(source)
@@ -162,7 +162,7 @@ def _forms(source: Source) -> Iterator[Call]:
 
 
 def _compiled_maps(source: Source) -> Iterator[Call]:
-    """Maps of a few rules, compiled by SentencePiece while it trains a model."""
+    """Yield calls with maps of a few rules, which SentencePiece compiles while it trains a model."""
     rules = ["41\t61", "41 42\t7A 20 7A", "E9\t65", "9\t20", "A\t20", "42B\t20 42B 20"]
     with tempfile.TemporaryDirectory() as folder:
         (path := Path(folder, "rules.tsv")).write_text("\n".join(rules) + "\n")

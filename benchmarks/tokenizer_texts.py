@@ -93,7 +93,7 @@ def _trained(made: Tokenizer, trainer: Any, lines: list[str] | None = None, **na
 
 
 def bpe() -> PreTrainedTokenizerFast:
-    """Like GPT-2's: bytes as characters, merged by pairs."""
+    """Train a tokenizer like GPT-2's: bytes as characters, merged by pairs."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder, made.post_processor = decoders.ByteLevel(), processors.ByteLevel(trim_offsets=False)
@@ -104,7 +104,7 @@ def bpe() -> PreTrainedTokenizerFast:
 
 
 def bpe_by_pattern() -> PreTrainedTokenizerFast:
-    """Like Qwen's: NFC, split by a pattern, special tokens in the text."""
+    """Train a tokenizer like Qwen's: NFC, split by a pattern, special tokens in the text."""
     made = Tokenizer(models.BPE(ignore_merges=True))
     made.normalizer, made.decoder = normalizers.NFC(), decoders.ByteLevel()
     split = pre_tokenizers.Split(Regex(PATTERN), "isolated")
@@ -118,7 +118,7 @@ def bpe_by_pattern() -> PreTrainedTokenizerFast:
 
 
 def bpe_with_bytes() -> PreTrainedTokenizerFast:
-    """Like Llama's: spaces as U+2581, and bytes for characters that are not in the vocabulary."""
+    """Train a tokenizer like Llama's: spaces as U+2581, and bytes for characters that are not in the vocabulary."""
     made = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
     made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
@@ -132,7 +132,7 @@ def bpe_with_bytes() -> PreTrainedTokenizerFast:
 
 
 def wordpiece() -> PreTrainedTokenizerFast:
-    """Like BERT's, without upper case."""
+    """Train a tokenizer like BERT's, without upper case."""
     made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
     made.decoder = decoders.WordPiece()
@@ -146,7 +146,7 @@ def wordpiece() -> PreTrainedTokenizerFast:
 
 
 def unigram() -> PreTrainedTokenizerFast:
-    """Like T5's: NFKC, spaces as U+2581, scores."""
+    """Train a tokenizer like T5's: NFKC, spaces as U+2581, scores."""
     made = Tokenizer(models.Unigram())
     made.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace("  ", " ")])
     made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
@@ -162,7 +162,7 @@ KINDS: list[Callable[[], PreTrainedTokenizerFast]] = [bpe, bpe_by_pattern, bpe_w
 
 
 def rows(compiled: Any, given: list[str]) -> list[list[int]]:
-    """Return the tokens of each text, without padding, given in batches."""
+    """Return the tokens of each text, without padding; the texts are passed in batches."""
     found: list[list[int]] = []
     for first in range(0, len(given), 50):
         result = compiled(given[first : first + 50])
@@ -176,12 +176,12 @@ def decoded(compiled: Any, tokens: list[list[int]]) -> list[str]:
 
 
 def converted(folder: Path) -> Iterator[str]:
-    """Train and convert each tokenizer into a folder of its name."""
+    """Train and convert each tokenizer into a folder of its name; yield the names."""
     for kind in KINDS:
         tokenizer, detokenizer = convert_tokenizer(kind(), with_detokenizer=True)
         for name, model in (("tokenizer", tokenizer), ("detokenizer", detokenizer)):
             for text in list(model.get_rt_info()):
-                model.set_rt_info("", [text])  # It names the machine's packages.
+                model.set_rt_info("", [text])  # It contains the versions of installed packages.
             ov.save_model(model, folder / kind.__name__ / f"openvino_{name}.xml")
         yield kind.__name__
 

@@ -1,11 +1,12 @@
-"""Verdicts whose answer is known: `python benchmarks/verdicts.py [FOLDER ...]`.
+"""Verdicts on models with a known difference: `python benchmarks/verdicts.py [FOLDER ...]`.
 
-Each folder holds model.xml, model.bin and io.npz, as for compare.py; without one, the samples. Every model is compared
-with models that irexec runs as well: with faults of many kinds (faults.py, subtle_faults.py), and with harmless changes
-(harmless.py). `--dump`: through a dump, in which layers are known by name only. `--precision bf16`: with OpenVINO that
-computes in bf16 and is given the model with the fault; with `--dump`, through a dump that OpenVINO wrote. Prints a
-table: how many faults with an effect on the results are named exactly, in a group of at most three layers or not, how
-many comparisons agree although the results differ, and how many harmless pairs do not agree.
+Each folder contains model.xml, model.bin and io.npz, as for compare.py; without a folder, the samples are used. Every
+model is compared with models that irexec also runs: with faults of many kinds (faults.py, subtle_faults.py) and with
+harmless changes (harmless.py). `--dump`: through a dump, in which layers are identified by name only. `--precision
+bf16`: with OpenVINO computing in bf16 on the model with the fault; with `--dump`, through a dump that OpenVINO wrote.
+
+Prints a table: how many faults with an effect on the results are named exactly, in a group of at most three layers, or
+not at all; how many comparisons agree although the results differ; and how many harmless pairs do not agree.
 """
 
 from __future__ import annotations
@@ -41,12 +42,13 @@ from irexec.graph.model import Model
 
 _FEW = 3
 _ROUNDED = {"bf16": 2.0**16, "f16": 2.0**13}
-"""Units in the last place of f32 that one of another type is; a difference of a few of these is no fault's effect."""
+"""The units in the last place of f32 in one unit of the other type; a difference of a few of these units is rounding.
+"""
 OUTCOMES = ("exact", "group", "unnamed", "false agreement", "no effect", "refused", "error")
 
 
 def judged(run: Reference, other: Runtime, names: frozenset[str], effect: bool) -> tuple[str, str]:
-    """The outcome of one comparison, and its verdict."""
+    """Return the outcome of a comparison, and its verdict."""
     try:
         found = compare(run, other)
     except (CannotRun, IRError) as error:
@@ -69,7 +71,7 @@ def named(found: Comparison) -> set[str]:
 
 
 def effect(run: Reference, other: Reference) -> bool | None:
-    """Whether the results differ; None where the other model cannot be run."""
+    """Return whether the results differ; None if the other model cannot be run."""
     try:
         theirs = other.results()
     except IRError:
@@ -79,7 +81,7 @@ def effect(run: Reference, other: Reference) -> bool | None:
 
 
 class Planted(OpenVINO):
-    """OpenVINO in a precision, which is given a model with a fault in place of the right one."""
+    """OpenVINO in a precision, running a model with a fault in place of the correct model."""
 
     def __init__(self, fault: Model, precision: str) -> None:
         super().__init__("CPU", {"INFERENCE_PRECISION_HINT": precision})
@@ -90,21 +92,22 @@ class Planted(OpenVINO):
 
 
 def largest(run: Reference, other: Runtime) -> float:
-    """The largest difference between the results, in units in the last place."""
+    """Return the largest difference between the results, in units in the last place."""
     steps = zip(run.results(), other.load(run.model).results(run.steps), strict=True)
     return max(measure(a, b).ulp for x, y in steps for a, b in zip(x, y, strict=True))
 
 
 def rounding(run: Reference, other: Runtime) -> bool:
-    """Whether the results differ by no more than 32 units in the last place."""
+    """Return whether the results differ by no more than 32 units in the last place."""
     return largest(run, other) <= 32
 
 
 def in_precision(
     run: Reference, seed: int, each: int, precision: str, folder: Path | None, pattern: str = "*"
 ) -> Iterator[tuple[str, str, str, str]]:
-    """As `faults_of`, with OpenVINO in a precision as the other side. A fault has an effect if it changes the results
-    by more than 4 times what the precision does, and by more than one rounding of the results to it."""
+    """Yield the same as `faults_of`, with OpenVINO in a precision as the other side. A fault has an effect if it
+    changes the results by more than 4 times the error of the precision, and by more than one rounding to it.
+    """
 
     def other(model: Model) -> Runtime:
         runtime = Planted(model, precision)
@@ -115,7 +118,7 @@ def in_precision(
     for fault in planted(run.model, seed, each, pattern):
         try:
             there = largest(run, OtherModel("other.xml", fault.model)) > 4 * noise
-            # Planted runs no bodies alone: a layer that has some is named itself.
+            # Planted cannot run bodies alone, so a layer with bodies is named itself.
             outcome, verdict = judged(run, other(fault.model), fault.names | {fault.layer}, there)
         except (CannotRun, IRError, ValueError) as error:
             outcome, verdict = "refused", str(error)
@@ -131,7 +134,7 @@ def through(other: Runtime, run: Reference, folder: Path) -> Runtime:
 def faults_of(
     run: Reference, seed: int, each: int, folder: Path | None, pattern: str = "*"
 ) -> Iterator[tuple[str, str, str, str]]:
-    """The kind, the layer, the outcome and the verdict of each planted fault."""
+    """Yield the kind, the layer, the outcome and the verdict for each planted fault."""
     for fault in planted(run.model, seed, each, pattern):
         there = effect(run, Reference(fault.model, run.steps))
         other: Runtime = OtherModel("other.xml", fault.model)
@@ -140,16 +143,16 @@ def faults_of(
         except (CannotRun, IRError) as error:
             yield fault.kind, fault.layer, "refused", str(error)
             continue
-        # A model that cannot be run has an effect, which is to be named, too.
+        # A fault with which the model cannot be run has an effect, and must be named as well.
         outcome, verdict = judged(run, other, fault.names, there is not False)
         if outcome == "false agreement" and folder is not None and rounding(run, other):
-            # Nobody could tell it from another order of the sums.
+            # The difference cannot be distinguished from sums in another order.
             outcome = "no effect"
         yield fault.kind, fault.layer, outcome, verdict
 
 
 def reexports(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Other exports of the network, which reexports.py writes beside model.xml."""
+    """Yield the other exports of the network, which reexports.py writes next to model.xml."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.suffix in (".xml", ".onnx") and path.name not in ("model.xml", "model.onnx"):
             yield path.name, path

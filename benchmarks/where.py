@@ -22,12 +22,12 @@ import numpy as np
 from models import arrays, models
 
 PRODUCTS = {"Convolution", "GroupConvolution", "MatMul", "LSTMSequence"}
-# (count, rows, depth, columns): so many products of matrices of these shapes.
+# (count, rows, depth, columns): `count` products of matrices of these shapes.
 Shape = tuple[int, int, int, int]
 
 
 def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
-    """Each step of the plan, with its least seconds."""
+    """Return each step of the plan, with its least seconds."""
     from irexec import read_model
     from irexec.engine import CompiledModel
     from irexec.engine.lowered import Program
@@ -52,7 +52,7 @@ def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
 
         return run
 
-    # The program of a run joins the calls of many layers; here each is called for itself.
+    # A program combines the calls of many layers; here each layer is called separately.
     calls = runner._bind(runner._buffers(), backend.replacements(runner.plan))
     calls = [(timed(number, call), *rest) for number, (call, *rest) in enumerate(calls)]
     runner._program = Program(runner.plan.template, calls, range(len(calls)))
@@ -64,7 +64,7 @@ def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
 
 
 def products(step: Any) -> list[tuple[int, Shape]]:
-    """The products of a layer: calls of sgemm that follow one another, and the shape of each."""
+    """Return the products of a layer: the number of consecutive calls of sgemm, and the shape of each."""
     if step.node.type not in PRODUCTS or not all(type is None or type.shape.is_static for type in step.given):
         return []
     given = [() if type is None else type.shape.to_shape() for type in step.given]
@@ -82,7 +82,7 @@ def products(step: Any) -> list[tuple[int, Shape]]:
 
 
 def bare(shape: Shape, clock: Callable[[], float] = time.process_time) -> tuple[int, float]:
-    """The multiply-adds of products, and the least seconds that NumPy and BLAS take for them."""
+    """Return the multiply-adds of products, and the least seconds that NumPy and BLAS take for them."""
     count, rows, depth, columns = shape
     a, b = np.ones((count, rows, depth), np.float32), np.ones((count, depth, columns), np.float32)
     out, seconds = np.empty((count, rows, columns), np.float32), []

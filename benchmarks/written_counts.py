@@ -1,4 +1,4 @@
-"""A network of whole numbers, states, bodies and random values, written for written_pairs.py: see written_nets.py."""
+"""A network of integers, states, bodies and random values, written for written_pairs.py: see written_nets.py."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ HARMLESS["counts"] = [
 
 
 def _repeated(f: str, x: Any, w: np.ndarray) -> Any:
-    """Four times the same layers, in a loop or without it."""
+    """Return the result of applying the same layers four times, with or without a loop."""
     if f == "unrolled":
         for number in range(4):
             x = ops.tanh(ops.matmul(x, c(w), False, False, name=f"turn.{number}"), name=f"bend.{number}")
@@ -75,7 +75,7 @@ def _repeated(f: str, x: Any, w: np.ndarray) -> Any:
 
 
 def _chosen(f: str, condition: Any, x: Any) -> Any:
-    """One of two bodies."""
+    """Return the result of one of two bodies."""
     bodies = []
     for kind in (ops.exp, ops.negative):
         inner = ops.parameter([2, 8], F, name="inner")
@@ -96,7 +96,7 @@ def counts(f: str) -> tuple[Model, list[list[np.ndarray]]]:
     ids = ops.parameter([2, 4], L, name="ids")
     x = ops.parameter([2, 8], F, name="x")
     y = ops.parameter([2, 8], F, name="y")
-    # Whole numbers
+    # Integers
     if f == "ids wrap":
         scaled = ops.convert(ops.multiply(ops.convert(ids, "i8"), c(np.int8(40))), "i64", name="scaled")
     elif f == "ids in 32 bits":
@@ -109,7 +109,7 @@ def counts(f: str) -> tuple[Model, list[list[np.ndarray]]]:
     else:
         kind = ops.mod if f == "remainder of negatives" else ops.floor_mod
         remainder = kind(scaled, c(L(7)), name="remainder")
-    # OpenVINO truncates the quotient of negative numbers: here both ways give the same.
+    # OpenVINO truncates the quotient of negative numbers: here truncation and floor give the same.
     quotient = ops.divide(ops.subtract(scaled, ops.floor_mod(scaled, c(L(9)))), c(L(9)), name="quotient")
     if f == "division of negatives":
         quotient = ops.convert(ops.divide(ops.convert(scaled, "f32"), c(F(9))), "i64", name="quotient")
@@ -129,7 +129,7 @@ def counts(f: str) -> tuple[Model, list[list[np.ndarray]]]:
     if f == "boolean as numbers":
         product = ops.multiply(ops.convert(wanted, "f32"), ops.convert(is_set, "f32"))
         wanted = ops.logical_or(wanted, ops.greater(product, c(F(0))))
-    # Values without a number where they are not used
+    # NaN in values that are not used
     log = ops.log(y, name="log")
     usable = ops.greater(y, c(F(0)), name="usable")
     zero = (
@@ -143,7 +143,7 @@ def counts(f: str) -> tuple[Model, list[list[np.ndarray]]]:
     if f == "unused nan":
         wide = ops.concat([both, ops.log(c(np.full((2, 2), -1, F)))], 1)
         both = ops.gather(wide, c(np.arange(8, dtype=L)), c(L(1)))
-    # A state
+    # A variable
     past = ops.read_value(c(np.full((2, 8), 1 if f == "initial state" else 0, F)), "kept", "f32", [2, 8], name="past")
     now = ops.add(ops.multiply(past, c(F(0.5)), name="faded"), both, name="now")
     sinks = [ops.assign(past if f == "state of the step before" else now, "kept", name="assigned")]

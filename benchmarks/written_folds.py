@@ -54,7 +54,7 @@ HARMLESS["folds"] = [
 
 
 def _normalized(f: str, x: object) -> object:
-    """MVN, or its parts."""
+    """Return MVN, or its parts as separate layers."""
     if f not in ("norm written out", "keep dims", "mean over the other axis", "variance of n - 1"):
         axes = [-1] if f == "negative axes" else [2]
         return ops.mvn(x, c(np.array(axes, L)), True, 1e-5, "inside_sqrt", name="normalized")
@@ -98,7 +98,7 @@ def folds(f: str) -> tuple[Model, list[list[np.ndarray]]]:
     if f == "halves split and joined otherwise":
         y = ops.concat([*ops.split(y, c(L(2)), 2).outputs()], -1)
     y = _normalized(f, y)
-    # A product to 16 and back to 8, whose hidden values may be permuted and scaled.
+    # A product to 16 channels and back to 8, whose hidden values may be permuted and scaled.
     up, bias, down = np.round(w(8, 16) * 64) / F(64), w(16), w(16, 8)
     order = np.random.default_rng(5).permutation(16)
     if f in ("hidden permuted", "hidden permuted in one", "hidden permuted without bias", "fault behind a permutation"):
@@ -134,7 +134,7 @@ def folds(f: str) -> tuple[Model, list[list[np.ndarray]]]:
     y = ops.add(y, z, name="residual")
     y = ops.add(y, c(down_bias), name="later") if f == "bias added later" else y
     y = (ops.maximum if f == "maximum for minimum" else ops.minimum)(y, c(F(1.5)), name="limited")
-    # Attention whose query and key may be one product.
+    # Attention whose query and key may be computed by one product.
     q, k_ = w(8, 8), w(8, 8)
     if f in ("three products as one", "fused halves swapped"):
         both = ops.matmul(y, c(np.concatenate([q, k_], 1)), False, False)

@@ -1,4 +1,4 @@
-"""Networks for written_pairs.py, each with switches: a fault that was built in, or another way to write the same."""
+"""Networks for written_pairs.py, each with switches: a fault, or another way to write the same computation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irexec import opset15 as ops
 F, L = np.float32, np.int64
 NETS: dict[str, Callable[[str], tuple[Model, list[list[np.ndarray]]]]] = {}
 FAULTS: dict[str, dict[str, str]] = {}
-"""For each network, its faults and the layers that a verdict may name, separated by spaces."""
+"""For each network, its faults, each with the layers that a verdict may name, separated by spaces."""
 HARMLESS: dict[str, list[str]] = {}
 
 
@@ -24,7 +24,7 @@ def net(build: Callable[[str], tuple[Model, list[list[np.ndarray]]]]) -> Any:
 
 
 class Weights:
-    """The same random constants at every call, rounded to f16, so that they may be stored as such."""
+    """Random constants, the same in every call, rounded to f16 so that they can be stored in f16 without a loss."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)

@@ -1,8 +1,8 @@
 """Verdicts on networks written twice: `python benchmarks/written_pairs.py [NET ...]`.
 
-Compares the networks of written_nets.py with ones that have a fault built in, as a person would make it, and with ones
-that compute the same in another way. `--dump`: through a dump; `--openvino f32|bf16`: with OpenVINO, which is given the
-other network. Prints the wrong verdicts (`--verbose`: all) and a table.
+Compares the networks of written_nets.py with variants that contain a fault, as a person would make it, and with
+variants that compute the same in another way. `--dump`: through a dump; `--openvino f32|bf16`: with OpenVINO, which
+runs the variant. Prints the wrong verdicts (`--verbose`: all) and a table.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main() -> int:
                 except (CannotRun, IRError, ValueError) as error:
                     outcome, verdict = "refused", str(error)
                 if outcome == "false agreement" and args.dump and rounding(run, runtime):
-                    outcome = "no effect"  # Nobody could tell it from another order of the sums.
+                    outcome = "no effect"  # The difference cannot be distinguished from sums in another order.
                 if outcome == "no effect" and names is None:
                     outcome = "agrees"
                 total[outcome] += 1

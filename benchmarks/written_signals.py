@@ -68,7 +68,7 @@ def _cell(x: Any, h: Any, s: Any, w: Any, r: Any, b: Any, **options: Any) -> Any
 
 
 def _recurrent(f: str, x: Any, w: Weights) -> Any:
-    """All hidden states of an LSTM, [1, T, HIDDEN]."""
+    """Return all hidden states of an LSTM, [1, T, HIDDEN]."""
     gates = [w(HIDDEN, 4, scale=1.0) for _ in range(4)]
     if f == "gates in another order":
         gates = [gates[1], gates[0], *gates[2:]]
@@ -102,7 +102,7 @@ def _recurrent(f: str, x: Any, w: Weights) -> Any:
 
 
 def _each(f: str, x: Any, weights: np.ndarray) -> Any:
-    """A product for each row, in a loop."""
+    """Return a product for each row, computed in a loop."""
     row = ops.parameter([1, 1, 4], F, name="row")
     end = ops.result(ops.tanh(ops.matmul(row, c(weights), False, False, name="each/product"), name="each/bent"))
     loop = ops.tensor_iterator(name="each")
@@ -114,7 +114,7 @@ def _each(f: str, x: Any, weights: np.ndarray) -> Any:
 
 
 def _image(f: str, x: Any, w: Weights) -> Any:
-    """The regions of an image [1, 8, 8, 8], as one row."""
+    """Return the regions of an image [1, 8, 8, 8] as one row."""
     grid = np.stack(np.meshgrid(np.linspace(-1.2, 1.1, 8), np.linspace(-1, 1.3, 8)), -1)[None].astype(F)
     beyond = "zeros" if f == "zeros beyond the grid" else "border"
     attributes = {"align_corners": f != "corners not aligned", "mode": "bilinear", "padding_mode": beyond}
@@ -147,7 +147,7 @@ def _image(f: str, x: Any, w: Weights) -> Any:
 
 
 def _rotated(f: str, q: Any, positions: Any) -> Any:
-    """A rotary embedding of [1, T, 4]."""
+    """Return the rotary embedding of a tensor [1, T, 4]."""
     angle = ops.multiply(positions, c(np.array([1.0, 0.1], F)), name="angles")
     wide = ops.concat([angle, angle], 1, name="wide")
     if f == "rotation interleaved":

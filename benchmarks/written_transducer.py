@@ -42,7 +42,7 @@ FRAMES, STEPS, LABELS, HIDDEN, SYMBOLS = 12, 6, 4, 8, 10
 
 
 def _encoded(f: str, frames: Any, lengths: Any, w: Weights) -> Any:
-    """The frames after the encoder, [1, STEPS, 2 * HIDDEN]."""
+    """Return the frames after the encoder, [1, STEPS, 2 * HIDDEN]."""
     kernel = w(16, 8, 3)
     moved = ops.transpose(frames, c(np.array([0, 2, 1], L)), name="moved")
     if f == "convolution as products":
@@ -78,7 +78,7 @@ def _encoded(f: str, frames: Any, lengths: Any, w: Weights) -> Any:
 
 
 def _predicted(f: str, labels: Any, w: Weights) -> Any:
-    """The labels after the predictor, [1, LABELS, HIDDEN]."""
+    """Return the labels after the predictor, [1, LABELS, HIDDEN]."""
     table = w(SYMBOLS, HIDDEN, scale=0.8)
     start = c(np.array([[3 if f == "start is another symbol" else 0]], L))
     before = ops.slice(labels, c(np.array([0], L)), c(np.array([-1], L)), c(np.array([1], L)), c(np.array([1], L)))
@@ -103,7 +103,7 @@ def _predicted(f: str, labels: Any, w: Weights) -> Any:
 
 
 def _joint(f: str, x: Any, y: Any, w: Weights) -> Any:
-    """A row for each frame and label, [1, STEPS, LABELS, 16]."""
+    """Return a row for each frame and label, [1, STEPS, LABELS, 16]."""
     one, two = w(2 * HIDDEN, 16), w(HIDDEN, 16)
     if f == "joint by concatenating":
         x = ops.broadcast(ops.unsqueeze(x, c(np.array([2], L))), c(np.array([1, STEPS, LABELS, 2 * HIDDEN], L)))

@@ -223,5 +223,5 @@ def windows(f: str) -> tuple[Model, list[list[np.ndarray]]]:
         mean = ops.reduce_mean(merged, ints(1, 2), False, name="mean")
     rng = np.random.default_rng(4)
     given = [rng.random((1, 3, 16, 16)).astype(F), np.array([7], F)]
-    # The mean of merged patches alone would not tell them apart.
+    # The mean of merged patches alone would not distinguish them.
     return done([mean, small, ops.matmul(merged, c(w(4 * d, 3)), False, False, name="head")], [image, when]), [given]

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, executed as far as a checkout allows; changelog and package agree with the version."""
+"""CONTRIBUTING.md, executed as far as a checkout allows; the changelog and the package have the same version."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def docstring(owner: type, name: str) -> str | None:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_members_have_docstrings(name: str) -> None:
-    """Fields are described by the docstring of the class."""
+    """Check members except fields, which the docstring of the class describes."""
     owner = getattr(irexec, name)
     fields = {member for member in members(owner) if inspect.isdatadescriptor(field := getattr_static(owner, member))
               and not isinstance(field, property)}  # fmt: skip
@@ -70,7 +70,7 @@ OPEN = {
     "AsyncInferQueue.set_callback callback": "the callback gets what the caller passes as userdata",
     "operator return": "decorates kernels of any signature",
 }  # fmt: skip
-"""The parameters and results of public functions that are Any, and the reasons."""
+"""The parameters and results of public functions whose type is Any, with the reasons."""
 
 
 def functions() -> Iterator[tuple[str, Callable[..., object]]]:

@@ -1,4 +1,4 @@
-"""Records beside dataclasses: random classes, made both ways, do the same."""
+"""Records compared with dataclasses: random classes, created in both ways, behave the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irexec import records
 
 
 class Spec(NamedTuple):
-    """A class to be made: its options, its fields as written, those of its base, and methods of its own."""
+    """A class to create: its options, its fields as written, the fields of its base, and its own methods."""
 
     options: dict[str, bool]
     base: tuple[str, ...]
@@ -51,7 +51,7 @@ CALLS = st.lists(
 
 
 def made(spec: Spec, decorator: Any, field: Any) -> type:
-    """The class, by `record` or `dataclass`."""
+    """Return the class, created by `record` or `dataclass`."""
     base = [form.format(name) for form, name in zip(spec.base, "ab", strict=False)]
     own = [form.format(name) for form, name in zip(spec.own, "cdef", strict=False)]
     lines = ["@make", "class Base:", *(f" {line}" for line in base or ["pass"])]
@@ -63,15 +63,15 @@ def made(spec: Spec, decorator: Any, field: Any) -> type:
 
 
 def outcome(action: Callable[[], Any]) -> str | None:
-    """A text of the result; None for an error."""
+    """Return a text of the result; None for an exception."""
     try:
         return repr(action())
     except (TypeError, ValueError, AttributeError):
-        return None  # Of which kind it is depends on Python's version.
+        return None  # The kind of exception depends on Python's version.
 
 
 def behaviour(cls: type, calls: list[tuple[list[Any], dict[str, Any]]]) -> list[Any]:
-    """All that can be seen of a class and of the objects that the calls make."""
+    """Return everything observable about a class and about the objects that the calls create."""
     found: list[Any] = [cls.__match_args__, [each.name for each in dataclasses.fields(cls)]]
     parameters = inspect.signature(cls).parameters.values()
     found += [(each.name, each.kind, each.annotation, each.default is each.empty) for each in parameters]

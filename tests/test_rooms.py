@@ -1,4 +1,4 @@
-"""The rooms of the package: who may import whom, how long a file may be, how it begins. Asserted from the source."""
+"""The rooms of the package: allowed imports, the length of files, and their first lines, checked in the source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "irexec"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# A room may import those on earlier lines; rooms on one line do not import each other.
+# A room may import rooms on earlier lines; rooms on one line do not import each other.
 FLOORS: list[set[str]] = [
     {"records", "environment", "display", "version"},
     {"types", "diagnostics", "processes"},
@@ -59,7 +59,7 @@ RUNTIMES = (
     "conformance/runtimes/openvino.py",
     "conformance/runtimes/onnx_runtime.py",
 )
-"""Adapters of what irexec is compared with: they import it when they are used."""
+"""Adapters for packages that irexec is compared with: they import the package when they are used."""
 LONGEST = 450
 
 
@@ -72,7 +72,7 @@ def room(path: Path) -> str:
 
 
 class Imports(ast.NodeVisitor):
-    """The modules that a file imports, with their lines: everywhere, and those that happen when it is imported."""
+    """The modules that a file imports, with their lines: all of them, and those imported at module level."""
 
     def __init__(self, module: ast.Module) -> None:
         self.all: list[tuple[str, int]] = []
@@ -82,7 +82,7 @@ class Imports(ast.NodeVisitor):
         self.visit(module)
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Go on to the statements only: no expression imports."""
+        """Visit statements only: expressions contain no imports."""
         for child in ast.iter_child_nodes(node):
             if not isinstance(child, ast.expr):
                 self.visit(child)
@@ -127,7 +127,7 @@ def imports(path: Path) -> Imports:
 
 
 def wrong_ways(path: Path) -> Iterator[str]:
-    """The imports of a file that go up, or to a room on the same floor."""
+    """Yield the imports of a file from a higher room, or from a room on the same line."""
     own = room(path)
     for module, line in imports(path).all:
         if not module.startswith("irexec."):
@@ -150,7 +150,7 @@ def test_imports_go_one_way() -> None:
 
 
 def test_higher_rooms_are_named_in_tables_only() -> None:
-    """A module's name as a text is an import that the source does not show."""
+    """A module name in a text is an import that the imports of the source do not show."""
     named = [
         f"{name(path)}:{node.lineno} names {node.value}"
         for path in MODULES
@@ -164,7 +164,9 @@ def test_higher_rooms_are_named_in_tables_only() -> None:
 
 
 def test_no_two_files_import_each_other() -> None:
-    """No circle of imports, inside a room either; imports inside functions and for type checkers count too."""
+    """Check that no modules import each other, even within a room; imports inside functions and for type checkers
+    count.
+    """
     files = {".".join(("irexec", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in MODULES}
     files = {module.removesuffix(".__init__"): path for module, path in files.items()}
     graph = {
@@ -175,14 +177,16 @@ def test_no_two_files_import_each_other() -> None:
 
 
 def _file_of(imported: str, modules: Iterable[str]) -> str | None:
-    """The module that an imported name is, or is in."""
+    """Return the module that an imported name is, or belongs to."""
     while imported and imported not in modules:
         imported = imported.rpartition(".")[0]
     return imported or None
 
 
 def _circles(graph: dict[str, set[str | None]]) -> Iterator[list[str]]:
-    """Each module that reaches itself, with the way (a depth-first walk that ends each module once)."""
+    """Yield each module that imports itself indirectly, with the path (a depth-first search that visits each module
+    once).
+    """
     done: set[str] = set()
     for start in graph:
         path: list[str] = []
@@ -237,7 +241,7 @@ def test_every_module_states_in_one_line_why_it_is_there() -> None:
 
 
 def test_every_test_file_states_in_its_first_line_what_it_tests() -> None:
-    """The behaviour, or at least the operator: its file has the module's name then."""
+    """The first line describes the behaviour, or at least names the operator."""
     lines = {path: path.read_text("utf-8").partition("\n")[0] for path in (ROOT / "tests").rglob("test_*.py")}
     assert [str(path) for path, line in lines.items() if not re.match(r'"""\S', line)] == []
 
@@ -281,7 +285,9 @@ print(json.dumps([sum(map(len, defined.values())), changed, missing]))
 
 
 def modules_by_floor() -> list[str]:
-    """All modules, those of lower rooms first: a class is seen before a higher room can change it."""
+    """Return all modules, those of lower rooms first, so that a class is recorded before a higher room can
+    change it.
+    """
     paths = sorted((path for path in MODULES if path.stem != "__main__"), key=lambda path: FLOOR[room(path)])
     names = (".".join(("irexec", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in paths)
     return [name.removesuffix(".__init__") for name in names]

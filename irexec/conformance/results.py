@@ -9,7 +9,7 @@ from typing import Any
 from irexec.conformance.verdict import FAILED
 
 FORMAT = 1
-"""The version of the JSON form; schemas/conformance.json describes it."""
+"""The version of the JSON form; schemas/conformance.schema.json describes it."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The addresses of OpenVINO's operation pages: each is one that its repository has."""
+"""The addresses of OpenVINO's operation pages: each page exists in OpenVINO's repository."""
 
 from __future__ import annotations
 

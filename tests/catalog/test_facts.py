@@ -1,4 +1,4 @@
-"""What is said of operators: names, versions, types, attributes; the status page."""
+"""Facts about operators: names, versions, types, attributes; the status page."""
 
 from __future__ import annotations
 

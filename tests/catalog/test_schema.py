@@ -1,4 +1,4 @@
-"""The schemas: in step with the signatures, and a judge of files that agrees with the reader."""
+"""The schemas match the signatures, and accept and reject the same files as the reader."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from irexec.ops.declare import contents
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 WRITTEN = {Path(f"{name}.schema.json") for name in ("findings", "conformance", "shapes")}
-"""Schemas that are no operator's; test_packaging.py, cli/test_conformance.py and cli/test_shapes.py read them."""
+"""Schemas that do not describe an operator; test_packaging.py, cli/test_conformance.py and cli/test_shapes.py read
+them.
+"""
 COMMAND = "python -m irexec.catalog.schema schemas/"
 NAMESPACE = {"r": "http://relaxng.org/ns/structure/1.0"}
 ops = irexec.opset15
@@ -39,7 +41,7 @@ def accepts(root: etree._Element) -> bool:
     return relaxng().validate(root)
 
 
-# In step
+# Schemas match the signatures
 
 
 def test_the_committed_schemas_are_those_of_the_signatures() -> None:
@@ -84,7 +86,7 @@ def test_json_schemas_hold_defaults_enumerations_and_bounds() -> None:
     assert "c64" not in parameter["properties"]["element_type"]["enum"]
 
 
-# What it accepts
+# Accepted files
 
 
 def openvino_models() -> list[Any]:
@@ -128,7 +130,7 @@ def openvino_models() -> list[Any]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """What OpenVINO writes, and what irexec writes of it."""
+    """Files written by OpenVINO, and the same models written by irexec."""
     import openvino as ov
 
     folder = tmp_path_factory.mktemp("models")
@@ -192,7 +194,7 @@ def test_types_versions_and_attributes(type: str, version: str, data: str, accep
     assert accepts(etree.fromstring(LAYER.format(type=type, version=version, data=data))) is accepted
 
 
-# What it refuses
+# Rejected files
 
 
 def _first(root: etree._Element, path: str) -> etree._Element:
@@ -262,7 +264,7 @@ MUTANTS: dict[str, Callable[[etree._Element], None]] = {
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with rt_info, such that every mutant finds what it changes."""
+    """A model with rt_info in which every mutation finds its target."""
     model = relu_model()
     model.results[0].inputs[0].node.rt_info = {"key": "value"}
     path = tmp_path_factory.mktemp("small") / "m.xml"

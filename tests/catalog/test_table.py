@@ -1,4 +1,4 @@
-"""The table of contents is that of the declarations."""
+"""The table of contents matches the declarations."""
 
 from __future__ import annotations
 

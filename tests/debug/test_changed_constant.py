@@ -1,4 +1,4 @@
-"""irexec diff: constants that are transposed or reshaped in the other model, and stored in fewer bits there."""
+"""irexec diff: constants that are transposed, reshaped or stored in fewer bits in the other model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""irexec cut: parts of models that run alone and give what they give in the whole."""
+"""irexec cut: parts of models that run alone and compute the same values as in the whole model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRANSFORMER = SAMPLES / "transformer" / "model.xml"
 
 
 def rerun(path: Path) -> list[np.ndarray]:
-    """The results of a saved part on its recorded inputs."""
+    """Return the results of a saved part for its recorded inputs."""
     model = irexec.read_model(path)
     with np.load(path.with_suffix(".npz")) as arrays:
         given = [arrays[min(p.names) if p.names else p.node.friendly_name] for p in model.inputs]
@@ -48,7 +48,7 @@ def test_from_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("distance", [0, 1, 3])
 @pytest.mark.parametrize("file", [CLASSIFIER, str(TRANSFORMER)])
 def test_around_every_layer(file: str, distance: int) -> None:
-    """Every layer that computes something, with its neighbours, gives alone what it gives in the model."""
+    """Every layer that computes something, with its neighbours, has the same results alone and in the model."""
     model = irexec.read_model(file)
     rng = np.random.default_rng(0)
     inputs = {
@@ -94,7 +94,7 @@ def test_anonymised(tmp_path: Path) -> None:
 
 
 def test_no_number_and_no_word_of_the_original_is_left(tmp_path: Path) -> None:
-    """Scalars, few tokens, flags and texts are replaced as well; what is structure stays, so that it runs."""
+    """Scalars, tokens, flags and texts are replaced as well; structure is kept, so that the part runs."""
     x, tokens = ops.parameter([1, 6, 8], np.float32, name="secret_x"), ops.parameter([1, 6], np.int64, name="words")
     table = np.random.default_rng(1).normal(0, 1, (50, 8)).astype(np.float32)
     rows = ops.gather(ops.constant(table), tokens, np.int64(0), name="secret_rows")

@@ -1,4 +1,4 @@
-"""irexec diff: one line for one thing that changed, whatever it did to the layers behind it."""
+"""irexec diff: one line for each change, however many later layers it affects."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_compressed_weights_are_one_line() -> None:
 
 
 def deep(make: Any, count: int = 5) -> Model:
-    """A layer of each kind, several times."""
+    """Return a model with a layer of each kind, several times."""
     x = value = ops.parameter([2, 8], np.float32, name="x")
     for number in range(count):
         value = make(value, number)
@@ -116,7 +116,7 @@ def deep(make: Any, count: int = 5) -> Model:
 
 
 def renamed(model: Model, prefix: str) -> Model:
-    """The model with other names, by which nothing can be paired."""
+    """Return the model with other names, so that layers cannot be paired by name."""
     for number, node in enumerate(model.nodes):
         node.friendly_name = f"{prefix}{number}"
         for value in node.outputs:
@@ -137,7 +137,7 @@ def test_many_inserted_layers_of_a_type_are_one_line() -> None:
 
 
 def test_other_names_and_a_computed_bias() -> None:
-    """Layers are paired by the neighbours that they have in common, where what else they read has no pair."""
+    """Layers are paired by their common neighbours if their other inputs have no pair."""
 
     def make(value: Any, number: int) -> Any:
         return ops.relu(ops.add(ops.matmul(value, WEIGHTS), np.ones((1, 8), np.float32)))
@@ -178,7 +178,7 @@ def test_constants_that_were_rounded_otherwise_are_one_line() -> None:
 
 
 def test_weights_that_are_stored_in_another_way() -> None:
-    """Transposed for another way of multiplying, by one attribute and one line for all of them."""
+    """Weights transposed for a product with another attribute are one line for all layers."""
 
     def model(transpose: bool) -> Model:
         weights = WEIGHTS.T.copy() if transpose else WEIGHTS
@@ -292,7 +292,7 @@ def test_operands_in_the_other_order_are_one_line() -> None:
     ],
 )
 def test_a_cause_and_what_follows_from_it_are_one_line(changed: dict[str, Any], expected: str) -> None:
-    """The shapes and types of the same layer follow from its order, bound or type."""
+    """The shapes and types of a layer follow from its order, bound or type."""
 
     def model(*, order: Sequence[int] = (0, 1, 2), end: int = 4, crosswise: bool = False, kind: str = "f32") -> Model:
         x, y = (ops.parameter([1, 4, 8], np.float32, name=name) for name in "xy")
@@ -331,7 +331,9 @@ def test_many_layers_of_many_types_are_counted_in_one_line() -> None:
 
 
 def exported(another: bool, *, slope: float = 0.5) -> Model:
-    """A network as one exporter writes it, or another: other names, layers and types of constants."""
+    """Return a network as one exporter writes it, or another exporter: with other names, layers and types of
+    constants.
+    """
     kind = np.int64 if another else np.int32
     x = ops.parameter([2, 3, 8], np.float32, name="input" if another else "x")
     value: Any = x
@@ -367,7 +369,7 @@ def test_another_export_of_a_network_is_told_in_under_ten_lines(
 
 
 def test_a_constant_that_another_export_does_not_explain_is_a_line() -> None:
-    """The bias of one block; what only stores the weights otherwise is counted."""
+    """The bias of one block is listed; weights that are only stored differently are counted."""
     changes = [change for change in diff(exported(False), exported(True, slope=0.75)) if change.change == "constant"]
     alone = [change for change in changes if not change.members]
     assert [change.text for change in alone] == ["0.5 became 0.75, read by b3"]

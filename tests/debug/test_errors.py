@@ -1,4 +1,4 @@
-"""How far two right results may lie apart, and how far two arrays do."""
+"""How far two correct results, or two arrays, may differ."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def test_the_tolerance_of_a_sum_grows_with_the_root_of_its_terms(channels: int, 
 
 
 def test_a_sum_in_another_order_is_within_its_tolerance() -> None:
-    """4608 products in f32, from the first to the last, beside the sum in f64: some deviations, not the worst case."""
+    """4608 products in f32 added in order, compared with the sum in f64: the tolerance is some deviations, not the
+    worst case.
+    """
     rng = np.random.default_rng(0)
     a, b = rng.normal(0, 1, (2, 2000, 4608)).astype(F)
     exact = np.sum(a.astype(np.float64) * b, 1).astype(F)
@@ -39,7 +41,7 @@ def test_a_sum_in_another_order_is_within_its_tolerance() -> None:
 
 
 def resized(x: Any, width: int, mode: str, corners: str = "align_corners") -> Any:
-    """`x` [1, 1, height, n] with n made `width`."""
+    """Return `x` [1, 1, height, n] resized to `width` along the last axis."""
     return ops.interpolate(
         x, np.int64([width]), np.int64([3]), mode=mode, shape_calculation_mode="sizes",
         coordinate_transformation_mode=corners, pads_begin=[0], pads_end=[0],
@@ -58,7 +60,7 @@ def test_the_tolerance_of_what_lies_between_grows_with_the_extent() -> None:
 @pytest.mark.parametrize("corners", ["align_corners", "half_pixel", "asymmetric"])
 @pytest.mark.parametrize("n", [16, 300])
 def test_places_in_f64_are_within_the_tolerance(corners: str, n: int) -> None:
-    """White noise, in which neighbours have nothing to do with each other."""
+    """White noise, in which neighbouring elements are independent."""
     x = np.random.default_rng(n).normal(0, 1, (1, 1, 8, n)).astype(F)
     for width in (int(0.37 * n), int(1.7 * n), int(3.3 * n)):
         target, wide = np.arange(width, dtype=np.float64), x.astype(np.float64)
@@ -75,7 +77,7 @@ def test_places_in_f64_are_within_the_tolerance(corners: str, n: int) -> None:
 
 
 def test_what_cancels_on_the_way_is_counted_in_units_of_what_cancels() -> None:
-    """exp(x) - 1 as it is printed, beside expm1: near 0 it is off by up to one unit of 1, which is right."""
+    """exp(x) - 1 as written, compared with expm1: near 0 its correct error is up to one unit of 1."""
     x = np.random.default_rng(0).normal(0, 1e-3, 1000).astype(F)
     elu = ops.elu(ops.parameter([1000], F, name="x"), 1.0)
     printed = np.where(x > 0, x, np.exp(x) - F(1)).astype(F)
@@ -101,14 +103,14 @@ def test_a_small_element_counts_in_units_of_a_typical_one() -> None:
 
 
 def naive(a: Array, b: Array) -> tuple[float, float, float]:
-    """The largest error in units, relative and absolute, all at once."""
+    """Return the largest error in units, relative and absolute, computed directly."""
     apart = np.abs(a.astype(np.float64) - b)
     units = apart / np.spacing(np.maximum(np.abs(a), typical(a)).astype(F)).astype(np.float64)
     return float(units.max()), float((apart / np.maximum(np.abs(a), typical(a))).max()), float(apart.max())
 
 
 def typical(a: Array) -> Array:
-    """The smaller of the root mean squares of a row and of a column."""
+    """Return the smaller of the root mean squares of a row and of a column."""
     squares = a.astype(np.float64) ** 2
     return np.minimum(np.sqrt(squares.mean(0, keepdims=True)), np.sqrt(squares.mean(1, keepdims=True)))
 
@@ -130,7 +132,7 @@ MASKED = float(np.finfo(F).min)
 @pytest.mark.parametrize("masked", [MASKED, -65504.0, -1e9, -np.inf])
 @pytest.mark.parametrize("shape", [(1, 2, 9, 9), (4, 12, 12), (9, 9), (64,)])
 def test_a_mask_does_not_measure_what_is_not_masked(masked: float, shape: tuple[int, ...]) -> None:
-    """Scores that are wrong by a factor of 3 are wrong by 200 %, whatever number stands where the mask is."""
+    """Scores that are wrong by a factor of 3 are off by 200 %, whatever the value of the mask."""
     scores = np.random.default_rng(0).normal(0, 1, shape).astype(F)
     mask = np.triu(np.full(shape[-2:], True), 1) if len(shape) > 1 else np.arange(64) % 3 == 1
     right, wrong = np.where(mask, F(masked), scores), np.where(mask, F(masked), scores * F(3))

@@ -1,4 +1,4 @@
-"""irexec run --as: what another precision does to a model, and what fixes it."""
+"""irexec run --as: the effect of another precision on a model, and the layers that correct it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ X: Array = RNG.normal(0, 1, (2, 16)).astype(np.float32)
 
 
 def attention() -> Reference:
-    """Scores that are too large for f16 before they are scaled, as in attention without scaling of the query."""
+    """Return attention with scores that are too large for f16 before they are scaled, as if the query were
+    not scaled.
+    """
     x = ops.parameter([2, 16], np.float32, name="x")
     query = ops.matmul(x, np.float32(300) * np.eye(16, dtype=np.float32), name="query")
     scores = ops.matmul(query, RNG.normal(0, 300, (16, 16)).astype(np.float32), name="scores")
@@ -51,7 +53,7 @@ def test_bf16_has_the_range() -> None:
 
 
 def test_what_becomes_zero_is_counted_and_fixed() -> None:
-    """1e-9 is zero in f16: 0 / 0 is NaN, where nothing is large at all."""
+    """1e-9 is zero in f16, so that 0 / 0 is NaN although no value is large."""
     x = ops.parameter([2, 16], np.float32, name="x")
     small = ops.multiply(ops.abs(x), np.float32(1e-9), name="small")
     model = irexec.Model([ops.divide(small, ops.reduce_max(small, [1], True), name="ratio")], [x], "small")
@@ -65,7 +67,7 @@ def test_what_becomes_zero_is_counted_and_fixed() -> None:
 
 
 def test_a_loss_without_an_overflow_is_fixed() -> None:
-    """A large number is added and taken away: what is left of the small one is nothing."""
+    """A large number is added and subtracted: nothing remains of the small one."""
     x = ops.parameter([2, 16], np.float32, name="x")
     far = ops.add(x, np.float32(30000), name="far")
     model = irexec.Model([ops.subtract(far, np.float32(30000), name="back")], [x], "far")
@@ -79,7 +81,7 @@ def test_a_loss_without_an_overflow_is_fixed() -> None:
 @pytest.mark.parametrize("kind", [F16, BF16])
 @pytest.mark.parametrize("name", ["classifier", "transformer", "loop"])
 def test_every_layer_is_rounded(name: str, kind: ElementType) -> None:
-    """Each value that a layer of the lowered model reads is a number of the type, in bodies too."""
+    """Check that each value that a layer of the lowered model reads is a number of the type, in bodies as well."""
     run = reference(name)
     model, origin = lowered(run.model, kind)
 
@@ -108,7 +110,7 @@ def test_what_is_kept_is_not_rounded() -> None:
 
 
 def test_the_forecast_is_what_a_model_of_the_type_computes() -> None:
-    """The same layers with every type f16: the loss that is forecast is the loss there."""
+    """Compare the forecast loss with that of the same model with all types set to f16."""
     x = ops.parameter([2, 16], np.float32, name="x")
     weights = RNG.normal(0, 1, (16, 8)).astype(np.float32)
     model = irexec.Model([ops.tanh(ops.matmul(ops.sigmoid(x), weights))], [x], "wide")

@@ -30,7 +30,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 def network(scale: float = 1.0, layers: int = 12) -> irexec.Model:
-    """A chain of layers; `scale` multiplies the values of the middle layer."""
+    """Return a chain of layers; `scale` multiplies the values of the middle layer."""
     value = x = ops.parameter([4, 8], np.float32, name="x")
     for number in range(layers):
         factor = np.float32(0.9 * (scale if number == layers // 2 else 1.0))

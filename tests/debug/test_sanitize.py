@@ -1,4 +1,4 @@
-"""irexec run --sanitize: each suspicion is said of the layer where it begins, with its place, and of no other."""
+"""irexec run --sanitize: each suspicious value is reported at the layer where it first occurs, with its location."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ F = np.float32
 
 
 def said(make: Make, given: Any) -> list[tuple[str, str]]:
-    """Code and layer of what is said about one layer on these inputs."""
+    """Return the codes and layers of the findings about one layer for these inputs."""
     array = np.asarray(given)
     x = ops.parameter(array.shape, array.dtype, name="x")
     report = sanitize(irexec.Model([make(x)], [x], "m"), [array])
@@ -33,7 +33,7 @@ BOXES = F([[[0, 0, 2, 2], [0, 0, 2, 2.1], [5, 5, 6, 6]]])
 
 
 def suppressed(scores: Node, most: int) -> Node:
-    """The first two of three boxes overlap, the third is somewhere else."""
+    """Return suppressed boxes: the first two of three boxes overlap, the third is elsewhere."""
     rows = ops.reshape(scores, [1, 1, 3], False)
     return ops.non_max_suppression(BOXES, rows, np.int64(most), F(0.5), F(0), name="it").output(0)
 
@@ -168,12 +168,12 @@ def test_a_suspicion_is_reported_where_it_begins(name: str) -> None:
 
 
 def test_the_largest_values_are_the_same_in_any_order() -> None:
-    """It is their places that are open."""
+    """Only the indices of equal values are undefined."""
     assert said(lambda x: ops.topk(x, 2, 0, "max", "value").output(0), F([1, 3, 3])) == []
 
 
 def test_boxes_of_equal_scores_that_have_nothing_to_do_with_each_other() -> None:
-    """By class and position: which of them comes first makes no difference."""
+    """By class and position: the order of these boxes does not affect the result."""
 
     def make(x: Node) -> Node:
         rows = ops.reshape(x, [1, 1, 3], False)
@@ -198,7 +198,7 @@ def test_nan_is_reported_only_where_it_first_occurs() -> None:
 
 
 def test_what_follows_from_constants_alone_is_looked_at() -> None:
-    """Such layers run when the model is compiled, also those of bodies."""
+    """Such layers run when the model is compiled, including layers of bodies."""
 
     def make(x: Node) -> Node:
         root = ops.sqrt(ops.constant(F([4, -1])), name="root")
@@ -219,7 +219,7 @@ def test_what_the_caller_gives_is_not_the_layers() -> None:
 
 
 def test_a_result_that_takes_the_place_of_its_input() -> None:
-    """Inputs are looked at before the layer may write over them."""
+    """Inputs are examined before the layer may overwrite them."""
 
     def make(x: Node) -> Node:
         return ops.log(ops.multiply(ops.add(x, F(0), name="a"), F(-1), name="b"), name="c")

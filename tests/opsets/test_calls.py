@@ -1,4 +1,4 @@
-"""Calls of opset functions: OpenVINO's order and names, for all operators; the operator's own names beside them."""
+"""Calls of opset functions: OpenVINO's order and names for all operators, and the operator's own names."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from irexec.opsets.names import types_of
 ops: Any = irexec.opset13
 f = np.float32
 
-# What a caller of OpenVINO gives in another way: bodies and variables, values, and two that are no attributes.
+# Functions whose arguments OpenVINO takes in another form: bodies, variables, values, and two that are not attributes.
 OTHERS = {"constant", "if_op", "loop", "tensor_iterator", "assign", "read_value", "parameter", "result"}
-# OpenVINO's functions for these opsets make Interpolate-1, irexec's the version of the opset.
+# For these opsets OpenVINO's functions create Interpolate-1, irexec's the version of the opset.
 OLDER = {("interpolate", number) for number in range(4, 10)}
 
 

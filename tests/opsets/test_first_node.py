@@ -1,4 +1,6 @@
-"""The first node of a process has OpenVINO's words, whatever the program has imported; arrays alone go without them."""
+"""The first node of a process has the members of OpenVINO's API, whatever was imported; arrays alone do not
+load them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of opset functions that once ended in another exception than IRError, or in a wrong result."""
+"""Arguments of opset functions that once raised another exception than IRError, or gave a wrong result."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ NUMBERS = range(1, contents.NEWEST + 1)
 def test_names_are_openvinos(number: int) -> None:
     theirs = importlib.import_module(f"openvino.opset{number}")
     own = set(dir(getattr(irexec, f"opset{number}")))
-    if number == 17:  # Begun, and not cumulative; OpenVINO's Python functions for it are two.
+    if number == 17:  # This opset is incomplete and not cumulative; OpenVINO has only two Python functions for it.
         assert own == {python_name(type) for type in contents.BEGUN[17]}
         return
     assert len(own) > 100
-    if number == 1:  # In OpenVINO's file reader opset1 has these; in its Python API they come with opset2.
+    if number == 1:  # OpenVINO's file reader has these in opset1; its Python API has them from opset2 on.
         own -= {"mvn", "reorg_yolo", "reverse", "rnn_cell", "roi_pooling", "shuffle_channels", "xor"}
-    # Bodies are classes there; the rest of these have no Python function although the opset has them.
+    # Bodies are classes in OpenVINO; the other operators are in the opset but have no Python function.
     own -= {name for name in own if name.startswith("experimental_detectron_")}
     own -= {"tensor_iterator", "loop", "if_op", "assign"}
     assert sorted(name for name in own if not callable(getattr(theirs, name, None))) == []
@@ -180,14 +180,14 @@ def test_a_users_own_operator_has_a_namespace_of_its_opset() -> None:
 
         @irexec.operator("Twice", "opset1")
         def twice(x: T, /) -> T:
-            """Its input, twice."""
+            """Return the input twice."""
             return x + x
 
         assert irexec.opset1.twice(np.float32([2])).tolist() == [4]
         assert irexec.opset1.twice.__doc__ == "Its input, twice."
     finally:
         REGISTRY.pop(("Twice", "opset1"), None)
-        _types.cache_clear()  # Known by how many operators there are, which nothing but tests makes fewer.
+        _types.cache_clear()  # The cache depends on the number of operators, which only tests reduce.
 
 
 def test_functions_of_two_names_are_called_as_openvinos() -> None:

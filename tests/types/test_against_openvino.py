@@ -62,10 +62,10 @@ def test_broadcast(a: PartialShape, b: PartialShape) -> None:
         return
     own = a.broadcast(b)
     if own is None:
-        # OpenVINO lets pass some pairs of intervals of which no two extents broadcast, such as 2..3 and 0.
+        # OpenVINO accepts some pairs of intervals for which no two extents broadcast, such as 2..3 and 0.
         assert result.is_dynamic or 0 in result.dims
     else:
-        # Where both say something, irexec's intervals are as narrow or narrower.
+        # If both results are known, irexec's intervals are as narrow or narrower.
         assert own.merge(result) == own
 
 
@@ -90,7 +90,7 @@ NAMES += [f"i{n}" for n in (4, 8, 16, 32, 64)] + [f"u{n}" for n in (1, 2, 3, 4, 
 def test_element_types(name: str) -> None:
     own, their = ElementType.by_name[name], getattr(ov.Type, name)
     assert own.name == their.get_type_name()
-    # To OpenVINO boolean is a signed char, and nf4, which holds real numbers, an integer.
+    # In OpenVINO boolean is a signed char, and nf4, which holds real numbers, counts as an integer.
     if name not in ("boolean", "nf4"):
         assert own.is_real == their.is_real()
         assert own.is_signed == their.is_signed()

@@ -1,4 +1,4 @@
-"""Dimensions as sets of extents: every operation against the sets, one by one."""
+"""Dimensions as sets of extents: every operation compared with the same operation on the sets."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ bounded = st.builds(_interval, extents, extents)
 
 
 def members(dimension: Dimension) -> set[int]:
-    """The extents that a dimension allows, up to a bound that no finite dimension here reaches."""
+    """Return the extents that a dimension allows, up to a bound that no finite dimension here reaches."""
     return {n for n in range(BEYOND + 1) if dimension.contains(n)}
 
 
 def hull(values: Iterable[int]) -> Dimension | None:
-    """The smallest dimension that allows all the extents; those at the bound stand for all beyond."""
+    """Return the smallest dimension that allows all the extents; extents at the bound stand for all larger ones."""
     values = set(values)
     return Dimension(min(values), None if max(values) >= BEYOND else max(values)) if values else None
 

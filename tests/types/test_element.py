@@ -1,4 +1,4 @@
-"""Element types by the names that people write."""
+"""Element types by the names that users write."""
 
 from __future__ import annotations
 

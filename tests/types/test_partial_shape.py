@@ -26,7 +26,7 @@ static_shapes = [shape for rank in range(4) for shape in product(range(LARGEST +
 
 
 def members(shape: PartialShape, rank: int = 2) -> set[Static]:
-    """The static shapes of at most this rank that a partial shape allows, up to a bound for each extent."""
+    """Return the static shapes of at most this rank that a partial shape allows, up to a bound for each extent."""
     return {s for s in static_shapes if len(s) <= rank and shape.accepts(s)}
 
 

@@ -1,4 +1,4 @@
-"""Constants that stay bytes until somebody computes with them: what they say is what their arrays say."""
+"""Constants that stay bytes until they are computed with: properties read from the bytes equal those of the array."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def test_copies_hold_the_same() -> None:
 @pytest.mark.parametrize("kind", [F16, F32, F64])
 @pytest.mark.parametrize("count", [3, 1 << 16])
 def test_numbers_near_the_greatest_are_numbers(kind: ElementType, count: int) -> None:
-    """Whether all are finite is first asked of bytes, or of a sum, neither of which may answer for the values."""
+    """A check of the bytes, or of the sum, first decides whether all values are finite; both must agree with the
+    values.
+    """
     assert kind.dtype is not None
     values = np.full(count, np.finfo(kind.dtype).max, kind.dtype)
     for spoilt, said in ((None, []), (np.nan, ["C011"]), (-np.inf, ["C011"])):

@@ -1,4 +1,4 @@
-"""Numbers on a tape: what they record, and what pins them."""
+"""Traced numbers: what the tape records, and which operations fix a number to its value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small differences between two models: those that only rounding explains, and those that a layer is the cause of."""
+"""Small differences between two models: those that rounding explains, and those that a layer causes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def names(found: Comparison) -> list[str]:
 
 
 def attention(between: str) -> Model:
-    """Attention whose query goes through something on its way."""
+    """Return attention whose query passes through another layer."""
     x = ops.parameter([1, 2, 6, 8], F, name="x")
     query, key, value = (ops.matmul(x, w, False, False, name=n) for w, n in zip(WEIGHTS, "qkv", strict=True))
     made: Node = query
@@ -47,7 +47,7 @@ def attention(between: str) -> Model:
 
 @pytest.mark.parametrize("reversed", [False, True])
 def test_a_value_that_is_rounded_on_its_way_is_a_difference(reversed: bool) -> None:
-    """The layer that reads it may round by more."""
+    """The layer that reads the value may round by more."""
     pair = attention(""), attention("f16")
     found = compared(*(pair[::-1] if reversed else pair))
     assert not found.agrees, found.verdict
@@ -91,7 +91,7 @@ def test_a_layer_is_the_cause_if_the_results_follow_from_its_values(other: tuple
 
 
 def scaled_inside(factor: float) -> Model:
-    """Weights by which all values are larger, by a factor that rounds; another layer makes up for it."""
+    """Return weights by which all values are larger, by a factor that rounds; another layer compensates for it."""
     x = ops.parameter([1, 2, 6, 8], F, name="x")
     first = ops.matmul(x, WEIGHTS[0] * F(factor), name="first")
     made = ops.multiply(first, F(1 / factor)) if factor != 1 else first

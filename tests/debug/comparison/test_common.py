@@ -22,7 +22,7 @@ WEIGHTS = np.random.default_rng(0).normal(0, 1, (8, 8)).astype(np.float32)
 
 
 def net(results: str, factor: float = 1.0, *, spare: bool = False, reads: bool = False) -> Model:
-    """A network with these results. `spare`: with a second input, which a layer `reads`, or none."""
+    """Return a network with these results. `spare`: with a second input, which a layer `reads`, or none."""
     x = ops.parameter([2, 8], "f32", name="x")
     second = ops.parameter([2, 8], "f32", name="second")
     product = ops.matmul(x, WEIGHTS, False, False, name="product")

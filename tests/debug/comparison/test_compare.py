@@ -1,4 +1,4 @@
-"""irexec compare: the one wrong layer is named, wherever it stands, however much later layers make of it."""
+"""irexec compare: the only wrong layer is named, wherever it is, however much later layers amplify its error."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def named(found: Comparison) -> list[str]:
 
 
 def real_layers(run: Reference) -> list[str]:
-    """The layers whose first output holds real numbers: any of them can be wrong without anything else failing."""
+    """Return the layers whose first output contains real numbers: each can be wrong without making other
+    layers fail.
+    """
     counts = run.count()
     values = run.record({node.outputs[0] for node in counts if node.outputs})[0]
     return [
@@ -68,8 +70,9 @@ def test_a_wrong_layer_is_named_at_every_position(name: str) -> None:
 
 
 def test_layers_that_are_not_shown_are_judged_with_those_they_are_given_to() -> None:
-    """A runtime that shows no BatchNormInference and no Convolution: every layer is judged, and the wrong one is named
-    with the others up to the next that is shown."""
+    """If a runtime exposes no BatchNormInference and no Convolution, every layer is judged, and the wrong layer is
+    named together with the layers up to the next exposed one.
+    """
     run = reference("classifier")
     silent = ("BatchNormInference", "Convolution", "GroupConvolution")
     right = compare(run, Silent("", silent))
@@ -163,7 +166,7 @@ def test_a_wrong_layer_of_a_body_that_changes_no_result() -> None:
 
 
 def test_what_nobody_reads_is_not_compared() -> None:
-    """Of MaxPool's indices, which another axis makes others, no result depends."""
+    """No result depends on the indices of MaxPool, which another axis changes."""
 
     def pooled(axis: int) -> irexec.Model:
         x = ops.parameter([1, 2, 4, 4], np.float32, name="x")
@@ -187,7 +190,7 @@ def chain() -> Reference:
 @pytest.mark.parametrize("tells", [True, False])
 @pytest.mark.parametrize("pair", [("scale0", "bend0"), ("bend0", "scale1"), ("scale2", "bend2")])
 def test_an_error_that_showing_layers_hides(pair: tuple[str, str], tells: bool) -> None:
-    """Two layers that are run as one, and wrongly: the culprit are both, whether the runtime tells or not."""
+    """Two layers run as one, with an error: both are named, whether or not the runtime reports the fusion."""
     found = compare(chain(), WrongTogether(*pair, tells=tells))
     assert all(row.agrees for row in found.rows)
     assert found.hidden
@@ -223,7 +226,7 @@ def test_openvino_agrees(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["classifier", "transformer"])
 def test_openvino_in_a_lower_precision_agrees_within_its_rounding(name: str) -> None:
-    """On a processor without bf16, OpenVINO computes in f32 whatever the hint."""
+    """On a processor without bf16, OpenVINO computes in f32 regardless of the hint."""
     run = reference(name)
     has_bf16 = "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     found = compare(run, OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "bf16"}, run.model))
@@ -264,7 +267,7 @@ def test_a_model_with_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert text.startswith("first wrong layer: block1/pointwise/norm (BatchNormInference): ")
     assert "epsilon is 0.5 instead of" in " ".join(text.split())
     assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 80
-    # The layer of the other model is saved as well, so that the difference can be reproduced without both models.
+    # The layer of the other model is saved as well, so that the difference can be reproduced without the two models.
     saved = [str(tmp_path / "found" / name) for name in ("culprit.xml", "other.xml", "culprit.npz")]
     assert main(["compare", saved[0], "--with", saved[1], "--input", saved[2]]) == 1
     assert "epsilon is 0.5 instead of" in " ".join(capsys.readouterr().out.split())
@@ -287,7 +290,7 @@ def test_the_layer_of_the_other_model_is_saved_with_the_layers_inserted_before_i
 
 
 def test_another_model_that_takes_one_shape_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The message says how both are given the same."""
+    """The message explains how to give both models the same shape."""
     for name, shape in (("open", [-1, 4]), ("closed", [3, 4])):
         x = ops.parameter(shape, np.float32, name="x")
         irexec.save_model(irexec.Model([ops.relu(x)], [x], name), tmp_path / f"{name}.xml")
@@ -329,7 +332,7 @@ def test_a_dumped_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     array[0, 3] += 1
     np.save(path, array)
     capsys.readouterr()
-    # The results were recorded as well, and are the same.
+    # The results were recorded as well, and are equal.
     assert main(command("--with", str(folder))) == 0
     text = capsys.readouterr().out.replace("\n  ", " ")
     assert text.startswith(f"the same results as {folder}; 2 layers compute different values: head, ")

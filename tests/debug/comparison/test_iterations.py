@@ -1,4 +1,6 @@
-"""irexec compare with long loops: the iteration in which a layer is wrong, also beyond the first group."""
+"""irexec compare with long loops: the iteration in which a layer is wrong, including iterations after the
+first group.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ ROWS = 200
 
 
 def rows() -> Reference:
-    """A TensorIterator over the rows of x [200,2]; row k contains k."""
+    """Return a TensorIterator over the rows of x [200,2]; row k contains k."""
     body = Net()
     row = body.parameter("row", "1,2")
     body.result(body.layer("Abs", [body.layer("ReLU", [row], "1,2", name="cut")], "1,2", name="positive"), "rows")

@@ -1,4 +1,4 @@
-"""irexec compare holds the model once, and a window of values, whatever the number of layers."""
+"""irexec compare keeps the model once, and a window of values, whatever the number of layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAYERS, WIDTH = 16, 1000
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A chain of products, 64 MB of weights."""
+    """The path of a model: a chain of products with 64 MB of weights."""
     x = ops.parameter([8, WIDTH], np.float32, name="x")
     rng, value = np.random.default_rng(0), x
     for number in range(LAYERS):

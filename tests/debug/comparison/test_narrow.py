@@ -32,8 +32,8 @@ def named(found: Comparison) -> list[str]:
 
 
 def halves(kind: str, larger: float = 1.0, columns: int = 16, transposed: bool = False) -> Model:
-    """Products of weights that are stored in a type; one of them is larger besides. The last one has `columns`, and may
-    be stored transposed.
+    """Return products with weights that are stored in a type; one of them is also larger. The last one has `columns`,
+    and may be stored transposed.
     """
     x = made = ops.parameter([4, 16], F, name="x")
     rng = np.random.default_rng(0)
@@ -90,7 +90,7 @@ def test_the_same_weights_read_transposed_are_a_fault(kind: str) -> None:
 def test_an_epsilon_in_a_recording_of_irexec(
     epsilon: float, by_run: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No runtime that runs layers as one could be held to it: the sum is off by a unit or two."""
+    """A runtime that fuses layers may also have this error: the sum is off by one or two units."""
 
     def model(epsilon: float) -> Model:
         x = ops.parameter([4, 16], F, name="x")

@@ -1,4 +1,4 @@
-"""irexec compare with a runtime that computes with fewer bits: rounding is explained, a fault among it is named."""
+"""irexec compare with a runtime that computes with fewer bits: rounding is explained, and a fault is still named."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rounded_to(kind: str) -> Callable[[Array], Array]:
 
 
 class Lower(Wrong):
-    """irexec as a runtime that rounds every result to a half type; `layer` is a fault besides."""
+    """irexec as a runtime that rounds every result to a half type; `layer` additionally has a fault."""
 
     def __init__(self, kind: str, layer: str = "", distort: Callable[[Array], Array] = lambda a: a) -> None:
         super().__init__(layer, distort)
@@ -75,7 +75,7 @@ def test_rounding_alone_agrees(name: str, kind: str) -> None:
 
 
 def test_a_wrong_boolean_is_named_before_a_number_that_is_off_by_more() -> None:
-    """What is computed without real numbers is not rounded: any error of it is one."""
+    """Results computed without real numbers are not rounded, so any error of them counts."""
 
     class Two(Lower):
         def plant(self, model: Model) -> None:
@@ -93,7 +93,7 @@ def test_a_wrong_boolean_is_named_before_a_number_that_is_off_by_more() -> None:
 
 @pytest.mark.parametrize("masked", [True, False])
 def test_a_mask_becomes_the_largest_number_instead_of_infinity(masked: bool) -> None:
-    """The nearest value of bf16 is infinity. A mask that is missing is found all the same."""
+    """The nearest bf16 value of the mask is infinity. A missing mask is found nevertheless."""
 
     def saturated(array: Array) -> Array:
         largest = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
@@ -153,7 +153,7 @@ def test_the_same_rounding_in_f32_is_a_fault() -> None:
 
 
 def packed() -> Reference:
-    """x [16,64] times weights in i8, each channel with a scale."""
+    """Return x [16,64] times weights in i8, with a scale for each channel."""
     rng = np.random.default_rng(0)
     x = ops.parameter([16, 64], "f32", name="x")
     weights = ops.convert(ops.constant(rng.integers(-127, 128, (32, 64)).astype(np.int8)), "f32")

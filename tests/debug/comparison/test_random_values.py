@@ -1,4 +1,4 @@
-"""irexec compare: layers with random values are judged where the other side has to draw the same ones."""
+"""irexec compare: layers with random values are judged if the other side has to draw the same values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ F = np.float32
 
 
 def noisy(global_seed: int = 1, op_seed: int = 2, most: float = 1.0, factor: float = 1.5) -> Model:
-    """One result without noise and one with it."""
+    """Return a model with a result without noise and a result with noise."""
     x = ops.parameter([4, 8], F, name="x")
     noise = ops.random_uniform(np.int64([4, 8]), F(0), F(most), "f32", global_seed, op_seed, name="noise")
     clean = ops.multiply(x, F(factor), name="clean")

@@ -35,7 +35,7 @@ def heads(x: Node, order: list[int]) -> Node:
 
 
 def attention(x: Node, weights: list[np.ndarray], decomposed: bool, scale: float) -> Node:
-    """Attention as one layer, or as products and a SoftMax, whose keys are transposed otherwise."""
+    """Return attention as one layer, or as products and a SoftMax with the keys transposed in another way."""
     query, key, value = (ops.matmul(x, w, False, False) for w in weights[:3])
     q, v = heads(query, [0, 2, 1, 3]), heads(value, [0, 2, 1, 3])
     if decomposed:
@@ -74,7 +74,7 @@ def test_a_fault_in_another_export() -> None:
 
 
 def normalized(factor: float) -> Model:
-    """A convolution whose weights were multiplied with a factor by someone else, in another order."""
+    """Return a convolution whose weights were multiplied by a factor in another order."""
     x = ops.parameter([1, 3, 8, 8], F, name="x")
     kernel = RNG_KERNEL * F(factor)
     return Model([ops.relu(ops.convolution(x, kernel, [1, 1], [0, 0], [0, 0], [1, 1], name="conv"))], [x], "normalized")
@@ -97,7 +97,9 @@ def test_constants_that_are_others() -> None:
 
 
 def test_layers_before_a_wrong_result_that_have_no_counterparts_are_named() -> None:
-    """The result reads other layers there; which of them is wrong, only the layers here can tell."""
+    """The result reads other layers in the other model; only the layers of this model can show which of them
+    is wrong.
+    """
 
     def network(another: bool) -> Model:
         x = ops.parameter([4, 8], np.float32, name="in" if another else "x")
@@ -115,7 +117,7 @@ def test_layers_before_a_wrong_result_that_have_no_counterparts_are_named() -> N
 
 
 def test_a_result_that_reads_another_layer_is_named_although_the_right_ones_have_no_counterparts() -> None:
-    """The layers behind the other one are left out of the file, because nothing reads them."""
+    """The correct layers are missing in the file of the other model, because nothing reads them."""
 
     def network(short: bool) -> Model:
         x = ops.parameter([4, 8], np.float32, name="x")
@@ -131,7 +133,7 @@ def test_a_result_that_reads_another_layer_is_named_although_the_right_ones_have
 
 
 def folded(kernel: np.ndarray, fold: bool) -> Model:
-    """A mean, a convolution and a normalization, or a convolution and a sum that compute the same."""
+    """Return a mean, a convolution and a normalization, or a convolution and a sum that compute the same."""
     x = ops.parameter([1, 3, 8, 8], F, name="x")
     mean, gamma, beta = F(0.5), F([1.5, 0.5, 2, 1]), F([0.1, 0.2, 0.3, 0.4])
     if fold:
@@ -148,14 +150,14 @@ def folded(kernel: np.ndarray, fold: bool) -> Model:
 
 
 def test_a_layer_that_stands_for_several_is_not_blamed_alone() -> None:
-    """The kernel is wrong, but the other model has a sum where this one has a normalization."""
+    """The kernel is wrong, but the other model has a sum in place of the normalization."""
     assert compared(folded(RNG_KERNEL, False), folded(RNG_KERNEL, True), IMAGE).agrees
     found = compared(folded(RNG_KERNEL, False), folded(RNG_KERNEL[..., ::-1], True), IMAGE)
     assert found.culprit is not None and "c" in [node.friendly_name for node in found.culprit.nodes]
 
 
 def written_gelu(form: str) -> Model:
-    """Gelu between two products, as one layer or `written out`."""
+    """Return Gelu between two products, as one layer or as several (`written out`)."""
     x = ops.parameter([6, 16], F, name="x")
     y = ops.matmul(x, WEIGHTS[0], False, False, name="first")
     if form == "written out":
@@ -184,7 +186,7 @@ def test_a_group_is_saved_with_the_layer_that_shows_its_values(tmp_path: Path) -
 
 
 def in_pieces() -> Model:
-    """A product for each row, from one split to one Concat."""
+    """Return a product for each row, from one Split to one Concat."""
     x = ops.parameter([4, 8], F, name="x")
     made = []
     for number, row in enumerate(ops.split(x, np.int64(0), 4, name="rows").outputs()):
@@ -196,7 +198,7 @@ def in_pieces() -> Model:
 
 
 def in_one(wrong: int | None = None, order: Sequence[int] = range(4)) -> Model:
-    """The same as one product of stacked matrices, of which one may be wrong; or with the rows in another order."""
+    """Return the same as one product of stacked matrices; one may be wrong, or the rows may be in another order."""
     x = ops.parameter([4, 8], F, name="x")
     weights = EACH.copy()
     if wrong is not None:

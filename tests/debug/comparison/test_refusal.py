@@ -90,7 +90,7 @@ def with_heads(special_zero: bool) -> Model:
 
 
 def test_the_layer_that_makes_the_other_model_fail_is_named_alone() -> None:
-    """The length that follows from its wrong shape is known without running it."""
+    """The length that follows from the layer's wrong shape is known without running the layer."""
     rows = np.random.default_rng(0).normal(0, 1, (2, 5, 32)).astype(np.float32)
     found = compare(Reference(with_heads(True), [[rows]]), OtherModel("other.xml", with_heads(False)))
     assert found.culprit is not None

@@ -1,4 +1,6 @@
-"""irexec compare with a runtime: what rounding explains, variables that are not what was assigned to them, dumps."""
+"""irexec compare with a runtime: differences that rounding explains, variables with other values than
+assigned, dumps.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ ROWS = np.random.default_rng(0).normal(0, 1, (4, 8)).astype(F)
 
 
 class Runtime(Wrong):
-    """irexec as a runtime of which nothing is known: there may be noise, and it may keep variables in another way."""
+    """irexec as an unknown runtime: there may be noise, and it may store variables in another type."""
 
     def __init__(self, layer: str = "", distort: Distort = lambda a: a, states: list[dict[str, Array]] | None = None):
         super().__init__(layer, distort)
@@ -64,7 +66,7 @@ class _Stateful(_Foreign):
 
 
 def units(count: float) -> Distort:
-    """Every element is off by so many units in the last place, up or down."""
+    """Return a distortion that moves every element up or down by this number of units in the last place."""
 
     def distort(array: Array) -> Array:
         signs = np.where(np.arange(array.size).reshape(array.shape) % 2, 1, -1)
@@ -91,7 +93,7 @@ def test_rounding_agrees_and_what_is_more_does_not(layer: str) -> None:
 
 
 def test_a_layer_that_is_hardly_beyond_its_tolerance() -> None:
-    """Tanh may be off by 8 units. Its error counts if it changes the results, but not if later layers hide it."""
+    """Tanh may be off by 8 units. A larger error counts if it changes the results, but not if later layers hide it."""
     for count in (40, 4000):
         found = compare(chain(), Runtime("bend0", units(count)))
         assert not found.agrees
@@ -102,7 +104,7 @@ def test_a_layer_that_is_hardly_beyond_its_tolerance() -> None:
 
 
 def test_the_bound_follows_the_sensitivity_of_the_results() -> None:
-    """The same errors of a layer are carried further by a steep function than by a flat one."""
+    """A steep function propagates the same errors of a layer further than a flat one."""
     bounds = []
     for factor in (0.01, 100.0):
         run = chain(last=lambda value, f=factor: ops.exp(ops.multiply(value, F(f), name="steep"), name="end"))
@@ -120,7 +122,7 @@ def test_rounding_inside_bodies_is_carried_to_the_results() -> None:
 
 
 def test_an_error_that_no_layer_shows_is_unexplained() -> None:
-    """A runtime that observes nothing: there is no layer to name, and no agreement either."""
+    """If the runtime observes nothing, no layer can be named, but the results do not agree either."""
 
     class Blind(_Foreign):
         def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
@@ -150,7 +152,7 @@ def counting() -> Model:
 
 
 def test_a_variable_that_is_kept_in_another_type() -> None:
-    """The results of the first step agree, those of the second do not, and no layer that is shown is wrong."""
+    """The results of the first step agree, those of the second do not, and no observed layer is wrong."""
     steps = [[np.full((1, 4), value, F)] for value in (0.3, 0.4)]
     right = Reference(counting(), steps)
     totals = [step[node.inputs[0]] for node in right.model.sinks for step in right.record({node.inputs[0]})]
@@ -220,7 +222,7 @@ def test_openvino_reports_how_it_runs() -> None:
 
 
 def test_a_result_of_openvino_that_is_not_what_it_reads() -> None:
-    """Both are seen in one run, which may round otherwise than a run without observation."""
+    """Both are observed in one run, which may round differently than a run without observation."""
     pytest.importorskip("openvino")
     from irexec.debug.runtimes.openvino_runtime import OpenVINO
 
@@ -230,7 +232,7 @@ def test_a_result_of_openvino_that_is_not_what_it_reads() -> None:
         return Model([ops.multiply(last, F(factor), name="more") if factor != 1 else last], [x], "m")
 
     class Other(OpenVINO):
-        """OpenVINO, which is given another model."""
+        """OpenVINO running another model."""
 
         def load(self, _: Model) -> Loaded:
             return super().load(model(1.5))

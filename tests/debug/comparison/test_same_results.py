@@ -1,4 +1,4 @@
-"""irexec compare: the same results although layers compute other things."""
+"""irexec compare: equal results although layers compute different values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ F = np.float32
 
 
 def scaled_inside(factor: float, *, wrong: bool = False) -> Model:
-    """Two products between which all values are larger by a factor."""
+    """Return two products between which all values are larger by a factor."""
     x = ops.parameter([4, 8], F, name="x")
     weights = np.random.default_rng(2).normal(0, 1, (2, 8, 8)).astype(F)
     first = ops.matmul(x, weights[0] * F(factor), name="first")
@@ -37,7 +37,7 @@ def test_the_same_results_with_other_values_in_between(factor: float) -> None:
 
 
 def test_a_fault_behind_other_values_in_between() -> None:
-    """What is made up for is not what makes the results differ."""
+    """A layer for which others compensate is not the cause of different results."""
     found = compared(scaled_inside(1), scaled_inside(2, wrong=True), [ROWS])
     assert not found.agrees
     assert named(found) == ["last"]
@@ -58,11 +58,13 @@ def test_the_exit_codes_of_both(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
 
 
-# Values that other layers make up for
+# Values for which other layers compensate
 
 
 def summed(grouped: bool, *, wrong: bool = False) -> Model:
-    """Three values of different shapes; which two are added first decides the shape of the first sum."""
+    """Return the sum of three values of different shapes; the order of the sums determines the shape of the
+    first sum.
+    """
     x, rng = ops.parameter([4, 8], F, name="x"), np.random.default_rng(6)
     bias, weights = (rng.normal(0, 1, shape).astype(F) for shape in ((8,), (8, 8)))
     row = ops.reduce_mean(x, np.int64([0]), True, name="mean")
@@ -84,7 +86,7 @@ def test_sums_in_another_order_whose_parts_have_other_shapes() -> None:
 
 
 def hidden(f: str) -> Model:
-    """Two products, whose hidden values another model may have in another order or scale."""
+    """Return two products, whose hidden values another model may have in another order or scale."""
     rng = np.random.default_rng(4)
     x = ops.parameter([4, 8], F, name="x")
     up, bias, down = (rng.normal(0, 1, shape).astype(F) for shape in ((8, 32), 32, (32, 8)))
@@ -104,7 +106,7 @@ def hidden(f: str) -> Model:
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("f", ["permuted", "scaled", "permuted and scaled"])
 def test_hidden_values_in_another_order_or_scale(f: str, recorded: bool, tmp_path: Path) -> None:
-    """Sums in another order round differently, so the results are not quite equal."""
+    """Sums in another order round differently, so the results are not exactly equal."""
     models = hidden(""), hidden(f)
     found = through_a_dump(*models, tmp_path, [ROWS]) if recorded else compared(*models, [ROWS])
     assert found.agrees and not found.same
@@ -122,7 +124,7 @@ def test_hidden_values_that_nothing_makes_up_for(f: str, recorded: bool, tmp_pat
 
 
 def test_a_bias_that_is_added_behind_a_sum_through_a_dump(tmp_path: Path) -> None:
-    """The layers of the same name read other values, exact ones among them."""
+    """The layers of the same name read other values, including exact layers."""
 
     def model(later: bool) -> Model:
         x = ops.parameter([4, 8], F, name="x")

@@ -1,4 +1,6 @@
-"""irexec reduce --same, --tries, and --check on ONNX files: the same failure, of flaky ones, in the user's format."""
+"""irexec reduce --same, --tries, and --check on ONNX files: matching failures, intermittent failures, the user's
+format.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_failure_that_is_another_one_does_not_count(model: str) -> None:
-    """Both have the exit code 1: without --same any model fails."""
+    """Both failures have exit code 1: without --same any model fails."""
     command = ["reduce", model, "--check", f"{sys.executable} check.py {{}}", "--limit", "60"]
     for options, types in (([], False), (["--same", "before Soft.ax"], True)):
         assert main([*command, *options, "--restart"]) == 0
@@ -44,7 +46,7 @@ def test_a_failure_that_is_another_one_does_not_count(model: str) -> None:
 
 
 def test_the_operator_of_a_runtime_s_failure_is_kept() -> None:
-    """Two operators are wrong; the one that is asked for stays."""
+    """Two operators are wrong; the one selected by --same remains."""
     run = reference("classifier")
     for kind in ("MaxPool", "SoftMax"):
         wrong = Planted(lambda node: of_type("MaxPool")(node) or of_type("SoftMax")(node))
@@ -55,7 +57,7 @@ def test_the_operator_of_a_runtime_s_failure_is_kept() -> None:
 
 
 def test_a_flaky_failure_is_tried_again(model: str) -> None:
-    """It fails in every third run."""
+    """The command fails in every third run."""
     Path("flaky.py").write_text(
         "import pathlib, sys\nfile = pathlib.Path('count')\ncount = int(file.read_text()) + 1 if file.exists() else 1\n"
         "file.write_text(str(count))\nsys.exit(count % 3 == 0)\n"

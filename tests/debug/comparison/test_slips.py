@@ -1,4 +1,4 @@
-"""Layers that are judged together: the one whose slip in the wiring explains their values is named."""
+"""Layers that are judged together: the layer whose wrong connection explains their values is named."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_is_read_instead(slip: str, value: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["other constants", "left out"])
 def test_a_layer_with_constants_that_computes_nothing_on_the_other_side(fault: str, tmp_path: Path) -> None:
-    """Whether the other side omits the layer or has other constants, its values are the same."""
+    """The values are the same whether the other side omits the layer or has other constants."""
 
     def scaled(scale: np.ndarray | None) -> Model:
         x = ops.parameter([4, 8], F, name="x")

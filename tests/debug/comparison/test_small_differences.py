@@ -1,4 +1,4 @@
-"""irexec compare: what is smaller than rounding, and still a difference; and what is only rounding."""
+"""irexec compare: differences that are smaller than rounding, and differences that are only rounding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RNG = np.random.default_rng(0)
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
 @pytest.mark.parametrize("factor", [1.03, 1.002])
 def test_weights_that_are_slightly_larger(kind: str, factor: float) -> None:
-    """Of f16, 64 units in the last place are 6 %."""
+    """64 units in the last place of f16 are 6 %."""
 
     def model(factor: float) -> Model:
         x = ops.parameter([4, 8], F, name="x")
@@ -53,7 +53,7 @@ def test_weights_of_f16_that_are_slightly_larger_through_a_dump(tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_an_attribute_within_the_tolerance(name: str) -> None:
-    """A change that is smaller than rounding is a change, whatever the layers are called."""
+    """A change that is smaller than rounding is reported, whatever the names of the layers."""
 
     def model(epsilon: float) -> Model:
         x = ops.parameter([4, 8], F, name="x")
@@ -65,7 +65,7 @@ def test_an_attribute_within_the_tolerance(name: str) -> None:
 
 
 def test_an_epsilon_outside_the_root_through_a_dump(tmp_path: Path) -> None:
-    """A small error in one direction, hardly beyond the tolerance: a recording of irexec is not excused."""
+    """A small error in one direction, slightly beyond the tolerance, is reported for a recording of irexec."""
 
     def model(mode: str) -> Model:
         x = ops.parameter([16, 32], F, name="x")
@@ -80,7 +80,7 @@ def test_an_epsilon_outside_the_root_through_a_dump(tmp_path: Path) -> None:
 
 
 def test_another_way_to_round_is_no_fault() -> None:
-    """x / 3 beside x * (1 / 3)."""
+    """x / 3 is compared with x * (1 / 3)."""
 
     def model(divides: bool) -> Model:
         x = ops.parameter([4, 8], F, name="x")

@@ -1,4 +1,4 @@
-"""irexec compare: variables over several steps, and what the inputs did not exercise."""
+"""irexec compare: variables over several steps, and parts that the inputs did not exercise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 
 
 def cached(*, swapped: bool = False, factor: float = 1.0, assigns_input: bool = False) -> Model:
-    """A cache that grows by each step's rows."""
+    """Return a cache that grows by each step's rows."""
     x = ops.parameter([-1, 4], F, name="x")
     past = ops.read_value(ops.constant(np.zeros((0, 4), F)), "cache", "f32", [-1, 4], name="past")
     new = ops.multiply(x, F(factor), name="new")
@@ -69,7 +69,7 @@ def test_a_culprit_of_a_later_step_only() -> None:
     assert found.culprit is not None and found.culprit.step == 2
 
 
-# What was not exercised
+# Parts that were not exercised
 
 
 def test_an_axis_of_one_element_is_reported() -> None:
@@ -99,7 +99,7 @@ def test_a_branch_that_is_not_taken_is_reported() -> None:
 
 
 def attending(*, beams: bool, cached: bool) -> Model:
-    """Attention whose keys and values are kept in variables, reordered by beams; or are inputs."""
+    """Return attention with keys and values that are kept in variables, reordered by beams, or are inputs."""
     x = ops.parameter([1, 2, -1, 4], np.float32, name="x")
     beam = ops.parameter([-1], np.int64, name="beam_idx")
     kept, sinks = [], []
@@ -128,7 +128,7 @@ def test_a_cache_in_fewer_bits_is_suggested_wherever_a_layer_reads_a_state() -> 
 
 
 def _hints(layers: list[Node]) -> list[str]:
-    """The hints of a comparison that observed these layers, in which no layer is wrong, but the result is."""
+    """Return the hints of a comparison that observed these layers; no layer is wrong, but the result is."""
     error = Error(1e5, 0.02, 0.1)
     found = Comparison("OpenVINO 2026 CPU", "f32", about={"KV_CACHE_PRECISION": "u8"}, hidden=True)
     found.rows = [Row(layer, (), True, None, None, "exact") for layer in layers]

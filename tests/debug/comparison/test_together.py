@@ -1,4 +1,4 @@
-"""How many layers are judged together with one that the other side shows."""
+"""The number of layers that are judged together with one observed layer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ op = irexec.opset15
 
 
 def test_a_module_may_be_more_layers_than_a_fusion() -> None:
-    """Exporters unroll the loops of recurrent modules, of which only the results are known."""
+    """Exporters unroll the loops of recurrent modules, of which only the results are observed."""
     x = op.parameter([2], np.float32, name="x")
     last = x
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Other ways to compute the same that are as right: weights decompressed in f32, inner values rounded otherwise."""
+"""Equally correct variants of a computation: weights decompressed in f32, values between layers rounded differently."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X = RNG.normal(0, 1, (4, 16)).astype(np.float32)
 
 
 def decompressed(kind: str, shift: int = 0) -> Model:
-    """A product with weights of 8 bits, as NNCF writes it: their zero point and scale are taken in `kind`."""
+    """Return a product with 8-bit weights, as NNCF writes it: zero point and scale are applied in `kind`."""
     dtype = np.float16 if kind == "f16" else np.float32
     x = ops.parameter([4, 16], np.float32, name="x")
     weights: Any = ops.convert(ops.constant(STORED), destination_type=kind)
@@ -54,7 +54,7 @@ def test_other_weights_are_wrong_in_either_way() -> None:
 
 
 def quantized() -> Model:
-    """Two values are added and rounded to levels: a tie may fall to either side."""
+    """Return the sum of two values rounded to levels: a tie may be rounded in either direction."""
     limits = [np.float32(value) for value in (0, 255, 0, 255)]
     x = ops.parameter([4], np.float32, name="x")
     inner = ops.add(ops.multiply(x, np.float32(1.5)), np.float32(1))
@@ -77,7 +77,7 @@ def test_one_layer_has_nothing_inside() -> None:
 
 
 def test_what_to_ask_next(tmp_path: Any) -> None:
-    """Two files that are not the same: what is different in them is for diff to say."""
+    """For two different files, the hint is to list their differences with `irexec diff`."""
     one, two = tmp_path / "one.xml", tmp_path / "two.xml"
     irexec.save_model(decompressed("f32"), one)
     irexec.save_model(decompressed("f32", shift=1), two)

@@ -1,4 +1,4 @@
-"""irexec compare: no wrong verdict. Each model is one that a comparison once judged wrongly, or could."""
+"""irexec compare: no wrong verdict. Each model was once judged wrongly, or could be."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RNG = np.random.default_rng(0)
 
 
 def attention(*, scaled: bool = True, masked: float = float(np.finfo(F).min)) -> Model:
-    """Scores, scaled unless the mask is added to what they were before, with a causal mask."""
+    """Return scores with a causal mask, scaled unless the mask is added to the unscaled scores."""
     x = ops.parameter([1, 9, 8], F, name="x")
     weights = np.random.default_rng(1).normal(0, 1, (2, 8, 8)).astype(F)
     q, k = (ops.matmul(x, w, name=n) for w, n in zip(weights, "qk", strict=True))
@@ -50,7 +50,7 @@ def test_a_wrong_edge_behind_a_mask(masked: float) -> None:
 
 @pytest.mark.parametrize("masked", [float(np.finfo(F).min), -np.inf])
 def test_a_wrong_edge_behind_a_mask_through_a_dump(masked: float, tmp_path: Path) -> None:
-    """A folder has names alone: the scores are shown, the scaled ones are not."""
+    """A folder identifies layers by name only: the scores are exposed, the scaled scores are not."""
     run = Reference(attention(masked=masked), [[X]])
     dump(run, OtherModel("other.xml", attention(masked=masked, scaled=False)), tmp_path)
     found = compare(run, Folder(tmp_path))
@@ -148,7 +148,7 @@ def test_the_other_model_fails_because_of_a_variable(recorded: bool, tmp_path: P
 
 
 def test_the_other_model_fails_because_of_a_layer_before() -> None:
-    """The gathered rows decide on a shape, which then does not fit."""
+    """The gathered rows determine a shape, which then does not fit."""
 
     def model(index: int) -> Model:
         x = ops.parameter([-1, -1], F, name="x")
@@ -168,7 +168,7 @@ def test_the_other_model_fails_because_of_a_layer_before() -> None:
 
 
 def deep(count: int, *, skips: bool) -> Model:
-    """A chain of layers; the last one reads its end, or the input of it all."""
+    """Return a chain of layers; the last layer reads the end of the chain, or its input."""
     x = ops.parameter([4, 8], F, name="x")
     begin = value = ops.relu(x, name="begin")
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Windows of layers: as many as have few bytes of values, of the shapes that they have with these inputs."""
+"""Windows of layers: as many layers as have few bytes of values, given the shapes for these inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.any_python
 
 
 def deep(shape: Sequence[int], layers: int = 40) -> Model:
-    """Rows that are added to themselves, and at last reshaped to a shape that depends on their number."""
+    """Return rows that are added to themselves, and finally reshaped to a shape that depends on their number."""
     x = made = ops.parameter(shape, np.float32, name="x")
     for _ in range(layers):
         made = ops.add(made, x)

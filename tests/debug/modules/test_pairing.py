@@ -1,4 +1,4 @@
-"""Results of modules are paired with the values of an export, also where layers were folded, renamed or are wrong."""
+"""Results of modules are paired with the values of an export, even if layers were folded, renamed or are wrong."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def weights() -> list[np.ndarray]:
 
 
 def network(x: np.ndarray) -> list[np.ndarray]:
-    """The results of four modules: a product, a scale, an activation, a product."""
+    """Return the results of four modules: a product, a scale, an activation, a product."""
     first, scale, last = weights()
     product = x @ first
     scaled = product * scale
@@ -32,7 +32,7 @@ def network(x: np.ndarray) -> list[np.ndarray]:
 
 
 def model(names: Sequence[str], *, folded: bool = False, wrong: str = "") -> irexec.Model:
-    """The network as an exporter writes it. `wrong`: the module whose layer computes something else."""
+    """Return the network as an exporter writes it. `wrong`: the module whose layer computes other values."""
     first, scale, last = weights()
     x = op.parameter([3, 6], np.float32, name="x")
     weight = first * scale if folded else first
@@ -45,7 +45,7 @@ def model(names: Sequence[str], *, folded: bool = False, wrong: str = "") -> ire
 
 
 def paired(exported: irexec.Model) -> tuple[dict[str, str], Pairs]:
-    """The module of each paired layer, by the layer's name."""
+    """Return the module of each paired layer, by the layer's name, and the pairs."""
     x = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
     results = network(x)
     calls = [Call(name, "Module", 0, [sample(array)]) for name, array in zip(LAYERS, results, strict=True)]
@@ -69,11 +69,11 @@ def test_values_are_paired_whatever_their_names_are(names: list[str]) -> None:
 @pytest.mark.parametrize("names", [SCRIPT, NUMBERED], ids=["named", "numbered"])
 @pytest.mark.parametrize("wrong", LAYERS)
 def test_modules_behind_a_fault_are_paired(names: list[str], wrong: str) -> None:
-    # The wrong layer stands for the module itself, or for the group of layers up to the next module.
+    # The wrong layer is paired with the module itself, or with the group of layers up to the next module.
     found = paired(model(names, wrong=wrong))[0]
     expected = dict(zip(names, LAYERS, strict=True))
     assert found.items() <= expected.items()
-    # No value after the last module tells which value it corresponds to, but its result is that of the network.
+    # No later value shows which value the last module corresponds to, but its result is the result of the network.
     assert set(found.values()) >= {*LAYERS} - ({wrong, "norm"} if wrong != "head" else set())
 
 
@@ -96,10 +96,10 @@ def test_chains_and_branches_of_merged_modules() -> None:
     a, b, c, d, e = np.random.default_rng(5).normal(size=(5, 4, 3)).astype(np.float32)
     chain = [called([a], [b]), called([b], [c]), called([c], [d])]
     assert merged(chain, {Made(2, 0)}) == {0: 2, 1: 2}
-    # What is there is not merged, and what nobody reads, or is read only by what is not there, is lost.
+    # Results in the model are not merged; results that no module reads, or only modules without a pair, are omitted.
     assert merged(chain, {Made(0, 0), Made(1, 0), Made(2, 0)}) == {}
     assert merged(chain, {Made(0, 0)}) == {}
-    # A container reads the same, but returns later than its parts.
+    # A container reads the same input, but returns after its parts.
     nested = [called([a], [b]), called([b], [c]), called([c], [d]), called([b], [d])]
     assert merged(nested, {Made(1, 0), Made(2, 0), Made(3, 0)}) == {0: 1}
     assert merged([called([a], [b]), called([e], [c]), called([e, b], [d])], {Made(1, 0), Made(2, 0)}) == {0: 2}

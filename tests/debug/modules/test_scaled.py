@@ -1,4 +1,4 @@
-"""Results of modules are recognized in values of another scale."""
+"""Results of modules are recognized in values that differ from them by a scale."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_factor_that_was_folded_into_weights_is_recognized() -> None:
     model = irexec.Model([op.tanh(folded, name="tanh")], [given], "net")
     results = {Made(0, 0): x @ weight, Made(1, 0): x @ weight[:, ::-1]}
     assert scaled(model, [x], results, set()) == {Made(0, 0)}
-    # What has a pair is the result of another module.
+    # The value that has a pair is the result of another module.
     (node,) = (node for node in model.get_ops() if node.friendly_name == "folded")
     assert scaled(model, [x], results, {node.outputs[0]}) == set()
 

@@ -29,11 +29,11 @@ def make():
     return nn.Sequential(Block(), Block(), nn.Flatten(), nn.Linear(256, 3))
 """
 BOTH = "{}.conv (Conv2d) and {}.norm (BatchNorm2d)"
-"""A normalization is folded into the convolution before it: one layer computes both."""
+"""The two modules of one layer, because the normalization is folded into the convolution before it."""
 
 
 class Torch:
-    """Stands for the package where it is not installed."""
+    """A substitute for the package torch if it is not installed."""
 
     class nn:
         Module = dict

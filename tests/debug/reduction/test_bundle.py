@@ -1,4 +1,4 @@
-"""irexec bundle: one archive that runs in a clean folder, named or anonymised."""
+"""irexec bundle: one archive that runs in an empty folder, with or without anonymised names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def doubled(x: Node) -> Node:
     scope="module", params=[rounded, saturated, doubled][: amount(3, 1)], ids=lambda build: str(build.__name__)
 )
 def reduced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the reduction of a model whose results on OpenVINO's CPU are wrong: made once."""
+    """The folder of a reduction, created once: the results of the model on OpenVINO's CPU are wrong."""
     with chdir(made := tmp_path_factory.mktemp("reduced")):
         x = ops.parameter([2, 3], np.float32, name="secret_input")
         irexec.save_model(irexec.Model([ops.relu(ops.negative(request.param(x)))], [x], "secret_model"), "secret.xml")
@@ -52,7 +52,7 @@ def reduced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture
 def folder(reduced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the reduction; the current folder."""
+    """A copy of the reduction, as the current folder."""
     monkeypatch.chdir(shutil.copytree(reduced, tmp_path / "copy"))
     return tmp_path / "copy"
 
@@ -84,7 +84,7 @@ def test_the_archive_reproduces_the_failure_elsewhere(
 def test_an_anonymised_bundle_of_a_command(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The script takes the command as its arguments; neither functions nor bodies of ONNX keep their names."""
+    """The script takes the command as its arguments; functions and bodies of ONNX models get other names."""
     monkeypatch.chdir(tmp_path)
     Path("secret.py").write_text("import sys; sys.exit(3 if b'oftm' in open(sys.argv[1], 'rb').read().lower() else 0)")
     if suffix == ".xml":
@@ -109,7 +109,7 @@ def test_an_anonymised_bundle_of_a_command(
 
 
 def secret_function(path: str) -> None:
-    """A model whose SoftMax is in a function, in a branch of an If."""
+    """Write a model whose SoftMax is in a function, in a branch of an If."""
     pytest.importorskip("onnx")
     from onnx import TensorProto, helper
 

@@ -1,4 +1,4 @@
-"""The delta debugger: what it leaves fails, and without any one thing of it nothing does."""
+"""Delta debugging: the remaining items fail, and without any one of them they do not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_first_that_fails_alone() -> None:
 
 
 def several(count: int, tried: list[list[int]]) -> Earliest[int]:
-    """Judges so many subsets at a time; `tried` is given all of them."""
+    """Return a function that judges this number of subsets at a time; the judged subsets are added to `tried`."""
 
     def earliest(fails: Callable[[list[int]], bool], subsets: Iterable[list[int]]) -> tuple[int, int]:
         listed = list(subsets)

@@ -1,4 +1,4 @@
-"""irexec reduce: the smallest model that fails in the same way, of planted faults; interrupted, resumed, written."""
+"""irexec reduce: the smallest model that fails in the same way, for planted faults; interrupted, resumed, written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FAULTS = list(faults())
 
 
 class Valid:
-    """Writes every smaller case and asks irexec about the file: there is nothing wrong with it."""
+    """A watcher that writes every smaller case and checks that irexec finds no error in the file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
@@ -71,7 +71,7 @@ def test_there_are_fifty_faults() -> None:
 
 
 def test_everything_becomes_simple() -> None:
-    """One convolution of 64 channels is wrong: what is left of it is 1x1, of one channel."""
+    """One convolution of 64 channels is wrong: it is reduced to 1x1 with one channel."""
     found = reduced("classifier", Planted(of_type("Convolution")))
     (layer,) = found.case.layers
     assert layer.type == "Convolution"
@@ -95,7 +95,7 @@ def test_a_fault_of_a_variable_keeps_the_steps_and_the_variable() -> None:
 
 
 def test_it_does_not_slip_to_another_fault() -> None:
-    """Two layers are wrong, one of them a little: the one that a comparison names is left."""
+    """Two layers are wrong, one of them slightly: the layer that a comparison names remains."""
     x = ops.parameter([2, 8], np.float32, name="x")
     bent = ops.tanh(ops.multiply(x, np.float32(2)), name="bent")
     model = irexec.Model([ops.exp(ops.sin(bent, name="wave"), name="large")], [x], "two")
@@ -109,7 +109,9 @@ def test_it_does_not_slip_to_another_fault() -> None:
 
 
 def test_another_operator_that_is_wrong_does_not_take_the_place_of_the_first() -> None:
-    """Tanh is wrong only behind Multiply, so that it cannot be judged alone; a Divide in the same model always is."""
+    """Tanh is wrong only after Multiply, so that it cannot be judged alone; a Divide in the same model is
+    always wrong.
+    """
     x = ops.parameter([2, 8], np.float32, name="x")
     bent = ops.tanh(ops.multiply(x, x), name="bent")
     model = irexec.Model([ops.divide(ops.exp(bent), np.float32(3), name="part")], [x], "two")
@@ -156,7 +158,7 @@ def test_hidden_sizes_and_directions_become_one(type: str) -> None:
 
 
 def test_a_crash_is_no_difference() -> None:
-    """The model crashes at one layer and is wrong at another: only the crash is looked for."""
+    """The model crashes at one layer and is wrong at another: only the crash counts."""
 
     class Both(Planted):
         def load(self, model: Any) -> Any:
@@ -169,7 +171,7 @@ def test_a_crash_is_no_difference() -> None:
 
 
 def test_shared_constants_do_not_become_outputs() -> None:
-    """Of a part, only what its layers compute is of interest to those that were left out."""
+    """Only the values that layers of the part compute become outputs."""
     x = ops.parameter([2, 3], np.float32, name="x")
     bias = ops.constant(np.ones(3, np.float32))
     first = ops.add(x, bias, name="first")
@@ -280,7 +282,7 @@ NAMES = [
     "q\x1b[31m\u202e",
     "q\udcff",
 ]
-"""Names of files that a script, a shell, a page or a terminal could take for something else."""
+"""Names of files that a script, a shell, a page or a terminal could interpret as syntax."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names that are any bytes")
@@ -304,7 +306,7 @@ def test_no_name_in_a_script_is_code(
 @pytest.mark.skipif(sys.platform != "linux", reason="file names that are any bytes")
 @pytest.mark.parametrize("name", NAMES)
 def test_scripts_of_runtimes_hold_names_as_literals(name: str, tmp_path: Path) -> None:
-    """The device, the settings and the names of files: all are literals, and nothing else differs."""
+    """The device, the settings and the names of files are literals, and nothing else differs."""
     case = whole(reference("classifier"))
 
     def trees(word: str) -> list[ast.Module]:
@@ -329,7 +331,7 @@ def test_scripts_of_runtimes_hold_names_as_literals(name: str, tmp_path: Path) -
 def test_what_hangs_is_shown_to_hang(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The script ends where the command does not."""
+    """The script ends although the command does not."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hang.py").write_text("import time\ntime.sleep(1000)\n")
     model = str(SAMPLES / "classifier" / "model.xml")

@@ -1,4 +1,4 @@
-"""irexec reduce --with onnxruntime: an ONNX model is reduced as ONNX, which is all that ONNX Runtime reads."""
+"""irexec reduce --with onnxruntime: an ONNX model is reduced as ONNX, the only format that ONNX Runtime reads."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reference(path: Path) -> Reference:
 
 
 class Valid:
-    """Every smaller case is a model that ONNX's own checker takes."""
+    """A watcher that checks every smaller case with ONNX's own checker."""
 
     count = 0
 
@@ -55,7 +55,7 @@ class Valid:
 
 @pytest.mark.parametrize("guessed", [True, False])
 def test_what_is_left_is_the_wrong_node(file: Path, guessed: bool) -> None:
-    """Also when no comparison says where to begin."""
+    """The result is the same if no comparison determines the starting point."""
     run, runtime, valid = reference(file), WrongOnnxRuntime(), Valid()
     judge = ByRuntime(runtime)
     cases = onnx_guesses(run, runtime) if guessed else [onnx_case_of(file, run.steps)]
@@ -75,7 +75,7 @@ def test_the_right_runtime_has_nothing_to_reduce(file: Path) -> None:
 
 
 def test_parts_have_what_reaches_them(file: Path, tmp_path: Path) -> None:
-    """Each node alone gives what it gives in the whole model."""
+    """Each node alone computes the same values as in the whole model."""
     run = reference(file)
     whole = onnx_case_of(file, run.steps)
     (layers,) = [stage for stage in ONNX_STAGES if stage.name == "layers"]
@@ -128,7 +128,7 @@ def test_the_command(
     assert "ONNX Runtime" in text.splitlines()[0] and "computes a different result" in text.splitlines()[0]
     assert "saved repro.onnx, repro.npz, repro.expected.npz, repro.py, repro.md" in text
     shown = subprocess.run([sys.executable, "repro.py"], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE)
-    # The ONNX Runtime that was wrong stands in for the real one, which is right.
+    # The wrong ONNX Runtime replaces the real one, whose results are correct.
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith("expected failure: ") and shown.stdout.endswith("\nnot here\n")
     report = (tmp_path / "repro.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Reducing with OpenVINO, live: results of its CPU that are known to be wrong, each down to one or two layers."""
+"""Reducing with OpenVINO: known wrong results of its CPU plugin, each reduced to one or two layers."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ Make = Callable[[Node], Node]
 
 
 def padded(x: Node) -> Node:
-    """A pad value that is no constant: the CPU pads zeros."""
+    """Pad with a computed value: the CPU plugin pads zeros."""
     return ops.pad(x, [0, 1], [0, 1], "constant", ops.reduce_mean(x, [0, 1]))
 
 
 def divided(x: Node) -> Node:
-    """Whole numbers: the page rounds to minus infinity, the CPU to zero."""
+    """Divide integers: the page rounds to minus infinity, the CPU plugin to zero."""
     return ops.convert(ops.divide(ops.convert(x, "i32"), np.int32(3)), "f32")
 
 
 def saturated(x: Node) -> Node:
-    """8-bit sums wrap on the page; the CPU saturates."""
+    """Add 8-bit integers: sums wrap on the page; the CPU plugin saturates."""
     return ops.convert(ops.add(ops.convert(x, "i8"), np.int8(120)), "f32")
 
 
 def doubles(x: Node) -> Node:
-    """f64 has the range of f32 on the CPU."""
+    """Compute in f64, which has the range of f32 in the CPU plugin."""
     large = ops.multiply(ops.convert(x, "f64"), np.float64(1e300))
     return ops.convert(ops.divide(large, np.float64(1e300)), "f32")
 
 
 def long_integers(x: Node) -> Node:
-    """i64 keeps 32 bits on the CPU."""
+    """Compute in i64, of which the CPU plugin keeps 32 bits."""
     large = ops.multiply(ops.convert(x, "i64"), np.int64(1 << 33))
     return ops.convert(ops.divide(large, np.int64(1 << 33)), "f32")
 
 
 def compared(x: Node) -> Node:
-    """NaN is not greater than anything; on the CPU it is."""
+    """Compare NaN, which is not greater than anything; in the CPU plugin it is."""
     nothing = ops.log(ops.subtract(ops.minimum(x, np.float32(0)), np.float32(1)))
     return ops.convert(ops.greater(nothing, np.float32(0)), "f32")
 
 
 def exponential(x: Node) -> Node:
-    """The exponential of NaN is infinite on the CPU."""
+    """Compute the exponential of NaN, which is infinite in the CPU plugin."""
     return ops.convert(ops.is_nan(ops.exp(nans(x))), "f32")
 
 
@@ -66,23 +66,23 @@ def nans(x: Node) -> Node:
 
 
 def truth_of_nan(x: Node) -> Node:
-    """NaN is not zero, and so true; on the CPU it is false."""
+    """Convert NaN to boolean: it is not zero, and so true; in the CPU plugin it is false."""
     return ops.convert(ops.convert(nans(x), "boolean"), "f32")
 
 
 def unsigned(x: Node) -> Node:
-    """u32 has the range of i32 on the CPU."""
+    """Compute in u32, which has the range of i32 in the CPU plugin."""
     large = ops.add(ops.convert(ops.abs(x), "u32"), np.uint32(3_000_000_000))
     return ops.convert(ops.greater(large, np.uint32(5)), "f32")
 
 
 def scattered_whole(x: Node) -> Node:
-    """Indices of no axis take the whole tensor; the CPU leaves it as it is."""
+    """Scatter with indices of no axis, which select the whole tensor; the CPU plugin leaves it unchanged."""
     return ops.scatter_nd_update(x, np.zeros((1, 0), np.int64), ops.unsqueeze(ops.multiply(x, np.float32(2)), [0]))
 
 
 def scattered_mean(x: Node) -> Node:
-    """The mean of whole numbers goes to minus infinity on the page, to zero on the CPU."""
+    """Compute the mean of integers, rounded to minus infinity on the page, to zero in the CPU plugin."""
     whole = ops.convert(ops.multiply(x, np.float32(3)), "i32")
     updates = ops.add(ops.gather(whole, [0], 0), np.int32(-1))
     mean = ops.scatter_elements_update(whole, np.zeros((1, 8), np.int32), updates, 0, reduction="mean")
@@ -90,12 +90,12 @@ def scattered_mean(x: Node) -> Node:
 
 
 def fractional_clamp(x: Node) -> Node:
-    """The least whole number not below 0.5 is 1; on the CPU 0 stays."""
+    """Clamp integers: the least integer not below 0.5 is 1; the CPU plugin keeps 0."""
     return ops.convert(ops.clamp(ops.convert(x, "i8"), 0.5, 4.0), "f32")
 
 
 def tiny(x: Node) -> Node:
-    """A denormal number is finite; not on the CPU."""
+    """Test denormal numbers, which are finite, but not in the CPU plugin."""
     return ops.convert(ops.is_finite(ops.multiply(x, np.float32(1e-40))), "f32")
 
 
@@ -117,7 +117,7 @@ KNOWN: dict[str, tuple[Make, str]] = {
 
 
 def hidden(make: Make) -> Reference:
-    """The layers in the middle of a longer model."""
+    """Return the layers in the middle of a longer model."""
     x = ops.parameter([4, 8], np.float32, name="x")
     before = ops.multiply(ops.tanh(ops.add(x, np.float32(0.5))), np.float32(9), name="before")
     wrong = make(before)
@@ -129,7 +129,7 @@ def hidden(make: Make) -> Reference:
     return Reference(model, [[np.random.default_rng(1).normal(0, 2, (4, 8)).astype(np.float32)]])
 
 
-# OpenVINO's code for other instructions than AVX-512 computes these right.
+# OpenVINO's code for instructions other than AVX-512 computes these correctly.
 OF_SOME_PROCESSORS = {"NaN", "denormal"}
 
 
@@ -153,7 +153,7 @@ def test_a_known_wrong_result_comes_down_to_its_layer(name: str, runtime: OpenVI
 
 
 def test_the_rounding_of_a_narrow_type_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the device computes in bf16; elsewhere OpenVINO computes in f32, and nothing differs."""
+    """Applies where the device computes in bf16; elsewhere OpenVINO computes in f32, and nothing differs."""
     x = ops.parameter([4, 64], np.float32, name="x")
     weights = ops.constant(np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32))
     irexec.save_model(irexec.Model([ops.matmul(x, weights, False, False)], [x], "m"), tmp_path / "m.xml")

@@ -1,4 +1,4 @@
-"""repro.py: complete with OpenVINO and NumPy alone; it says reproduced, not here, or something else."""
+"""repro.py needs only OpenVINO and NumPy; its outcome is `reproduced`, `not here` or `something else`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytest.importorskip("openvino")
 
 
 def wrong_on_the_cpu() -> irexec.Model:
-    """The page rounds to minus infinity, OpenVINO's CPU to zero."""
+    """Return a model whose page rounds to minus infinity, OpenVINO's CPU plugin to zero."""
     x = ops.parameter([2, 3], np.float32, name="x")
     divided = ops.convert(ops.divide(ops.convert(ops.multiply(x, np.float32(10)), "i32"), np.int32(3)), "f32")
     return irexec.Model([ops.relu(ops.negative(divided))], [x], "rounding")
@@ -32,7 +32,7 @@ def wrong_on_the_cpu() -> irexec.Model:
 
 @pytest.fixture(scope="module")
 def reduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a reduction, which takes a process of OpenVINO: made once."""
+    """The folder of a reduction, created once because it starts a process of OpenVINO."""
     with chdir(made := tmp_path_factory.mktemp("reduced")):
         irexec.save_model(wrong_on_the_cpu(), "model.xml")
         np.save("x.npy", np.float32([[-1, -2, 3], [-4, 5, -7]]))
@@ -46,7 +46,7 @@ def folder(reduced: Path, tmp_path: Path) -> Path:
 
 
 def ran(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """The script, without irexec: from another folder, where an import of it fails."""
+    """Run the script without irexec, from another folder, where importing irexec fails."""
     other = folder / "elsewhere"
     other.mkdir(exist_ok=True)
     (other / "irexec.py").write_text("raise ImportError('irexec is not needed')\n")
@@ -66,14 +66,14 @@ def test_it_reproduces_and_says_where(folder: Path) -> None:
 
 
 def changed(folder: Path, word: str, value: float) -> None:
-    """Change the kept results."""
+    """Change the stored results."""
     with np.load(folder / "repro.expected.npz") as arrays:
         known = dict(arrays)
     np.savez(folder / "repro.expected.npz", **{n: a + value if n.endswith(word) else a for n, a in known.items()})
 
 
 def test_a_runtime_that_is_right_now_is_said_so(folder: Path) -> None:
-    """The results that were wrong are taken for the expected ones."""
+    """The wrong results are stored as the expected ones."""
     with np.load(folder / "repro.expected.npz") as arrays:
         known = dict(arrays)
     for name in list(known):
@@ -100,7 +100,7 @@ def test_an_error_instead_of_results_is_something_else(folder: Path) -> None:
 
 
 def test_without_the_runtime_it_is_something_else(folder: Path) -> None:
-    """A traceback would have the exit code of a failure that is reproduced."""
+    """A traceback would have the exit code of a reproduced failure."""
     (folder / "openvino.py").write_text("raise ImportError('it is broken here')\n")
     shown = ran(folder)
     assert (shown.returncode, shown.stdout) == (2, "something else: it is broken here\n"), shown.stderr

@@ -1,4 +1,4 @@
-"""A dump of another process holds every element type as that process computed it."""
+"""A dump that another process wrote contains every element type as that process computed it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS += ["f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2"]
 
 
 def model_of(kind: str, large: float | None) -> irexec.Model:
-    """A model whose layers compute in one type. `large`: a value that narrower types cannot hold."""
+    """Return a model whose layers compute in one type. `large`: a value that narrower types cannot represent."""
     x = ops.parameter([2, 3], np.float32, name="x")
     data = ops.convert(x, kind, name="converted")
     if large is not None:
@@ -43,7 +43,7 @@ def reference(kind: str, large: float | None) -> Reference:
 
 @pytest.fixture(scope="module")
 def apart() -> Apart:
-    """A runtime in another process, one for all types."""
+    """A runtime in another process, used for all types."""
     return Apart(FRAGILE, ("nothing", "crash"))
 
 
@@ -61,9 +61,9 @@ def test_a_clean_model_agrees_with_the_dump_of_another_process(kind: str, apart:
 
 @pytest.mark.parametrize("kind", ["i64", "i32", "f64"][: amount(3, 1)])
 def test_commands_in_processes_of_their_own(kind: str, tmp_path: Path) -> None:
-    """OpenVINO's results are written by one process, and compared by another."""
+    """One process writes OpenVINO's results, another one compares them."""
     pytest.importorskip("openvino")
-    run = reference(kind, 70_000)  # OpenVINO's CPU computes i64 in i32, and f64 in f32.
+    run = reference(kind, 70_000)  # OpenVINO's CPU plugin computes i64 in i32, and f64 in f32.
     irexec.save_model(run.model, tmp_path / "model.xml")
     np.save(tmp_path / "x.npy", run.steps[0][0])
 

@@ -1,4 +1,4 @@
-"""irexec compare --dump: what a runtime computes on one machine is compared on another, with all steps and bodies."""
+"""irexec compare --dump: results of a runtime on one machine are compared on another, with all steps and bodies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = np.array([[0, 0], [0, 0], [5, 6]], np.float32)
 
 
 def loop() -> Reference:
-    """Two steps of three iterations, of which the fault below is seen in the last one alone."""
+    """Return two steps of three iterations; the fault below is visible in the last iteration only."""
     return Reference(irexec.read_model(iterating().text.encode()), [[ROWS * 0], [ROWS]])
 
 
@@ -36,7 +36,7 @@ def larger(array: Any) -> Any:
 
 
 def elsewhere(run: Reference, runtime: Runtime, folder: Path) -> Comparison:
-    """The comparison with what was dumped; it names the layers that the comparison with the runtime names."""
+    """Return the comparison with the dump, which names the same layers as the comparison with the runtime."""
     dump(run, runtime, folder)
     found, here = compare(run, Folder(folder)), compare(run, runtime)
     assert found.agrees == here.agrees
@@ -59,7 +59,7 @@ def test_all_agrees(tmp_path: Path) -> None:
 
 
 def test_states_are_those_of_the_steps_before(tmp_path: Path) -> None:
-    """Somebody who forgets the variables is wrong in the second step."""
+    """A runtime that forgets the variables is wrong in the second step."""
     found = elsewhere(reference("transformer"), Forgetful(lambda model: []), tmp_path)
     assert found.culprit is not None
     assert (found.culprit.nodes[0].type, found.culprit.step) == ("ReadValue", 1)
@@ -133,7 +133,7 @@ def test_one_side_dumps_and_the_other_compares(tmp_path: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("batch", [True, False])
 def test_samples_of_a_batch_or_folder(batch: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The last of three samples is the one that shows the fault."""
+    """Only the last of three samples shows the fault."""
     x = ops.parameter([4], np.float32, name="x")
     models = {}
     for name, bound in (("right", 8.0), ("wrong", 5.0)):
@@ -163,7 +163,7 @@ def test_samples_of_a_model_with_states(tmp_path: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("factor", [1.0, 1.1])
 def test_arrays_that_a_tool_wrote_in_f16(factor: float, tmp_path: Path) -> None:
-    """What was lost when they were written is no error of a layer."""
+    """The rounding when the arrays were written does not count as an error of a layer."""
 
     def model(factor: float) -> irexec.Model:
         x = ops.parameter([4, 8], np.float32, name="x")

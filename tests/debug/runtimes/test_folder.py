@@ -1,4 +1,4 @@
-"""Arrays of any tool as the other side: which names are found, and what a recording without layers says."""
+"""Arrays of any tool as the other side: the names that are found, and the outcome for a recording without layers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_result_whose_name_is_no_key_of_an_archive(tmp_path: Path) -> None:
 
 
 def test_names_of_layers_as_names_of_files(tmp_path: Path) -> None:
-    """Other characters than letters, digits, dots, hyphens and underscores become one underscore."""
+    """Every sequence of characters other than letters, digits, dots, hyphens and underscores becomes one underscore."""
     np.save(tmp_path / "stage_1_relu_0.npy", RELU)
     np.save(tmp_path / "last.npy", SUM)
     np.save(tmp_path / "other.npy", RELU)
@@ -83,7 +83,7 @@ def test_a_result_is_found_by_its_own_name(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["archive", "folder"])
 def test_a_result_under_its_own_name_is_judged_as_its_layer(kind: str, tmp_path: Path) -> None:
-    """The tolerance of the layer applies, whichever of both names another tool used."""
+    """The tolerance of the layer applies, whichever of the two names another tool used."""
     made = model()
     made.results[0].friendly_name = "own_name"
     (tmp_path / "layer").mkdir()

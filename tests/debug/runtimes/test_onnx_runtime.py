@@ -48,7 +48,7 @@ def test_both_runtimes_agree(file: Path) -> None:
 
 
 def test_onnx_runtime_on_a_file_that_changed(file: Path) -> None:
-    """The layer that the other file has otherwise is named; those behind it are right about what they are given."""
+    """The layer that differs in the other file is named; later layers are correct for their inputs."""
     run = reference(file)
     changed = onnx.load(file)
     changed.graph.node[1].op_type = "Tanh"

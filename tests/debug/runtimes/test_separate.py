@@ -1,4 +1,4 @@
-"""Runtimes in a process of their own: what they answer, and how their end is told."""
+"""Runtimes in separate processes: their answers, and the messages when the process ends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_crash_is_reported_with_its_signal_and_last_words() -> None:
 
 def test_a_runtime_that_does_not_answer_is_ended() -> None:
     runtime = Apart(SERVER, ("Tanh", "hang"))
-    runtime.process.limit = 0.5  # What comes next is the answer that never comes.
+    runtime.process.limit = 0.5  # The next answer never arrives.
     with pytest.raises(Died, match=r"^fragile did not respond within 0.5 s$") as caught:
         compare(reference(), runtime)
     assert caught.value.how == "hang"
@@ -98,7 +98,7 @@ def test_what_the_other_refuses_is_no_end() -> None:
 def test_the_command_states_how_openvino_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An `openvino` that crashes as soon as it is used: exit code 2, and what happened."""
+    """An `openvino` that crashes when it is first used: exit code 2 and a message about the crash."""
     (tmp_path / "openvino.py").write_text("import os\n\ndef Core():\n    os.abort()\n")
     monkeypatch.syspath_prepend(tmp_path)
     model = tmp_path / "small.xml"

@@ -1,4 +1,4 @@
-"""irexec.sensitivity: a spoilt quantizer is named first, and the model without it is as good as it is said to be."""
+"""irexec.sensitivity: a damaged quantizer is ranked first, and the model without it has the reported score."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def outputs_of(model: Model, steps: list[Array]) -> list[dict[str, Array]]:
 
 @pytest.mark.parametrize(("seed", "spoilt"), [*enumerate(NAMES)])
 def test_a_spoilt_quantizer_is_named_first_and_its_scope_recovers_the_loss(seed: int, spoilt: str) -> None:
-    """Its range is ten times too small, or for every second one so large that little is left of it."""
+    """The range is ten times too small, or so large for every second quantizer that few levels are used."""
     model, other = pair(seed, spoilt, 0.1 if seed % 2 else 150.0)
     found = irexec.sensitivity(model, other, inputs(seed))
     assert found.rows[0].name == spoilt
@@ -124,7 +124,7 @@ def test_a_corrected_bias_goes_with_its_weights() -> None:
 
 
 def test_weights_that_were_smoothed_are_compared_with_the_scaled_ones() -> None:
-    """SmoothQuant divides what a product reads by a scale per channel, and multiplies the weights by it."""
+    """SmoothQuant divides the input of a product by a scale per channel, and multiplies the weights by it."""
     rng = np.random.default_rng(0)
     weights, scale = rng.normal(0, 1, (8, 4)).astype(np.float32), 2.0 ** rng.integers(-2, 3, 8)
 
@@ -142,7 +142,7 @@ def test_weights_that_were_smoothed_are_compared_with_the_scaled_ones() -> None:
 
 
 def shared(quantizes: bool, second: float) -> irexec.Model:
-    """A value that two products read, of which the second counts by a factor; its quantizer is spoilt."""
+    """Return a value that two products read, of which the second is scaled by a factor; its quantizer is damaged."""
     rng = np.random.default_rng(0)
     x = ops.parameter([4, 16], np.float32, name="x")
     quantizing = Quantizing(quantizes, "x/fq_output_0", 0.1)
@@ -162,7 +162,7 @@ def test_layers_that_read_a_spoilt_value_are_excluded_together_or_only_those_tha
 
 
 def test_a_spoilt_quantizer_without_an_effect_is_listed_as_conspicuous() -> None:
-    """Its readers count little in the results."""
+    """The readers of the quantizer have little effect on the results."""
     rng = np.random.default_rng(0)
 
     def build(quantizes: bool) -> irexec.Model:
@@ -194,7 +194,7 @@ def test_models_that_are_no_pair_are_refused() -> None:
 
 
 def test_weights_are_listed_with_the_layer_that_reads_them() -> None:
-    """Exporters give the layers that decompress weights a number for a name."""
+    """Exporters name the layers that decompress weights by numbers."""
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(16, 16)).astype(np.float32)
     codes, x = np.rint(weights * 40).clip(-127, 127).astype(np.int8), ops.parameter([2, 16], np.float32, name="x")
@@ -225,7 +225,7 @@ def overflowing() -> irexec.Model:
 
 
 def test_the_layers_of_an_overflow_are_kept_and_marked(tmp_path: Path) -> None:
-    """OpenVINO reads the marks of the written model, and validate knows them."""
+    """OpenVINO accepts the marks of the written model, and validate reports nothing about them."""
     openvino = pytest.importorskip("openvino")
     found = irexec.sensitivity(overflowing(), "f16", inputs(0))
     assert math.isinf(found.coarse.noise)
@@ -251,7 +251,7 @@ def test_the_layers_of_an_overflow_are_kept_and_marked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", ["classifier", "transformer"])
 def test_samples_in_every_precision(name: str, precision: str, tmp_path: Path) -> None:
-    """The written model computes what it is said to compute: with compressed weights, by OpenVINO as well."""
+    """The written model computes the reported results: with compressed weights, in OpenVINO as well."""
     file = SAMPLES / name / "model.xml"
     step = np.load(SAMPLES / name / ("image.npy" if name == "classifier" else "words.npy"))
     found = irexec.sensitivity(file, precision, [step])
@@ -323,7 +323,7 @@ def test_the_result_as_text_and_json() -> None:
 
 
 def test_variables_hold_their_first_value() -> None:
-    """The sample transformer reads a cache, which is empty at the start of every input."""
+    """The sample transformer reads a cache, which is empty for every input."""
     file = SAMPLES / "transformer" / "model.xml"
     words = np.load(SAMPLES / "transformer" / "words.npy")
     once, twice = (irexec.sensitivity(file, "bf16", [words] * count) for count in (1, 2))
@@ -332,5 +332,5 @@ def test_variables_hold_their_first_value() -> None:
 
 
 def test_a_chain_without_quantizers_is_the_same_in_both_forms() -> None:
-    """The support for these tests: the float form has no quantizer."""
+    """The float form of these tests has no quantizer."""
     assert all(node.type != "FakeQuantize" for node in chain(0, Quantizing(False)).nodes)

@@ -24,7 +24,9 @@ STEPS: list[Array] = [RNG.normal(0, 1, (4, 16)).astype(np.float32) for _ in rang
 
 
 class Graph:
-    """Builds x → first → Relu → second → y; quantized, the Relu is left to the quantizer behind it."""
+    """Builds x → first → Relu → second → y; in the quantized form, the range of the next quantizer replaces
+    the Relu.
+    """
 
     def __init__(self, quantizes: bool, spoilt: str = "") -> None:
         self.quantizes, self.spoilt = quantizes, spoilt
@@ -69,7 +71,7 @@ class Graph:
 
 
 def test_the_quantizers_of_an_onnx_model_are_paired(tmp_path: Path) -> None:
-    """Without them, the Relu that the quantized model lacks is done, and the results are those of the float model."""
+    """Without the quantizers, the Relu that the quantized model lacks is applied, as in the float model."""
     model = Graph(False).save(tmp_path / "float.onnx")
     found = irexec.sensitivity(model, Graph(True).save(tmp_path / "int8.onnx"), STEPS)
     assert found.fine.snr > 120 and found.notes == []
@@ -92,7 +94,9 @@ def test_a_spoilt_chain_is_first_and_its_layer_is_the_scope(name: str, tmp_path:
 
 
 def test_a_quantizer_that_does_more_than_quantize_is_refused() -> None:
-    """Its range is doubled, and halved by a further layer: without it the results would be wrong."""
+    """The range of the quantizer is doubled, and halved by a further layer: without the quantizer the results would be
+    wrong.
+    """
 
     def build(quantizes: bool) -> irexec.Model:
         x = ops.parameter([4, 16], np.float32, name="x")
@@ -152,7 +156,7 @@ def test_layers_that_compute_in_whole_numbers_are_refused_by_their_types(tmp_pat
 
 
 def test_the_mixed_model_has_the_layers_that_only_a_choice_reads(tmp_path: Path) -> None:
-    """The Relu that the quantizer behind it stands for."""
+    """The Relu that the range of the next quantizer replaces."""
     model = Graph(False).save(tmp_path / "float.onnx")
     found = irexec.sensitivity(model, Graph(True).save(tmp_path / "int8.onnx"), STEPS, target="100%")
     found.save(tmp_path / "mixed.xml")

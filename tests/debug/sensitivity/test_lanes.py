@@ -1,4 +1,4 @@
-"""Lanes: many choices in one pass give the results that the model of each choice gives."""
+"""Lanes: many choices in one pass give the same results as the model of each choice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RNG = np.random.default_rng(0)
 
 
 def check(board: Board, steps: list[list[Array]], count: int = 6) -> None:
-    """Random choices together, beside their models run alone."""
+    """Compare random choices in one pass with their models run alone."""
     sites = [*board.sites.values()]
     lanes = []
     for number in range(count):
@@ -38,7 +38,7 @@ def check(board: Board, steps: list[list[Array]], count: int = 6) -> None:
         expected = CompiledModel(board.wired(fine)).infer_new_request(steps[lane.step]).to_tuple()
         for mine, theirs in zip(results, expected, strict=True):
             assert mine.shape == theirs.shape
-            # A value that rounding moves over the border of two levels is one level off.
+            # A value that rounding moves across the border of two levels differs by one level.
             assert np.mean(np.abs(mine - theirs) > 1e-4 * (1 + np.abs(theirs))) < 0.02
 
 
@@ -71,7 +71,7 @@ def test_what_lanes_have_in_common_is_computed_once() -> None:
 
 
 def layer(build: Callable[[Any], Any], *shape: int) -> Any:
-    """A layer that reads a parameter `x` of this shape."""
+    """Return a layer that reads a parameter `x` of this shape."""
     x = ops.parameter(shape, np.float32, name="x")
     made = build(x)
     return made if hasattr(made, "inputs") else made.node

@@ -1,4 +1,4 @@
-"""Metrics of results: the four kinds, and those that are none."""
+"""Metrics of results: the four kinds, and invalid metrics."""
 
 from __future__ import annotations
 

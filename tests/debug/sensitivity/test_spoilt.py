@@ -1,4 +1,6 @@
-"""irexec.sensitivity on ten kinds of networks in int8: a spoilt quantizer is named first, and few layers mend it."""
+"""irexec.sensitivity on ten kinds of networks in int8: a damaged quantizer is ranked first, and few layers
+correct it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import irexec
 pytestmark = pytest.mark.any_python
 
 Spoil = Callable[[Any], None]
-# How, and the place among the quantizers of activations, or of weights.
+# The kind of damage, and the position among the quantizers of activations, or of weights.
 CASES: dict[str, tuple[Spoil, int]] = {
     "vgg": (spoilt.weights_clipped, 2),
     "resnet": (spoilt.too_small, 9),

@@ -47,7 +47,7 @@ def test_codes_of_weights() -> None:
     codes = np.array([[-7, 7], [0, 3]])
     found = Statistics(Range(16, codes=codes, step=np.full((2, 2), 0.5)))
     found.add(floats([[-3.4, 9]]), floats([[-3.5, 3.5]]))
-    assert found.clipped_share == 0  # the shapes differ: nothing is counted
+    assert found.clipped_share == 0  # the shapes differ, so nothing is counted
     found = Statistics(Range(16, codes=codes, step=np.full((2, 2), 0.5)))
     found.add(floats([[-3.4, 9], [0, 1.5]]), floats([[-3.5, 3.5], [0, 1.5]]))
     assert found.clipped_share == pytest.approx(1 / 4)
