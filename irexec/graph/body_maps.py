@@ -24,7 +24,9 @@ class Slicing:
 
     @property
     def moves(self) -> bool:
-        """Return False if each iteration would take the same slice, or an empty one."""
+        """Return whether iterations take different slices: False if each would take the same slice, or an empty
+        slice.
+        """
         return self.stride != 0 and self.part_size != 0
 
     def count(self, extent: int) -> int:
@@ -33,7 +35,7 @@ class Slicing:
         return max(0, high - low) // self._step
 
     def fault(self, extent: int) -> str | None:
-        """Return the reason why a dimension cannot be divided into such slices; None if it can."""
+        """Return the reason why a dimension cannot be divided into these slices; None if it can."""
         low, high = self._bounds(extent)
         found = f"start {self.start}, end {self.end} and stride {self.stride} in an extent of {extent}"
         if not self.moves:
@@ -68,9 +70,9 @@ class Slicing:
 class BodyInput:
     """The sources of one Parameter of a body.
 
-    `external`: the outer input's position; None without an outer input. `slicing`: each iteration takes a slice of it.
-    `back`: the body Result that feeds the Parameter from the second iteration on. `iteration`: the Parameter counts the
-    iterations.
+    `external`: the outer input's position; None without an outer input. `slicing`: each iteration takes a slice of the
+    outer input. `back`: the body Result that feeds the Parameter from the second iteration on. `iteration`: the
+    Parameter counts the iterations.
     """
 
     parameter: int

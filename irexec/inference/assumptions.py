@@ -122,7 +122,7 @@ class Assumptions:
 
 
 def _preferring(declared: TensorType | None, inferred: TensorType | None) -> TensorType | None:
-    """Return the declared type where it contradicts the inferred one or is known alone, otherwise the inferred type."""
+    """Return the declared type if it contradicts the inferred type or is known alone, otherwise the inferred type."""
     if declared is None or inferred is None:
         return inferred
     kind, shape = inferred.element_type, inferred.shape

@@ -38,8 +38,9 @@ class Inference:
         ]
 
     def note(self, node: Node, outputs: Types) -> Types:
-        """Set the types of a node's outputs, in inference itself or by a caller with more information. Returns the
-        types of all output ports."""
+        """Set the types of a node's outputs, as inference does, or a caller with more information. Return the types of
+        all output ports.
+        """
         missing = len(node.outputs) - len(outputs)
         self._outputs[node] = types = (*outputs, *[TensorType()] * missing) if missing > 0 else outputs
         return types

@@ -323,7 +323,7 @@ class _Reader:
         return read
 
     def _text(self) -> str | None:
-        """Return the text at the beginning of an element that contains no others."""
+        """Return the text at the beginning of an element that contains no elements."""
         elements, parent = self._elements, self._elements.name
         if elements.is_empty:
             return None

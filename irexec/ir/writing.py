@@ -169,7 +169,8 @@ class _Staged:
 
     def take_over(self) -> None:
         """Give the new file the owner, the permissions and the extended attributes (including access control lists) of
-        the file that it replaces, as far as the system permits; a new file gets the defaults."""
+        the file that it replaces, as far as the system permits. If it replaces no file, it gets the defaults.
+        """
         try:
             old = os.stat(self.target)
         except FileNotFoundError:

@@ -66,7 +66,9 @@ class Computed(np.ndarray[Any, Any]):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """`isinstance(result, Node)` holds as `isinstance(result, numpy.ndarray)` does."""
+        """The class of nodes, so that `isinstance(result, Node)` holds as well as `isinstance(result,
+        numpy.ndarray)`.
+        """
         return np.ndarray if self._source is None else self._source.node_class()
 
     def __getattr__(self, name: str) -> Any:

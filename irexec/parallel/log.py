@@ -110,7 +110,7 @@ class Log:
             raise ValueError(f"the result of {item} in the log cannot be read: {error}") from error
 
     def add(self, item: str, key: str, result: Any) -> None:
-        """Append a result; it is in the file when this returns."""
+        """Append a result; it is in the file when the method returns."""
         entry = {"item": item, "key": key, "result": self._vocabulary.encode(result)}
         self._stream.write(json.dumps(entry) + "\n")
         self._stream.flush()

@@ -39,8 +39,8 @@ class UnitEffects:
 
 @dataclass(frozen=True)
 class MeasureUnits(Task[UnitEffects]):
-    """Measure the units of the block that the item names, such as `2/10`. `other`: the quantized model, or one
-    of PRECISIONS.
+    """Measure the units (quantizers or layers) of the block that the item names, such as `2/10`. `other`: the quantized
+    model, or one of PRECISIONS.
 
     `samples`: a folder or batch of inputs, or None for one run; `inputs` and `shapes` are the arguments of --input and
     --shape, for all samples.

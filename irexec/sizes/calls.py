@@ -293,7 +293,7 @@ def _kind_of(type: TensorType) -> Hashable:
 
 @record(frozen=True)
 class Straight:
-    """`(factor*x + shift) // divisor`, or `% modulus` of that, of the argument x at `place`."""
+    """`(factor*x + shift) // divisor`, or this number modulo `modulus`; x is the argument at `place`."""
 
     place: int
     factor: int

@@ -25,7 +25,7 @@ _PROPORTIONS = ((1, 1), (2, 1), (4, 1), (3, 1), (1, 2), (1, 4), (1, 3), (3, 2), 
 
 
 class Description:
-    """The description of one case, from the base outwards."""
+    """Builds the description of one case, starting from its base."""
 
     def __init__(self, prober: Prober, base: Sizes) -> None:
         self._prober = prober

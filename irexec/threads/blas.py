@@ -49,7 +49,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def users() -> int:
-    """Return the number of threads inside the block."""
+    """Return the number of threads inside `single_threaded_blas`."""
     return _users
 
 

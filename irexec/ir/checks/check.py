@@ -79,7 +79,7 @@ def is_too_old(text: str | None, findings: Findings) -> bool:
 
 
 def _version(net: Net, findings: Findings) -> int:
-    """Return the IR version; if the file does not state it, the newest one."""
+    """Return the IR version; if the file does not state it, the newest version."""
     at = At(net.at, "version")
     allowed = " or ".join(map(str, VERSIONS))
     version = NetScope(net, findings).whole(net.version, net.at, "version", "N002", "the IR version")

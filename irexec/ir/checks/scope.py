@@ -11,7 +11,7 @@ from irexec.ir.text import cut, digits, quoted, whole
 
 
 class NetScope:
-    """A net (a model or a body): the namespace of layer ids."""
+    """A net (a model or a body) while it is checked; layer ids are unique in it."""
 
     def __init__(self, net: Net, findings: Findings) -> None:
         self.net = net

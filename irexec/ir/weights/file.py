@@ -138,9 +138,9 @@ class Weights:
 
         `element`: the number of the element with the attributes, `layer`: the layer that contains it.
 
-        The array is read-only. A large one is a view of the file if its elements have whole bytes: the file must not be
-        truncated or written in place while the model exists (replacing it is safe). It need not be aligned. Every size
-        is checked before memory is allocated, which is then at most eight times the size of the range.
+        The array is read-only. A large array is a view of the file if its elements have whole bytes: the file must not
+        be truncated or written in place while the model exists (replacing it is safe). A view may be unaligned. Every
+        size is checked before memory is allocated, which is then at most eight times the size of the range.
         """
 
         self._constants += 1

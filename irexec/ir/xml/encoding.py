@@ -15,7 +15,7 @@ class EncodingProblem(ValueError):
     """Raised for bytes that cannot be decoded; `before` is the text before the first wrong byte.
 
     `text` is the readable text, with wrong bytes written as `\\xff`: only for UTF-8, where a wrong byte affects a
-    single character. None if all of the text may be misread.
+    single character. `text` is None if all of the text may be misread.
     """
 
     hint = "save the file as UTF-8"

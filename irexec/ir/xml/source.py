@@ -186,7 +186,7 @@ class Source:
         return self.display_place(span if self._remap is None else self._remap(span))
 
     def display_place(self, span: Span) -> Place:
-        """Return the location of a span of the original text, if this one was repaired; otherwise as `place`."""
+        """Return the location of a span of the original text, if this text was repaired; otherwise as `place`."""
         line, column = self._display.line_column(span.start)
         written = self._display_lines[line - 1] if 0 < line <= len(self._display_lines) else ""
         length = max(1, min(span.length, len(written) - column + 1))

@@ -113,7 +113,7 @@ def _paired(code: Code, first: Any, second: Any) -> Any:
 
 
 def _joined(code: Code, levels: list[Any]) -> Any:
-    """Return the lowest bytes of four vectors as the bytes of one."""
+    """Return one vector whose bytes are the lowest bytes of four vectors' elements."""
     b, kind = code.builder, levels[0].type
 
     def constant(number: int) -> Any:

@@ -13,7 +13,7 @@ from irexec.types import ElementType, TensorType
 
 
 class ConstraintError(ValueError):
-    """A value breaks a constraint of the operator's page. Raised by kernels; becomes a located finding.
+    """Raised by kernels for a value that breaks a constraint of the operator's page; it becomes a located finding.
 
     `details` are further fields of the finding; `repair` is as in Breach.
     """

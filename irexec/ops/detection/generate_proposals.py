@@ -46,7 +46,7 @@ def _propose(
     offset: float,
     pre_nms: int,
 ) -> tuple[Array, Array]:
-    """Return the boxes [n, 4] of one image within it, and their scores, best first, before suppression.
+    """Return the boxes [n, 4] of one image, clipped to it, and their scores, best first, before suppression.
 
     anchors [height * width * count, 4], deltas [count * 4, height, width], scores [count, height, width]; `smallest` is
     the least width and height.

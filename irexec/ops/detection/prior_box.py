@@ -168,7 +168,7 @@ def _centres(count: int, extent: int, step: float, offset: float) -> Array:
 
 
 def _with_variances(boxes: Array, length: int, variance: Sequence[float]) -> Array:
-    """Return rows of boxes and variances, `length` each."""
+    """Return two rows of `length` elements: the boxes, and their variances."""
     result = np.zeros((2, length), np.float32)
     result[0, : len(boxes)] = boxes[:length]
     result[1] = np.resize(np.array(variance or [0.1], np.float32), length)

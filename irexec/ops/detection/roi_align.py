@@ -105,7 +105,9 @@ _SAMPLES_AT_ONCE = 1 << 16
 
 
 def _ends(places: Array) -> Array:
-    """Return the samples, of [bins, samples], that can be largest: the first and the last between two pixels."""
+    """Return the samples [bins, used] that may be the largest of a bin: the first and the last sample between two
+    neighbouring pixels.
+    """
     if places.shape[1] <= _FEW_SAMPLES:
         return places
     cells = np.floor(places)

@@ -134,7 +134,7 @@ def usable(boxes: Array, features: Array) -> list[int]:
 
 
 def batches_of(constraint: str, rois: Array, count: int) -> Array:
-    """Return the batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError unless in [0, count - 1]."""
+    """Return the batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError outside [0, count - 1]."""
     batches = rois[:, 0].astype(np.int64)
     _check_batches(require, constraint, batches, count - 1)
     return batches
@@ -180,7 +180,7 @@ def draw_rois(
 
 
 def without_pixels(*inputs: Array | None, **_: Any) -> bool:
-    """Return whether feature maps have no elements, from which the pages do not define a result."""
+    """Return whether feature maps have no elements; the pages do not define a result for these."""
     return any(a is not None and a.ndim == 4 and not a.size for a in inputs)
 
 

@@ -24,7 +24,9 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 @group
 class Patches:
-    """The placement of patches: their sizes, the strides between patches, the rates (strides within), the padding."""
+    """The placement of patches: their sizes, the strides between patches, the rates (strides within a patch), the
+    padding.
+    """
 
     sizes: PositiveInts
     strides: PositiveInts

@@ -21,7 +21,8 @@ T_IND_2: TypeAlias = Annotated[Array, Elements("T_IND_2", INDICES)]
 
 @operator("Roll", "opset7", values="kernel")
 def roll_7(data: T, shift: T_IND_1, axes: T_IND_2, /, *, out: Array | None = None) -> T:
-    """`data` shifted by `shift` along `axes`; one shift applies to every axis; shifts of a repeated axis are added.
+    """`data` shifted by `shift` along `axes`; a single shift applies to every axis; shifts of a repeated axis are
+    added.
 
     A single shift is a scalar or, as in the page's example, has one element.
     Raises ConstraintError C1 unless a 1D shift has as many values as axes, C3 for an axis outside [-rank, rank - 1].

@@ -68,7 +68,7 @@ def _assign(target: Array, rows: Array, updates: Array) -> None:
 
 
 def _combine(target: Array, rows: Array, updates: Array, reduction: str, use_init_val: bool) -> None:
-    """Combine in target's dtype, directly into target."""
+    """Combine the updates into `target`, in its dtype."""
     if not use_init_val:
         target[rows] = _NEUTRAL.get(reduction, updates)
     for columns in _parts(rows.size, target.shape[1]):

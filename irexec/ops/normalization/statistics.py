@@ -34,7 +34,7 @@ def centre_rows(x: Array, out: Array) -> None:
 
 
 def variances(centred: Array) -> Array:
-    """Return the variance `[R, 1]` of each row of `[R, N]` whose mean is 0; in a wider type if one overflows."""
+    """Return the variance `[R, 1]` of each row of `[R, N]` whose mean is 0; in a wider type if a variance overflows."""
     squares = np.einsum("rn,rn->r", centred, centred, optimize=False)[:, None]
     if not np.isfinite(squares).all():
         wide = centred.astype(wider(centred.dtype))

@@ -109,7 +109,7 @@ def col2im_18(
     """Assemble blocks [N, C * product(block_shape), L] to images [N, C, *image_shape]; overlapping elements are added.
 
     C1: x has rank 3, its second extent is a multiple of the block's size, its last is the number of blocks that fit.
-    C2: the lists have one value for each axis of the image, which is not negative, and positive in block_shape.
+    C2: the lists have one value for each axis of the image; no value is negative, and block_shape is positive.
     """
     extents, block = integers(image_shape), integers(block_shape)
     fits = _check_blocks(require, PartialShape(x.shape), extents, block, strides, dilations, pads_begin, pads_end)

@@ -23,7 +23,7 @@ _MOST_PIXELS = 1 << 28
 def image_decoder_20(
     encoded: Annotated[Array, Elements("T1", {U8})], /, *, pixel_format: Literal["RGB", "BGR", "Grayscale"] = "RGB"
 ) -> Annotated[Array, Elements("T2", {U8})]:
-    """[height, width, 3 or 1] pixels of a picture in one of Pillow's formats.
+    """The pixels [height, width, 3 or 1] of a picture in one of Pillow's formats.
 
     C1: encoded is 1D. C2: Pillow can decode the bytes, and the pixels fit into memory.
     """

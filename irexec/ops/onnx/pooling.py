@@ -151,7 +151,7 @@ def _(
 
 @operator("MaxRoiPool", "onnx1", tolerance=rounded(32))
 def max_roi_pool_1(x: T, rois: T, /, *, pooled_shape: PositiveInts, spatial_scale: float = 1.0) -> T:
-    """[rois, C, *pooled_shape]: the largest element of each bin of each region of `x` [N, C, H, W].
+    """Bins [rois, C, *pooled_shape] of regions of `x` [N, C, H, W], each with its largest element.
 
     rois: [rois, 5], each a batch and a box (x1, y1, x2, y2). Empty bins give 0. C1: x has rank 4. C2: rois is [R, 5].
     C3: pooled_shape has two values. C4: each batch is the index of an image of x.
@@ -203,7 +203,7 @@ def roi_align_16(
     spatial_scale: float,
     half_pixel: bool,
 ) -> T:
-    """[rois, C, output_height, output_width]: the largest sample of each bin (mode max).
+    """Bins [rois, C, output_height, output_width], each with its largest sample (mode max).
 
     A sample is the largest of the four pixels around it, each multiplied by its weight in the interpolation.
 

@@ -180,7 +180,9 @@ def sum_of(values: Sequence[Dimension]) -> Dimension:
 
 
 def is_settled(node: NodeTypes) -> bool:
-    """In `specialize`: return whether the first input has a static shape, and all others are constant or absent."""
+    """In `specialize`: return whether the first input has a static shape, and all other inputs are constant or
+    absent.
+    """
     data, *others = node.inputs
     settled = all(c is not None for t, c in zip(others, node.constants[1:], strict=True) if t is not None)
     return settled and data is not None and data.shape.is_static

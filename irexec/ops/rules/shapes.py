@@ -114,7 +114,8 @@ def has_rank(check: Check, constraint: str, tensor: TensorType, ranks: int | Seq
 def one_per_channel(
     check: Check, constraints: tuple[str, str], tensor: TensorType, port: str, channels: Dimension
 ) -> Dimension:
-    """Report an input that is not 1D, or has not one element per channel; return the number of channels, if known.
+    """Report an input that is not 1D, or does not have one element per channel; return the number of channels, if
+    known.
 
     `constraints`: the numbers of the constraints on the rank and on the length.
     """

@@ -39,7 +39,7 @@ def ctc_greedy_decoder_seq_len_6(
     `merge_repeated`, the class of the previous step. The default blank is class C - 1.
 
     C1: data has rank 3 and, unless it is empty, a class. C2: sequence_length has shape [N] and is in [0, T].
-    C3: blank_index is a scalar or one element. C4: it is in [0, C - 1].
+    C3: blank_index is a scalar or one element. C4: blank_index is in [0, C - 1].
     """
     steps = data.shape[1]
     in_range(require, "C2", "sequence_length", sequence_length, 0, steps)

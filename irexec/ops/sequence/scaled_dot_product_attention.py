@@ -185,7 +185,7 @@ def _(
 
 
 def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimension, sources: Dimension) -> None:
-    """Report a mask of another type, or one that does not fit L and S (C4)."""
+    """Report a mask of a wrong type, or a mask that does not fit L and S (C4)."""
     kinds = {BOOLEAN, query.element_type}
     message = f"attention_mask is {mask.element_type}, expected boolean or {query.element_type}"
     ok = mask.element_type in kinds or DYNAMIC in (mask.element_type, query.element_type)

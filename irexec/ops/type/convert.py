@@ -94,7 +94,7 @@ def _unchanged(data: Array, *_: Array) -> Array:
 
 
 def _converted(check: Check, data: TensorType, target: ElementType, attribute: str | None) -> PartialShape | TensorType:
-    """Return the shape of the result; with its value if `data` is known and a type has no NumPy dtype of its own."""
+    """Return the shape of the result, or its type with the value, if `data` is known and a type has no NumPy dtype."""
     source = data.element_type
     if source.is_dynamic or target.is_dynamic:
         return data.shape
