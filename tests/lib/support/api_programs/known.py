@@ -1,4 +1,4 @@
-"""Differences that are meant, each with its reason."""
+"""Differences that are meant, each with its reason. Those of single layers: `tests/openvino/test_device_faults.py`."""
 
 from __future__ import annotations
 
