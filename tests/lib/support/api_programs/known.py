@@ -122,6 +122,13 @@ _NO_RETURN = r"TypeError: Unable to convert function return value.*OVAny"
 
 KNOWN = [
     Known("looser", "a clone of a model with a replaced Parameter is OpenVINO's error", theirs="unordered_map::at"),
+    Known(
+        "exception type",
+        "a clone of a model with an undeclared Parameter names it; OpenVINO fails to find its copy",
+        line=r"\.clone\(\)",
+        theirs="IndexError: unordered_map::at",
+        mine="undeclared parameters",
+    ),
     Known("names|shapes", _HIDDEN, line=r"_ops\(\)|get_names|get_results|outputs", program=_ADDED_AGAIN, longer=True),
     Known("results", _HIDDEN, line=_RUN_MODEL, program=_ADDED_AGAIN, longer=True),
     Known("shapes", _HIDDEN, line=r"get_output_size\(\)", program=_ADDED_AGAIN),
