@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         names = bundle(Path(args.file), Path(target), anonymise=args.anonymize)
     except NoReduction as error:
-        return refused(refuse("U006", str(error)))
+        return refused(refuse("U012", str(error)))
     except OSError as error:
         return refused(refuse("U007", f"{error.filename or target}: {error.strerror or error}"))
     print(f"saved {target}: {', '.join(names)}")

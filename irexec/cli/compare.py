@@ -88,16 +88,16 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
     if not args.others:
         sides = "--with openvino, --with OTHER.xml or --with torch:FILE.py:FUNCTION"
-        return _refuse(f"the other side is not given: add {sides}", "U003")
+        return _refuse("U003", f"the other side is not given: add {sides}")
     args.other = args.others[0]
     several = len(args.others) > 1
     if several and (
         args.dump is not None or args.save_culprit is not None or args.jobs > 1 or args.cluster is not None
     ):
-        return _refuse("--dump, --save-culprit, -j and --cluster require a single --with", "U003")
+        return _refuse("U003", "--dump, --save-culprit, -j and --cluster require a single --with")
     if args.jobs > 1 or args.cluster is not None or args.resume is not None:
         if args.inputs is None:
-            return _refuse("--jobs, --cluster and --resume require --inputs", "U003")
+            return _refuse("U003", "--jobs, --cluster and --resume require --inputs")
         from irexec.cli.compare_inputs import compare_inputs
 
         return compare_inputs(args)
@@ -137,9 +137,9 @@ def run(args: argparse.Namespace) -> int:
     except CannotRun as error:
         if runtime is not None:
             loaded.reference.results()  # Raises IRError, which is more precise, if irexec refuses the inputs as well.
-        return _refuse(f"--with {args.other}: {error}{_arising(loaded.reference, runtime, error)}")
+        return _refuse(error.code, f"--with {args.other}: {error}{_arising(loaded.reference, runtime, error)}")
     except OSError as error:
-        return _refuse(f"--dump: {error.filename or args.dump}: {error.strerror or error}")
+        return _refuse("U007", f"--dump: {error.filename or args.dump}: {error.strerror or error}")
     if args.dump is not None:
         steps = plural(len(loaded.reference.steps), "step")
         command = shlex.join(["irexec", "compare", args.file, "--with", args.dump])
@@ -150,13 +150,13 @@ def run(args: argparse.Namespace) -> int:
         try:
             saved = [str(path) for path in save_steps(loaded.reference, args.save_inputs)]
         except OSError as error:
-            return _refuse(f"--save-inputs: {error.filename or args.save_inputs}: {error.strerror or error}")
+            return _refuse("U007", f"--save-inputs: {error.filename or args.save_inputs}: {error.strerror or error}")
     culprit = found[0].culprit
     if args.save_culprit is not None and culprit is not None and culprit.outputs:
         try:
             saved += [str(path) for path in culprit.save(args.save_culprit)]
         except OSError as error:
-            return _refuse(f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
+            return _refuse("U007", f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
     _print(args, found, saved, loaded.chosen)
     return 2 if any(one.empty for one in found) else 0 if all(one.agrees for one in found) else 1
 
@@ -206,7 +206,7 @@ def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[st
     sys.stdout.write(page.text)
 
 
-def _refuse(message: str, code: str = "U006") -> int:
+def _refuse(code: str, message: str) -> int:
     from irexec.cli.inputs import refuse
 
     return refused(refuse(code, message))

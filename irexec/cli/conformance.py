@@ -112,15 +112,17 @@ def run(args: argparse.Namespace) -> int:
         try:
             known = read_baseline(read_file(args.baseline).decode())
         except (UnreadableBaseline, UnicodeDecodeError) as error:
-            report.extend(refuse("U004", str(error), place=Place(file=args.baseline)))
+            report.extend(refuse("U012", str(error), place=Place(file=args.baseline)))
     if not report.ok:
         return refused(report)
     try:
         task = _task(args)
         tally = _judged(args, task)
         return _shown(args, task, tally, known)
-    except (Unusable, UnreadableName) as error:
-        return refused(refuse("U004" if isinstance(error, UnreadableName) else "U006", str(error)))
+    except UnreadableName as error:
+        return refused(refuse("U004", str(error)))
+    except Unusable as error:
+        return refused(refuse(error.code, str(error)))
     except OSError as error:
         if is_of_output(error):
             raise
@@ -256,7 +258,7 @@ def _on_results(args: argparse.Namespace) -> int:
         try:
             tallies.append(from_json(json.loads(read_file(path))))
         except (UnreadableResults, ValueError) as error:
-            return refused(refuse("U004", str(error), place=Place(file=path)))
+            return refused(refuse("U012", str(error), place=Place(file=path)))
     if action == "compare":
         found = compared(*tallies)
         print(json.dumps(found, indent=1) if args.format == "json" else comparison_text(found, tallies), end="")

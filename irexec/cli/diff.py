@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
                 return refused(report)
             comparison = compare(loaded.reference, OtherModel(args.other, models[1]))
     except CannotRun as error:
-        return refused(refuse("U006", f"--run: {error}"))
+        return refused(refuse(error.code, f"--run: {error}"))
     if args.format == "json":
         text = changes_dict(args.file, args.other, changes)
         text |= {"run": comparison.to_dict()} if comparison is not None else {}

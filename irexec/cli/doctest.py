@@ -138,7 +138,7 @@ def _write_errata(path: str, pages: Sequence[CheckedPage]) -> Report | None:
     try:
         save_text(path, errata_report(pages))
     except OSError as error:
-        return refuse("U001", f"cannot write the errata: {error.strerror or error}", place=Place(file=path))
+        return refuse("U007", f"cannot write the errata: {error.strerror or error}", place=Place(file=path))
     return None
 
 

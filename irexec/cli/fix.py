@@ -118,7 +118,7 @@ def fixed_by(
     except IRError as error:
         return error.report
     except NotAModel as error:
-        return refuse("U006", str(error), place=Place(file=path))
+        return refuse("U012", str(error), place=Place(file=path))
     except FileChanged as error:
         return refuse("U007", str(error), place=Place(file=path))
     except OSError as error:

@@ -150,7 +150,7 @@ def _cluster(address: str) -> Iterator[Executor]:
     try:
         cluster = Cluster(address, alone=alone)
     except ImportError:
-        raise _refused("U006", "--cluster requires Dask", hint=installing("cluster")) from None
+        raise _refused("F001", "--cluster requires Dask, which is not installed", hint=installing("cluster")) from None
     except (OSError, ValueError) as error:
         raise _refused("U005", f"--cluster {address}: no scheduler responded: {error}") from None
     with cluster:

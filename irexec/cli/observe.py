@@ -85,7 +85,7 @@ def _add(found: list[Observed], path: str, read: Callable[[str], Observed], repo
         message, hint = unreadable(path, error)
         report.extend(refuse("U001", message, place=Place(file=path), hint=hint))
     except ValueError as error:
-        report.extend(refuse("U004", f"the file cannot be used: {error}", place=Place(file=path)))
+        report.extend(refuse("U012", f"the file cannot be used: {error}", place=Place(file=path)))
 
 
 def _made(args: argparse.Namespace, reading: Reading, beside: Reading | None, report: Report) -> list[Observed]:
@@ -128,5 +128,5 @@ def _runs(args: argparse.Namespace, reading: Reading, other: OtherModel | None, 
             found.append(run_traced(reference.model, reference.steps[0]))
             found.append(Comparison.model_validate(compare(loaded.reference, other).to_dict()))
         except CannotRun as error:
-            report.extend(refuse("U006", f"--run: {error}"))
+            report.extend(refuse(error.code, f"--run: {error}"))
     return found

@@ -88,6 +88,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
+    from irexec.debug.reduction.case import NotACase
     from irexec.debug.reduction.repro import Repro, identity
     from irexec.debug.runtimes.runtime import CannotRun
 
@@ -102,8 +103,10 @@ def run(args: argparse.Namespace) -> int:
         helpers = [_judge(args, reference)[0] for _ in range(args.jobs - 1)]
         reduction = None if args.restart else repro.resumed()
         return _reduce(args, [judge, *helpers], cases, stages, reduction, repro, reference)
-    except (CannotRun, ValueError) as error:
-        return refused(refuse("U006", str(error)))
+    except CannotRun as error:
+        return refused(refuse(error.code, str(error)))
+    except ValueError as error:
+        return refused(refuse("U012" if isinstance(error, NotACase) else "U004", str(error)))
     except OSError as error:
         if is_of_output(error):
             raise
@@ -152,7 +155,8 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
     if args.other == ONNX_RUNTIME:
         if not args.file.lower().endswith(".onnx"):
             raise CannotRun(
-                f"--with {args.other}: ONNX Runtime cannot read an IR; reduce the original .onnx file instead"
+                f"--with {args.other}: ONNX Runtime cannot read an IR; reduce the original .onnx file instead",
+                "U012",
             )
         from irexec.debug.reduction.onnx_case import ONNX_STAGES, onnx_guesses
 
@@ -160,7 +164,8 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
     if not runtime.runs_parts:
         raise CannotRun(
             f"--with {args.other} runs the whole model only; irexec compare --with {args.other} --save-culprit DIR "
-            "saves the first wrong layer, and irexec cut --around LAYER saves more; or give a command with --check"
+            "saves the first wrong layer, and irexec cut --around LAYER saves more; or give a command with --check",
+            "U003",
         )
     return ByRuntime(runtime, bounds, same), guesses(reference, runtime, bounds), STAGES
 
@@ -188,7 +193,7 @@ def _reduce(
         reduction = begin(judge, cases)
     if reduction is None:
         message = f"nothing to reduce: {judge.name} does not fail on {args.file} with these inputs"
-        return refused(refuse("U006", message, hint=judge.hint))
+        return refused(refuse("U011", message, hint=judge.hint))
     try:
         with Status() as status:
             reduce(reduction, judge, [repro, ReductionStatus(status)], stages, judges[1:])

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         report.extend(reading.report)
         if reading.snippet is not None:
             findings = Findings(file=args.file)
-            findings.add("U003", "the file contains layers without a model")
+            findings.add("U012", "the file contains layers without a model")
             report.extend(findings.report)
     write(Report(report.errors), sys.stderr)
     return 2
@@ -90,7 +90,7 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
             with open_regular(args.check, "the table of sizes") as table:
                 rows = read_rows(io.TextIOWrapper(table, "utf-8-sig", newline=""), shapes)
     except (UnreadableRows, UnicodeDecodeError) as error:
-        findings.add("U004", str(error), place=Place(file=args.check))
+        findings.add("U012", str(error), place=Place(file=args.check))
     if not findings.report.ok or shapes is None:
         write(findings.report, sys.stderr)
         return 2

@@ -44,7 +44,11 @@ _LIFE = 400
 
 
 class Unusable(Exception):
-    """Raised if the runtime cannot be started."""
+    """Raised if the runtime cannot be started. `code`: the code of the finding that a command reports."""
+
+    def __init__(self, message: str, code: str = "U010") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 @record
@@ -86,9 +90,9 @@ class Defendant:
         self.described: dict[str, str] = {}
         file, _, name = self._file.rpartition(":")
         if file.endswith(".py") and not Path(file).is_file():
-            raise Unusable(f"{file} does not exist")
+            raise Unusable(f"{file} does not exist", "U005")
         if not file.endswith(".py") or not name:
-            raise Unusable(f"{runtime!r} is neither {', '.join(KNOWN)} nor FILE.py:Class")
+            raise Unusable(f"{runtime!r} is neither {', '.join(KNOWN)} nor FILE.py:Class", "U005")
 
     @property
     def name(self) -> str:
@@ -162,12 +166,12 @@ class Defendant:
             python = self._python or sys.executable
             self._process = start_script(python, serve.__file__, arguments, self._errors, _ALLOCATION)
         except OSError as error:
-            raise Unusable(f"{self._python or sys.executable}: {error.strerror or error}") from None
+            raise Unusable(f"{self._python or sys.executable}: {error.strerror or error}", "U005") from None
         found = self._receive(self._limit)
         if found is None or "described" not in found[0]:
             reason = self._last_words() if found is None else found[0].get("unusable", "")
             self.close()
-            raise Unusable(self._unusable(reason))
+            raise self._unusable(reason)
         self.described = found[0]["described"]
         return self._process
 
@@ -229,13 +233,13 @@ class Defendant:
             if late is None or not late:
                 process.poll()
 
-    def _unusable(self, reason: str) -> str:
-        """Return the reason why the runtime cannot be started, with a suggestion."""
+    def _unusable(self, reason: str) -> Unusable:
+        """Return the error of a runtime that cannot be started, with a suggestion."""
         missing = _MISSING.search(reason)
         if missing is not None and missing[1] in _PACKAGES:
             python = "" if not self._python or self._python == sys.executable else f" for {self._python}"
-            return f"{_PACKAGES[missing[1]]} is not installed{python}: pip install {missing[1]}"
-        return f"the runtime cannot be used: {reason}"
+            return Unusable(f"{_PACKAGES[missing[1]]} is not installed{python}: pip install {missing[1]}", "F001")
+        return Unusable(f"the runtime cannot be used: {reason}")
 
     def _last_words(self) -> str:
         if self._errors is None:

@@ -45,7 +45,7 @@ def select(
         if made is not None and anonymise:
             made = anonymised(made)
     except ValueError as error:
-        findings.add("U006", str(error))
+        findings.add("U005", str(error))
     except IRError as error:
         findings.report.extend(error.report)
     report.extend(findings.report)
@@ -70,7 +70,7 @@ def _between(reference: Reference, begin: str | None, end: str, call: int, findi
     if first is None:
         nodes = needed_by([node])
     elif first[0] is not whole or not (nodes := between(whole, first[1], node)):
-        findings.add("U005", f"--from {begin} --to {end}: the second layer does not depend on the first")
+        findings.add("U003", f"--from {begin} --to {end}: the second layer does not depend on the first")
         return None
     ends: list[Value] = list(node.outputs)
     return extract(reference, whole, nodes, ends, call=call)

@@ -33,7 +33,7 @@ def summary_of(
         findings = Findings()
         hint = "use irexec run for snippets, and irexec report for the examples of a page"
         place = Place(file=None if source is None else source.file)
-        findings.add("U003", "the file contains layers without a model", place=place, hint=hint)
+        findings.add("U012", "the file contains layers without a model", place=place, hint=hint)
         return None, findings.report
     report = examined(reading)
     if model is None and reading.nodes is not None and not shapes:

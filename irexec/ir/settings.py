@@ -69,7 +69,7 @@ def _table(path: str) -> tuple[dict[str, Any] | None, Report]:
         if os.path.basename(path) == "pyproject.toml":  # Another tool reports invalid TOML.
             return None, Report()
         findings = Findings()
-        findings.add("U004", f"the settings cannot be read: {error}", place=Place(path))
+        findings.add("U013", f"the settings cannot be read: {error}", place=Place(path))
         return None, findings.report
     return (whole if os.path.basename(path) == "irexec.toml" else whole.get("tool", {}).get("irexec")), Report()
 
@@ -78,7 +78,7 @@ def _settings(table: dict[str, Any], path: str) -> tuple[Settings, Report]:
     findings = Findings()
 
     def wrong(message: str, hint: str | None = None) -> None:
-        findings.add("U004", message, place=Place(path), hint=hint)
+        findings.add("U013", message, place=Place(path), hint=hint)
 
     def texts(key: str, value: Any) -> tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):

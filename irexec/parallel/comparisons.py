@@ -74,7 +74,7 @@ class CompareInput(Task[InputComparison]):
             runtime = _runtime(self.other, self.config, model, self.limit)
             found = compare(reference, runtime, bounds=bounds, window=self.window)
         except CannotRun as error:
-            findings.add("U006", f"--with {self.other}: {error}", place=Place(file=item))
+            findings.add(error.code, f"--with {self.other}: {error}", place=Place(file=item))
             return InputComparison(None, "", None, findings.report)
         culprit = None if found.culprit is None else ", ".join(n.friendly_name for n in found.culprit.nodes)
         return InputComparison(found.agrees, found.verdict, culprit, findings.report)

@@ -156,7 +156,7 @@ class Shapes:
             if refusal is not None:
                 findings.keep(refusal.finding)
             else:
-                findings.add("U004", "the shapes do not fit the inputs that the model declares")
+                findings.add("O008", "the shapes do not fit the inputs that the model declares")
             raise IRError(findings.report)
         return list(self._prober.at(sizes).outputs)
 

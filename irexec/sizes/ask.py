@@ -116,7 +116,7 @@ def _study(
             findings = Findings(file=model.file)
             name = port_name(value)
             hint = f"give its dimensions: --input {name}=?,?,?, or in Python given={{{name!r}: '?,?,?'}}"
-            findings.add("U004", f"the rank of the input {name!r} is not known", hint=hint)
+            findings.add("U006", f"the rank of the input {name!r} is not known", hint=hint)
             raise IRError(findings.report)
     prober = Tracer(model, shapes, progress)
     return Shapes(prober, study(prober, seconds))

@@ -16,6 +16,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import cast
 
@@ -56,6 +57,13 @@ class Block:
     def write(self, folder: Path) -> None:
         data = bytes.fromhex(self.text) if self.language == "hex" else self.text.encode()
         (folder / (self.name or "model.xml")).write_bytes(data)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def modules_loaded() -> None:
+    """The page of F001 hides `onnx`, and afterwards forgets what was loaded meanwhile: load everything before."""
+    import_module("irexec.frontends.onnx")
+    irexec.validate("<net/>")
 
 
 @pytest.fixture(autouse=True)

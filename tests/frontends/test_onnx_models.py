@@ -259,8 +259,8 @@ def test_external_data_that_does_not_fit(tmp_path: Path, entries: dict[str, int]
     (tmp_path / "c.data").write_bytes(bytes(8))
     ((code, message),) = findings(tmp_path, with_external(tmp_path, "c.data", **entries))
     assert code == "F006" and said in message
-    assert findings(tmp_path, with_external(tmp_path, "none.data"))[0][0] == "F006"
-    assert findings(tmp_path, with_external(tmp_path, "."))[0][0] == "F006"
+    assert findings(tmp_path, with_external(tmp_path, "none.data"))[0][0] == "F015"
+    assert findings(tmp_path, with_external(tmp_path, "."))[0][0] == "F015"
 
 
 # What is said

@@ -39,7 +39,7 @@ def test_a_missing_file_of_data_is_one_finding(tmp_path: Path) -> None:
     assert irexec.validate(path, others=True).ok
     (tmp_path / "vit.onnx.data").unlink()
     (finding,) = irexec.validate(path, others=True)
-    assert finding.code == "F006"
+    assert finding.code == "F015"
     assert finding.message == "the file 'vit.onnx.data' with the data of 7 tensors is missing"
     assert finding.found == "w0, w1, w2, w3, w4, ..."
     assert finding.hint == "place vit.onnx.data next to the model"

@@ -143,7 +143,7 @@ def test_the_settings_of_the_project_are_respected(pytester: pytest.Pytester) ->
     (pytester.path / "irexec.toml").write_text("ignore = 1\n")
     result = run(pytester, "--ir-doctest")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*U004*ignore is 1, expected a list of strings"])
+    result.stderr.fnmatch_lines(["*U013*ignore is 1, expected a list of strings"])
 
 
 def test_a_page_without_example_is_named(docs: pytest.Pytester) -> None:

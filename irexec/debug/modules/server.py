@@ -54,7 +54,7 @@ class Server:
         try:
             import torch
         except ImportError:
-            raise CannotRun(f"PyTorch is not installed: {installing('torch')}") from None
+            raise CannotRun(f"PyTorch is not installed: {installing('torch')}", "F001") from None
         self._torch: Any = torch
         self._factory = factory
         # The fused encoder would not call the modules that it consists of.

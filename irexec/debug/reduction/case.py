@@ -21,6 +21,10 @@ from irexec.types import Array
 Steps = list[list[Array]]
 
 
+class NotACase(ValueError):
+    """Raised for a model without inputs or results, of which nothing can be left out."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """A valid model, the inputs of its steps, and its results in irexec, per step. Made by `case_of`."""
@@ -59,12 +63,12 @@ def case_of(model: Model, steps: Sequence[Sequence[Array]]) -> Case:
     """Return a model as a case; inputs that nothing reads are left out. Its declared types are replaced by the inferred
     ones.
 
-    Raises IRError when the model is not valid, or cannot be run with these inputs; ValueError when it has no input.
+    Raises IRError when the model is not valid, or cannot be run with these inputs; NotACase when it has no input.
     """
     read = {value for node in model.nodes for value in node.inputs}
     kept = [index for index, port in enumerate(model.inputs) if port in read]
     if not (kept and model.results and steps):
-        raise ValueError("a case needs at least one input, result and step")
+        raise NotACase("a case needs at least one input, result and step")
     model.parameters = [model.parameters[index] for index in kept]
     given = [[step[index] for index in kept] for step in steps]
     _forget(model)

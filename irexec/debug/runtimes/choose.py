@@ -45,5 +45,6 @@ def runtime_of(
         return OtherModel(text)
     raise CannotRun(
         f"{text!r} is neither a known runtime (openvino, openvino:DEVICE, onnxruntime, "
-        "torch:MODULE:FUNCTION) nor an existing model, folder or .npz file"
+        "torch:MODULE:FUNCTION) nor an existing model, folder or .npz file",
+        "U005",
     )

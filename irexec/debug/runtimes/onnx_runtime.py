@@ -24,7 +24,7 @@ class OnnxRuntime(Apart):
 
     def load(self, model: Model) -> Loaded:
         if model.file is None or not model.file.lower().endswith(".onnx"):
-            raise CannotRun("ONNX Runtime can run .onnx files only")
+            raise CannotRun("ONNX Runtime can run .onnx files only", "U012")
         return self.reads(Path(model.file))
 
 
@@ -36,7 +36,7 @@ class Server:
             import onnx
             import onnxruntime
         except ImportError:
-            raise CannotRun(f"ONNX Runtime is not installed: {installing('compare')}") from None
+            raise CannotRun(f"ONNX Runtime is not installed: {installing('compare')}", "F001") from None
         self._onnx: Any = onnx
         self._runtime: Any = onnxruntime
         self._proto: Any = None

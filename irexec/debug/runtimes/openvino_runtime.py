@@ -62,7 +62,7 @@ class Server:
         try:
             import openvino
         except ImportError:
-            raise CannotRun(f"OpenVINO is not installed: {installing('compare')}") from None
+            raise CannotRun(f"OpenVINO is not installed: {installing('compare')}", "F001") from None
         self._ov: Any = openvino
         self._core: Any = openvino.Core()
         self._device, self._config = device, config

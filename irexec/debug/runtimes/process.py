@@ -50,5 +50,5 @@ class Process:
             self.close()
             raise
         if not done:
-            raise CannotRun(answer)
+            raise CannotRun(*answer)
         return answer

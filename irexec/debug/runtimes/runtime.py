@@ -20,7 +20,14 @@ Steps = Sequence[Sequence[Array]]
 
 
 class CannotRun(RuntimeError):
-    """Raised if a runtime is not available or cannot run a model; the message gives the reason."""
+    """Raised if a runtime is not available or cannot run a model; the message gives the reason.
+
+    `code`: the code of the finding that a command reports.
+    """
+
+    def __init__(self, message: str, code: str = "U010") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class CannotWrite(CannotRun):
@@ -181,7 +188,8 @@ def _read(path: str) -> Model:
     reading = read(path)
     if reading.model is None or not reading.report.ok:
         error = reading.report.errors[0]
-        raise CannotRun(f"{path} cannot be read: {error.message if error.code == 'U001' else error}{error.advice}")
+        message = f"{path} cannot be read: {error.message if error.code == 'U001' else error}{error.advice}"
+        raise CannotRun(message, error.code)
     return reading.model
 
 

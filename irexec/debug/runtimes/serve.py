@@ -18,7 +18,7 @@ _served: Any = None
 _kept: Sequence[dict[int, Any]] = []
 
 Reply = tuple[bool, Any]
-"""True and the returned value, or False and the reason why the object cannot run the model."""
+"""True and the returned value, or False and the reason why the object cannot run the model, with its code."""
 
 
 def make(name: str, arguments: tuple[Any, ...]) -> Reply:
@@ -52,7 +52,7 @@ def _reply(work: Callable[[], Any]) -> Reply:
     try:
         return True, work()
     except CannotRun as error:
-        return False, str(error)
+        return False, (str(error), error.code)
     except Exception:
         # After an unexpected error, as after a crash, the object must not be used again.
         traceback.print_exc()

@@ -165,7 +165,7 @@ class Converter:
             self.findings.incomplete = True
             hint = f"place {location} next to the model"
             message = f"the file {location!r} with the data of {plural(len(names), 'tensor')} is missing"
-            self.find("F006", message, found=", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED), hint=hint)
+            self.find("F015", message, found=", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED), hint=hint)
         self._missing.clear()
 
     def _initializer(

@@ -45,7 +45,7 @@ class MissingData(BadTensor):
     """Raised for a tensor whose data is in a file, at `location`, that does not exist."""
 
     def __init__(self, location: str) -> None:
-        super().__init__("F006", f"the file {location!r} with the data of the tensor does not exist")
+        super().__init__("F015", f"the file {location!r} with the data of the tensor does not exist")
         self.location = location
 
 
@@ -186,7 +186,7 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
             mapped = _mapped.get(key) or mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             _mapped[key] = mapped
     except OSError as error:
-        raise BadTensor("F006", f"{location!r} cannot be read: {error.strerror or error}") from None
+        raise BadTensor("F015", f"{location!r} cannot be read: {error.strerror or error}") from None
     return np.frombuffer(mapped, np.uint8, nbytes, offset)
 
 

@@ -115,7 +115,7 @@ def _scalar(field: Any, rng: np.random.Generator, places: list[tuple[Message, An
 
 
 # Findings about the file, its graph or a tensor that lies in it: there is no node to name.
-_OF_NO_NODE = {"F001", "F002", "F005", "F006", "F007", "F008", "F010", "F011", "F012", "U001"}
+_OF_NO_NODE = {"F001", "F002", "F005", "F006", "F007", "F008", "F010", "F011", "F012", "F015", "U001"}
 _MOST_ELEMENTS = 1 << 16
 
 
