@@ -14,9 +14,9 @@ from irexec.diagnostics import Diagnostic, Edit, Fix, Report, Safety, Severity
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.deadline import ask
 from irexec.diagnostics.findings import Mode
-from irexec.fixes.ignored import without_ignored
 from irexec.fixes.table import with_fixes
 from irexec.inference.declared import DECLARED
+from irexec.ir.ignored import without_ignored
 from irexec.ir.weights.file import Weights
 from irexec.ir.xml.edits import apply
 from irexec.ir.xml.source import Source

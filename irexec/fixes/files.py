@@ -93,7 +93,7 @@ def examined(reading: Reading, *, target: Release | None = None, of_broken_text:
 
         report = with_fixes(reading, of_broken_text=of_broken_text)
     if len(report):
-        from irexec.fixes.ignored import without_ignored
+        from irexec.ir.ignored import without_ignored
 
         report = without_ignored(report, source)
     return report if target is None else _with_release(report, reading, target)

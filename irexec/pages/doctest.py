@@ -331,6 +331,7 @@ def _sort(
 
     `certain`: see `erratum`.
     """
+    found = block.excerpt.not_ignored(found)
     shortened = {finding.code for finding in found} & _SHORTENED
     for written in found:
         finding = _judged(written, block)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Related
+from irexec.ir.ignored import not_ignored
 from irexec.ir.xml.edits import Editable
 from irexec.ir.xml.encoding import encoding_of
 from irexec.ir.xml.events import Span
@@ -91,6 +93,10 @@ class Excerpt:
         if not as_written or (self.page.markup and re.search("[<>&]", text)):
             return None
         return self.page.edit(origin, stop, text)
+
+    def not_ignored(self, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Return the findings about this excerpt that no comment in it suppresses."""
+        return [*not_ignored(found, self._positions)]
 
     def moved(self, diagnostic: Diagnostic) -> Diagnostic:
         """Return a finding about this excerpt as a finding about the page."""

@@ -192,6 +192,24 @@ def test_each_kind_of_erratum(old: str, new: str, codes: list[str]) -> None:
     assert all(repair.severity is Severity.WARNING for repair in checked.repairs)
 
 
+@pytest.mark.parametrize(
+    ("comment", "codes"),
+    [
+        ("<!-- irexec: ignore D001, P -->", []),
+        ("<!-- irexec: ignore D001 -->", ["P004"]),
+        ("<!-- irexec: ignore P -->", ["D001"]),
+        ("<!-- irexec: ignore -->", []),
+        ("<!-- ignore -->", ["D001", "P004"]),
+    ],
+)
+def test_a_comment_in_an_example_suppresses_its_findings(comment: str, codes: list[str]) -> None:
+    wrong = LAYER.replace('precision="I64"', 'precision="I32"').replace("<data ", f'{comment}\n    <data alpha="1" ')
+    first, second = page("page.txt", wrong + wrong.replace(comment, "")).examples
+    assert [e.diagnostic.code for e in first.errata] == codes
+    assert [e.diagnostic.code for e in second.errata] == ["D001", "P004"]
+    assert first.valid is not bool(codes)
+
+
 def test_a_type_in_other_letter_case_is_a_repair_and_one_that_no_opset_has_is_not() -> None:
     assert only("p.txt", LAYER.replace('type="MaxPool"', 'type="maxpool"')).errata == []
     text = '<layer ... type="MatrixNonMaxSuppression"/>'

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from irexec.diagnostics import Diagnostic, Report
@@ -49,7 +49,14 @@ def without_ignored(report: Report, source: Source | None) -> Report:
     """Return the findings that no comment in the text suppresses."""
     if source is None or "irexec:" not in source.text or not len(report):
         return report
-    positions = source.positions
+    return report.having(not_ignored(report, source.positions))
+
+
+def not_ignored(found: Iterable[Diagnostic], positions: Positions) -> Iterator[Diagnostic]:
+    """Yield the findings about a text that no comment in it suppresses."""
+    if "irexec:" not in positions.text:
+        yield from found
+        return
     spans: dict[str, list[Span]] = {}
     for entry in _ignored(positions):
         for code in entry.codes:
@@ -61,7 +68,7 @@ def without_ignored(report: Report, source: Source | None) -> Report:
         beginnings = (finding.code[:length] for length in range(len(finding.code) + 1))
         return any(start in stretches[code] for code in beginnings if code in stretches)
 
-    return report.having(finding for finding in report if not is_ignored(finding))
+    yield from (finding for finding in found if not is_ignored(finding))
 
 
 def _ignored(positions: Positions) -> Iterator[_Ignored]:
