@@ -251,8 +251,12 @@ def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: F
     if unknown and (port := _port_of(name, operator)) is not None:
         fault = _is_an_input(fault, *port, operator)
     # A warning only if all readers agree on the meaning of an out-of-range value.
-    agreed = name in _LEFTOVERS or (fault.code == "D007" and fault.defined)
+    if fault.computed:
+        agreed = findings.mode == "openvino"
+    else:
+        agreed = name in _LEFTOVERS or (fault.code == "D007" and fault.defined)
     at = At(_data_of(layer), name if name in layer.data else None, named=unknown)
+    taken = "accepts it and computes with it" if fault.computed else taken
     known: dict[str, Any] = {} if taken is None else {"openvino": taken}
     finding = findings.add(
         fault.code,

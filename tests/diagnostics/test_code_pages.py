@@ -63,7 +63,7 @@ class Block:
 def modules_loaded() -> None:
     """The page of F001 hides `onnx`, and afterwards forgets what was loaded meanwhile: load everything before."""
     import_module("irexec.frontends.onnx")
-    irexec.validate("<net/>")
+    irexec.validate(b"<net/>")
 
 
 @pytest.fixture(autouse=True)

@@ -55,14 +55,21 @@ class TakenAs(NamedTuple):
     value: Any
 
 
-MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs)
+class Computed(NamedTuple):
+    """Marks a number that OpenVINO computes with although it is outside its range."""
+
+
+MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs, Computed)
+# OpenVINO does not check the numbers that avoid a division by zero.
+Above0 = Annotated[float, Within(gt=0), Computed()]
 
 
 class AttributeFault(NamedTuple):
     """A fault of one attribute. `attribute` is its name in the file.
 
     `defined`: despite the fault, the operator's result is well defined by the value among the accepted attributes.
-    `missing`: the name of the required attribute that is missing because of the fault.
+    `missing`: the name of the required attribute that is missing because of the fault. `computed`: OpenVINO computes
+    with the value.
     """
 
     code: str
@@ -73,6 +80,7 @@ class AttributeFault(NamedTuple):
     defined: bool = True
     candidates: tuple[str, ...] = ()
     missing: str | None = None
+    computed: bool = False
 
 
 class Unreadable(ValueError):
@@ -238,6 +246,11 @@ class Attribute(NamedTuple):
         """The allowed texts of an enumeration; empty for other types."""
         base = base_type(self.annotation)
         return get_args(base) if get_origin(base) is Literal else ()
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether OpenVINO computes with numbers outside the declared range."""
+        return any(isinstance(mark, Computed) for mark in getattr(self.annotation, "__metadata__", ()))
 
     @property
     def taken_as(self) -> Any:

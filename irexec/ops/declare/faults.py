@@ -76,7 +76,8 @@ def _unreadable(attribute: Attribute, given: Any, error: Unreadable, faults: lis
 
 def _refused(attribute: Attribute, given: Any, error: ValueError, faults: list[AttributeFault]) -> Any:
     """Add the faults of a value outside the domain; return the value that all readers use instead, or a valid value."""
-    name, taken_as = attribute.file_name, attribute.taken_as
+    name, computed = attribute.file_name, attribute.is_computed
+    taken_as = given if computed else attribute.taken_as
     findings = error.errors() if isinstance(error, ValidationError) else [{"type": "", "msg": f"value error, {error}"}]
     for finding in findings:
         is_limit = finding["type"] in ("greater_than", "greater_than_equal")
@@ -84,7 +85,7 @@ def _refused(attribute: Attribute, given: Any, error: ValueError, faults: list[A
         if not any(fault.code == code and fault.attribute == name for fault in faults):
             message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(given)}"
             allowed, defined = _allowed(attribute), taken_as is not None
-            faults.append(AttributeFault(code, name, message, allowed=allowed, defined=defined))
+            faults.append(AttributeFault(code, name, message, allowed=allowed, defined=defined, computed=computed))
     return _neutral(attribute) if taken_as is None else taken_as
 
 

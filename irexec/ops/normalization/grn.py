@@ -11,7 +11,8 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
+from irexec.ops.declare.attributes import Above0
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -19,7 +20,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 
 @operator("GRN", "opset1", inplace="data", tolerance=rounded(16))
-def grn_1(data: T, /, *, bias: float, out: Array | None = None) -> T:
+def grn_1(data: T, /, *, bias: Above0, out: Array | None = None) -> T:
     """`data` `[N, C, ...]` / sqrt(sum of squares across the channels + `bias`).
 
     C1: data has rank 2, 3 or 4.
@@ -39,9 +40,3 @@ def grn_1(data: T, /, *, bias: float, out: Array | None = None) -> T:
 def _(check: Check, data: TensorType) -> PartialShape:
     has_rank(check, "C1", data, (2, 3, 4), "data")
     return data.shape
-
-
-@grn_1.undefined_for
-def _(data: Array, *, bias: float) -> Undefined:
-    """The result is undefined for a bias that is not positive."""
-    return bias <= 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.attributes import Above0, Positive
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.normalization.statistics import centre_rows, in_blocks, variances
 from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
@@ -22,7 +22,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 @operator("GroupNormalization", "opset12", inplace="data", tolerance=rounded(16))
 def group_normalization_12(
-    data: T, scale: T, bias: T, /, *, num_groups: Positive, epsilon: float, out: Array | None = None
+    data: T, scale: T, bias: T, /, *, num_groups: Positive, epsilon: Above0, out: Array | None = None
 ) -> T:
     """`scale` * (`data` - mean) / sqrt(variance + `epsilon`) + `bias`, with statistics per image and group of channels.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, wider
 from irexec.ops.compute.products import settle
-from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.attributes import Above0, Positive
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
@@ -25,7 +25,7 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 
 
 @operator("LRN", "opset1", tolerance=rounded(16))
-def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: float, bias: float, size: Positive) -> T:
+def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: Above0, bias: float, size: Positive) -> T:
     """`data` / (`bias` + `alpha` / size ** len(`axes`) * sum of squares in the region around each element) ** `beta`.
 
     C1: axes is 1D. C2: its values are in [-rank, rank - 1]. C3: no axis is repeated.

@@ -14,6 +14,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
+from irexec.ops.declare.attributes import Above0
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Deviation, Elements, Undefined, operator, rounded
 from irexec.ops.normalization.statistics import check_axes, normalize
@@ -33,7 +34,7 @@ def mvn_1(
     across_channels: bool = False,
     reduction_axes: tuple[int, ...] = (),
     normalize_variance: bool,
-    eps: float,
+    eps: Above0,
     out: Array | None = None,
 ) -> T:
     """`data` minus its mean over `reduction_axes`; with `normalize_variance`, divided by its standard deviation.
@@ -58,7 +59,7 @@ def mvn_6(
     /,
     *,
     normalize_variance: bool,
-    eps: float,
+    eps: Above0,
     eps_mode: Literal["inside_sqrt", "outside_sqrt", "INSIDE_SQRT", "OUTSIDE_SQRT"],
     out: Array | None = None,
 ) -> T:

@@ -11,6 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
+from irexec.ops.declare.attributes import Above0
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.normalization.mvn import draw_axes
@@ -25,7 +26,7 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 
 @operator("NormalizeL2", "opset1", inplace="data", tolerance=rounded(16))
 def normalize_l2_1(
-    data: T, axes: T_IND, /, *, eps: float, eps_mode: Literal["add", "max"], out: Array | None = None
+    data: T, axes: T_IND, /, *, eps: Above0, eps_mode: Literal["add", "max"], out: Array | None = None
 ) -> T:
     """`data` / sqrt(sum of squares over `axes`, combined with `eps`). Without axes each element but zero becomes 1.
 
