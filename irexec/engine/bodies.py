@@ -146,7 +146,7 @@ class _Iterating:
         return np.zeros(extents or (0,), type.element_type.dtype)
 
     def _untouched(self, output: BodyOutput, given: list[Any], inputs: Sequence[Any]) -> Array:
-        """Return an output of a loop without iterations: the initial value of its back edge, or zeros without one."""
+        """Return an output of a loop without iterations: the initial value of its back edge; zeros if it has none."""
         for entry in self.body.inputs:
             if entry.back == output.result and given[entry.parameter] is not None:
                 value: Array = given[entry.parameter]

@@ -27,7 +27,7 @@ class CompiledModel(OfOneProcess):
     instead = "save the model (irexec.save_model) and compile it in the other process"
 
     def __init__(self, model: Model, backend: Backend | None = None) -> None:
-        """Plan the model. `backend`: the back end that lowers it; without one, every call runs the kernels."""
+        """Plan the model. `backend`: the back end that lowers it; without a back end, every call runs the kernels."""
         self.model, self.backend = model, backend
         self._plans = Plans(model)
         self._has_state = self._plans.has_state

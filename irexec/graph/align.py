@@ -187,7 +187,7 @@ def _variables(model: Model) -> dict[str, int]:
 
 
 def _upwards(found: Alignment, kind: Callable[[Node], Hashable]) -> bool:
-    """Pair layers of the same kind that paired layers read at the same position; return True if there were any."""
+    """Pair layers of the same kind that paired layers read at the same position; return whether any were paired."""
     before = len(found.forward)
     pairs = list(found.forward.items())
     for one, other in pairs:
@@ -275,7 +275,7 @@ def _is_near(found: Alignment, one: Node, other: Node) -> bool:
 
 
 def _downwards(found: Alignment) -> bool:
-    """Pair layers of equal type and preferably attributes that read the same values; return True if there were any."""
+    """Pair layers of equal type and preferably attributes that read the same values; return whether any were paired."""
     before = len(found.forward)
     theirs: dict[Hashable, list[Node]] = defaultdict(list)
     for node in _left(found.b, found.back):
@@ -311,8 +311,8 @@ def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | No
 def _pair_by_surroundings(
     found: Alignment, key: Callable[[Node, Callable[[Node], Node | None]], Hashable | None]
 ) -> bool:
-    """Pair layers with equal keys (in terms of the second model) that are unique in both; return True if there were
-    any."""
+    """Pair layers with equal keys (in terms of the second model) that are unique in both; return whether any were
+    paired."""
     before = len(found.forward)
     ours = _unique(_left(found.a, found.forward), lambda node: key(node, found.forward.get))
     # Unpaired values do not count in the second model either.

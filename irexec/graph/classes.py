@@ -23,8 +23,8 @@ _SAMPLED, _MOST_ALIKE, _BLOCK = 1 << 14, 4, 1 << 20
 
 
 class Classes:
-    """Assigns numbers to computations: equal computations get equal numbers. Models to be compared need the same
-    object.
+    """Assigns numbers to computations: equal computations get equal numbers. One object is used for all models that are
+    compared.
     """
 
     def __init__(self) -> None:

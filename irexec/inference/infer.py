@@ -73,7 +73,7 @@ def infer_node(node: Node, findings: Findings) -> Types:
 class Inferring:
     """The state of one inference: of a model, or of a body for certain types of its Parameters.
 
-    `declared`: compare inferred types with those that ports declare. `late`: report late constraints as well.
+    `declared`: compare inferred types with the types that ports declare. `late`: report late constraints as well.
     `has_given_types`: the caller's input types replace the types that the model declares. `trials` caches the
     inferences of bodies, by body and types, `repeats` the inferences of layers; `broken` counts broken constraints.
     `assumptions`: the values whose types are assumed because of errors.

@@ -127,8 +127,9 @@ def _holds(path: str, expected: bytes) -> bool:
 
 
 def _put_back(file: _Staged) -> None:
-    """Exchange the file that was taken out with the present one, until the present one is the file written by irexec:
-    any other file is newer than the one taken out, and is put back in turn."""
+    """Exchange the file that was taken out with the file now at its path, until the latter is the file that irexec has
+    written. Any other file at the path was written later by another program, and is put back in turn.
+    """
     from irexec.ir.exchange import exchanged
 
     standing = file.identity

@@ -57,7 +57,7 @@ def _work(windows: Windows) -> int:
 class Sliding:
     """Compiled code for windows over each channel of f32 data separately.
 
-    With `weights`, it computes a depthwise convolution; without, the largest element of each window.
+    With `weights`, it computes a depthwise convolution; without weights, the largest element of each window.
     """
 
     def __init__(self, batch: int, channels: int, weights: Array | None, windows: Windows) -> None:

@@ -19,7 +19,9 @@ SUFFIXES = (".xml", ".onnx")
 
 @record(frozen=True)
 class Validate(Task[Report]):
-    """All findings about a file, as in `irexec.validate`; with `target`, also those for that OpenVINO release."""
+    """All findings about a file, as in `irexec.validate`; with `target`, also the findings for that OpenVINO
+    release.
+    """
 
     mode: Mode = "strict"
     strict: bool = False

@@ -327,7 +327,7 @@ class Shapes:
         return {name: shape.to_shape() for name, shape in named}
 
     def _sizes(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> Sizes | None:
-        """Return the sizes of the dynamic dimensions; None if a shape contradicts the declared one."""
+        """Return the sizes of the dynamic dimensions; None if a shape contradicts the declared shape."""
         given = self._given(shapes)
         for shape, declared in zip(given, self._prober.shapes, strict=True):
             if not PartialShape(list(shape)).compatible(declared):

@@ -69,9 +69,9 @@ def accepted_shapes(
     """Return the sizes that a model accepts, found by inference at some hundred combinations of sizes.
 
     `given`: shapes of inputs by name, such as "?,3,224,224", and sizes of symbols of the answer, such as `seq` 128.
-    `seconds`: the time limit of the study, at which the sizes found so far are returned. `progress` is called with
-    the number of combinations. Raises UnknownName, ValueError for a shape that contradicts the declared one, and
-    IRError if the rank of an input is not known.
+    `seconds`: the time limit of the study, at which the sizes found so far are returned. `progress` is called with the
+    number of combinations. Raises UnknownName, ValueError for a shape that contradicts the declared shape, and IRError
+    if the rank of an input is not known.
     """
     shapes = {port_name(value): value.type.shape for value in model.inputs}
     sizes: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The description of one case: the sizes that inference accepts around a combination that works."""
+"""The description of one case: the sizes that inference accepts around one accepted combination."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions)
 
 
 def _is_computed(expression: Expression, symbols: Sequence[str]) -> bool:
-    """Return whether a size is computed from input sizes: it is neither equal to one nor (after broadcasting) their
-    maximum.
+    """Return whether a size is computed from input sizes: it is neither equal to one of them nor (after broadcasting)
+    to the maximum of several.
     """
     parts = expression.parts if isinstance(expression, Combined) and expression.operator == "max" else (expression,)
     return not all(part.text(symbols).isidentifier() for part in parts)

@@ -1,4 +1,4 @@
-"""Lines: the accepted sizes along one line through a size that works."""
+"""Lines: the accepted sizes along one line through accepted sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relations: the directions in which sizes can move together from a base that works."""
+"""Relations: the directions in which sizes can move together from an accepted base."""
 
 from __future__ import annotations
 

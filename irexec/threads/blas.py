@@ -31,7 +31,7 @@ class Library(Protocol):
 
 @contextlib.contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Limit BLAS to one thread, process-wide, while any thread is inside the block.
+    """Limit BLAS to one thread in the whole process, while any thread is in this context.
 
     The first thread to enter sets the limit and the last to leave removes it. The context of threadpoolctl searches for
     the libraries each time, and would remove the limit while another thread still needs it.
@@ -133,7 +133,7 @@ def _found_by_threadpoolctl() -> list[Library]:
 class _ForAnyThread:
     """A library whose limit any thread may set and another thread may remove.
 
-    The first thread that enters the block sets the limit, and the last thread that leaves it removes the limit.
+    The first thread that enters the context sets the limit, and the last thread that leaves it removes the limit.
     """
 
     def __init__(self, library: Library) -> None:

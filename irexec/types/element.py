@@ -195,7 +195,7 @@ class ElementType:
         """Return the NumPy dtype of a Tensor's `data`; it is float16 for bf16, and bytes for packed and 8-bit float
         types.
 
-        Raises IndexError for dynamic, which has none.
+        Raises IndexError for the dynamic type, which has no dtype.
         """
         if self.dtype is None:
             raise IndexError("the dynamic type has no dtype")

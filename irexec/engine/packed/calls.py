@@ -52,7 +52,9 @@ def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
 
 
 def selected(data: PackedMatrix, indices: Array, axis: Array, /, *, is_filled: bool, out: Array | None = None) -> Array:
-    """Return Gather of rows; only these rows are unpacked. `is_filled`: an index outside the matrix selects zeros."""
+    """Return the result of Gather on rows; only these rows are unpacked. `is_filled`: an index outside the matrix
+    selects zeros.
+    """
     rows, index = data.shape[0], as_index(indices).reshape(-1)
     if not is_filled:
         check_range(require, index, 0, rows)
@@ -63,7 +65,9 @@ def selected(data: PackedMatrix, indices: Array, axis: Array, /, *, is_filled: b
 
 
 def convolved(data: Array, kernel: PackedMatrix, /, *, windows: Windowing, out: Array | None = None) -> Array:
-    """Return Convolution or GroupConvolution; the kernels of some output channels are unpacked at a time."""
+    """Return the result of Convolution or GroupConvolution; the kernels of some output channels are unpacked at a
+    time.
+    """
     groups, outputs, inputs, *taps = kernel.shape if kernel.ndim > data.ndim else (1, *kernel.shape)
     dtype = kernel.dtype if kernel.dtype == np.float64 else F32
     counts = Windows.over(data.shape[2:], taps, windows).counts

@@ -91,7 +91,7 @@ def _open_ports(producers: dict[int, Edge], dangling: Counter[int | None], scope
 
 
 def _report_lost(lost: list[tuple[Edge, int]], open_ports: list[_End], scope: NetScope) -> None:
-    """Report edges to layers that do not exist. They are the reason why as many input ports are not connected."""
+    """Report edges to layers that do not exist. Each leaves an input port unconnected."""
     only = open_ports[0] if len(open_ports) == len(lost) == 1 else None
     for edge, number in lost:
         hint = meant = None

@@ -162,8 +162,8 @@ class Code:
 
 @record
 class Fold:
-    """One iteration of a loop: its index, and `values`, at first those on entry, to be replaced by those for the next
-    iteration.
+    """One iteration of a loop: its index, and `values`. The body replaces the values on entry by the values for the
+    next iteration.
     """
 
     index: Number

@@ -108,7 +108,7 @@ def write_few(
 
 
 def _in_block_order(code: Code, source: Run, target: Run, count: Number) -> None:
-    """Copy elements in another order: those at the same position in each of sixteen dwords become adjacent."""
+    """Copy elements in another order: elements at equal positions in sixteen dwords become adjacent."""
     with code.loop(0, count, IN_BLOCK) as block, code.loop(0, TABLE) as dword:
         for place in range(8):
             value = (source + (block + dword * 8)).scalar(place)

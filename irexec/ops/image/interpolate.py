@@ -252,11 +252,12 @@ def interpolate_1(
 ) -> T:
     """`data` resized along the attribute `axes` to `target_spatial_shape`.
 
-    The page does not define the arithmetic of the modes. As in OpenVINO, nearest rounds as "simple"; linear is
-    linear_onnx up to rank 4 and linear above; without align_corners, coordinates are asymmetric, but half_pixel in the
-    mode linear without pads, unless the axes are (2, 3) of rank 4. area, for which OpenVINO has no kernel, is the mean
-    of the input elements that an output element covers. A single pad applies to each of the axes, as on the page; as
-    many pads as axes apply to the axes (in OpenVINO to the first dimensions).
+    The page does not define the arithmetic of the modes. As in OpenVINO, "nearest" rounds as "simple", and "linear" is
+    the mode linear_onnx of Interpolate-4 up to rank 4, and its mode linear above. Without align_corners, coordinates
+    are asymmetric; in the mode "linear" without pads they are half_pixel, unless the axes are (2, 3) of rank 4. "area",
+    for which OpenVINO has no kernel, is the mean of the input elements that an output element covers. A single pad
+    applies to each of the axes, as on the page; as many pads as axes apply to the axes (in OpenVINO to the first
+    dimensions).
 
     C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: they are
     not negative. C5: pads are for the axes only. C7: an axis without elements can only be resized to 0.

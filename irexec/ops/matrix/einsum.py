@@ -158,7 +158,7 @@ def _contract(a: _Term, b: _Term, later: set[str]) -> _Term:
 
 
 def _alone(shared: list[str], later: set[str], here: dict[str, int], there: dict[str, int]) -> set[str]:
-    """Return the labels to sum immediately: those that are not needed later and whose extent in the other term is 1."""
+    """Return the labels to sum immediately: labels not needed later whose extent is 1 in the other term only."""
     return {x for x in shared if x not in later and here[x] != there[x] and there[x] == 1}
 
 

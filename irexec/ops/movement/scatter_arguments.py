@@ -155,7 +155,7 @@ def check_updates(check: Check, constraint: str, updates: PartialShape, expected
 
 
 def open_rows(rows: Array, updates: Array, note: str) -> Open | None:
-    """Return the rows with several unequal updates under reduction none, each with its possible contents."""
+    """Return the rows that receive several unequal updates without a reduction, each with its possible contents."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))

@@ -1,7 +1,7 @@
 """The engine of the scatter family: updates combined into the rows of a target.
 
-Several updates of one row are combined in row-major order, so that under "none" the last update wins. The pages do not
-define this order, which is that of a plain loop.
+Several updates of one row are combined in row-major order, the order of a plain loop, which the pages do not define.
+With reduction "none" the last update wins.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 def slice_8(data: T, start: T_IND, stop: T_IND, step: T_IND, axes: T_AXIS | None = None, /) -> T:
     """`data[start:stop:step]` along each of `axes` (by default the first axes); the other axes are not sliced.
 
-    Constraints: C1 data is not a scalar, C2 start, stop and step are 1D, C3 no step is 0, C4 axes are in [-rank, rank -
-    1], C5 axes are unique, C6 start, stop, step and axes have equal lengths, at most the rank of data.
+    C1: data is not a scalar. C2: start, stop and step are 1D. C3: no step is 0. C4: axes are in [-rank, rank - 1].
+    C5: axes are unique. C6: start, stop, step and axes have equal lengths, at most the rank of data.
     """
     view: Array = data[_region(data.shape, start, stop, step, axes)]
     return view

@@ -29,7 +29,9 @@ class PoolWindowing(Windowing):
 
 
 def pooled_shape(check: Check, data: TensorType, *, windows: PoolWindowing) -> PartialShape:
-    """Return the output shape; C1: data has rank 3, 4 or 5. C2: a value per spatial axis. C3: the kernel fits."""
+    """Return the output shape. Check C1 (data has rank 3, 4 or 5), C2 (one value per spatial axis) and C3 (the kernel
+    fits).
+    """
     kernel, strides = windows.kernel, windows.strides
     if not has_rank(check, "C1", data, (3, 4, 5), "data"):
         return PartialShape.dynamic()
