@@ -187,7 +187,7 @@ class Runner:
             raise
         except Exception as error:
             step = self.plan.steps[numbers[number]]
-            # The inputs of a call that computes several steps are not those of this step.
+            # The inputs of a call that computes several steps are not the inputs of this step.
             own = step.inputs if calls[number][1][: len(step.inputs)] == step.inputs else ()
             raise IRError(failure(step.node, error, [slots[i] for i in own], self.plan.model)) from error
 

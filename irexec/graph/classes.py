@@ -92,7 +92,7 @@ def attributes_of(node: Node) -> dict[str, object]:
     declared = node.operator.attributes if node.operator else ()
     values = {a.name: a.default for a in declared if not a.required} | node.attributes
     if node.layer is not None and len(node.attributes) < len(declared):
-        # The layer of a file with errors: attributes that have no value are compared as they are written.
+        # The layer belongs to a file with errors: attributes that have no value are compared as they are written.
         data = node.layer.data
         values |= {a.name: data[a.file_name] for a in declared if a.name not in node.attributes and a.file_name in data}
     skipped = _PLACES if node.type in ("Const", "Parameter") else ()

@@ -48,7 +48,7 @@ def constant_among(nodes: Iterable[Node]) -> set[Node]:
             found.add(node)
         elif node.operator is not None and node.operator.tolerance.kind != "random" and not node.bodies:
             if not node.attributes.keys() >= node.operator.signature.attribute_names:
-                continue  # The layer of a file with errors.
+                continue  # The layer belongs to a file with errors.
             given = [value for value in node.inputs if value is not None]
             if given and node.type not in ("ReadValue", "Result") and all(value.node in found for value in given):
                 found.add(node)

@@ -95,8 +95,8 @@ def _older(operator: Operator, opset: str) -> tuple[Operator | None, Callable[..
     it does so.
     """
     if operator.versioned_name == "Interpolate-4":
-        # The function of Interpolate-4 has a parameter for each attribute, that of Interpolate-1 a dict of all
-        # attributes.
+        # The function of Interpolate-4 has a parameter for each attribute, the function of Interpolate-1 one dict of
+        # all attributes.
         return contents.load("Interpolate", 1), lambda *given, **named: any(
             isinstance(each, dict) for each in (*given, *named.values())
         )

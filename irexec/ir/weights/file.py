@@ -27,7 +27,8 @@ _MAX_RANK = 64
 _MAX_SEARCHED = 1 << 16
 # The sizes up to which a search for infinities in Python takes no longer than one in NumPy, and than importing NumPy.
 _MAX_BYTEWISE, _MAX_WITHOUT_NUMPY = 1 << 13, 1 << 18
-# In the exponent of a NaN or infinity all bits are 1. By type: the highest byte then, and the bits of the exponent.
+# All bits of the exponent of a NaN or infinity are 1. By type: the possible last bytes of such a number, and the bits
+# of the exponent.
 _EXPONENTS = {
     F32: (b"\x7f\xff", 0x7F80_0000),
     F64: (b"\x7f\xff", 0x7FF0_0000_0000_0000),
@@ -300,7 +301,7 @@ def release_pages(array: Array) -> None:
         return
     low, high = np.lib.array_utils.byte_bounds(array)
     begin = np.frombuffer(mapping, np.uint8).ctypes.data
-    # Only whole pages inside the array: those at its ends are shared with neighbouring constants.
+    # Only whole pages inside the array: pages at its ends may be shared with neighbouring constants.
     start = -(-(low - begin) // mmap.PAGESIZE) * mmap.PAGESIZE
     stop = (high - begin) // mmap.PAGESIZE * mmap.PAGESIZE
     if start < stop:

@@ -46,7 +46,7 @@ def write_few(
         left = scratch
     sums, width = scratch + depth * rows, task.last_column - task.first_column
     height, single = 4 if rows == 1 else 2, packing.least
-    # The codes at the same place in the rows that are next.
+    # The distance in bytes to the codes at the same place in the next rows.
     ahead = packing.nbytes(depth * height)
     with code.loop(0, width, height) as start:
         columns = [(task.first_column + start + number).at_most(layer.columns - 1) for number in range(height)]

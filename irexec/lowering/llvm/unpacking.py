@@ -50,7 +50,7 @@ class Packing(NamedTuple):
 
     @property
     def least(self) -> int:
-        """The smallest number of elements that can be unpacked: those of a byte."""
+        """The smallest number of elements that can be unpacked: the elements of a byte."""
         return 2 if self.is_nibble else 1
 
     @property

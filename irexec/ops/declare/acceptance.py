@@ -159,7 +159,7 @@ def _plain_value(annotation: Any) -> Callable[[Any], Any]:
     def plain(value: Any) -> Any:
         if value is MISSING:
             raise Unreadable("D002", "a value is required")
-        if hasattr(value, "tolist") and not isinstance(value, type):  # NumPy's, which need not be imported here.
+        if hasattr(value, "tolist") and not isinstance(value, type):  # An array or a number of NumPy.
             value = value.tolist()
         if value is None:
             return "none" if "none" in choices else None

@@ -15,7 +15,7 @@ from irexec.types import Array, common_shape
 SMALL = 1 << 18
 # For fewer rows, the panels of compiled code are as wide as the widest tile of one row.
 FEW_ROWS = 4
-# The number of parts of a stack of matrices for each part of a single matrix.
+# A stack of matrices is divided into this many times as many parts as a single matrix.
 MATRIX_PARTS = 4
 # The bytes of an unaligned matrix that are copied at a time: they stay in the caches until they are multiplied.
 COPIED_BYTES = 1 << 21

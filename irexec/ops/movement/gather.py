@@ -63,7 +63,7 @@ def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
         result: Array = np.zeros(data.shape[:at] + indices.shape[batch:] + data.shape[at + 1 :], data.dtype)
     else:
         result = _take(data, np.where(outside, 0, index), at, batch, None)
-    # Add axes to the mask, over which it broadcasts: those before `at` and those after the indices.
+    # Add the axes before `at` and the axes after the indices to the mask, so that it broadcasts over them.
     mask = outside.reshape(outside.shape[:batch] + (1,) * (at - batch) + outside.shape[batch:])
     mask = mask.reshape(mask.shape + (1,) * (data.ndim - at - 1))
     return into(np.where(mask, np.zeros((), data.dtype), result), out)

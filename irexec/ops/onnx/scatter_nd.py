@@ -34,7 +34,8 @@ Reduction16: TypeAlias = Literal["none", "add", "mul"]
 Reduction: TypeAlias = Literal["none", "add", "mul", "max", "min"]
 
 _OF_STRINGS = ("none", "add")
-# The reductions as named in scatter_engine.py, and NumPy's functions for complex numbers, which it does not support.
+# The reductions as named in scatter_engine.py, and NumPy's functions for complex numbers, which that module does not
+# support.
 _ENGINE = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
 _UFUNCS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
