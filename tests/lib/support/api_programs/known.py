@@ -397,6 +397,28 @@ KNOWN = [
         program=r"ops = ov\.opset([1-9]|1[0-2])\n",
     ),
     Known("names|shapes", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
+    Known(
+        "looser",
+        "OpenVINO gives a Parameter the shape of a Result that is reconnected with it",
+        line="compile_model",
+        theirs=r"While validating node.*Parameter",
+        program=r"\.replace\(p\d\.output\(0\)\)",
+    ),
+    Known("stricter", _TYPES, line=_RUN_MODEL, mine=r"error\[O002\] \w+ is boolean", program=r"\.replace\("),
+    Known(
+        "stricter",
+        _MISSING,
+        line=_ONE_ARRAY,
+        mine=r"error\[O001\] .*the range from 0 to -1 is empty",
+        program=_TWO_INPUTS,
+    ),
+    Known(
+        "looser",
+        _CHANGES,
+        line=r"m\.inputs\[0\]",
+        theirs="Can't set the input tensor",
+        program=r"(?s)replace_parameter.*\.clone\(\)",
+    ),
 ]
 
 
