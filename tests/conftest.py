@@ -21,8 +21,7 @@ from support.amounts import IN_CI, spread
 
 from irexec.ops.declare import operator
 
-# The tests start hundreds of processes, and xdist its workers: without compiled files each compiles the checkout for
-# itself.
+# The tests start hundreds of processes, and xdist its workers: without bytecode files each compiles the checkout.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -33,7 +32,7 @@ def _raise(_: operator.Operator, error: Exception) -> NoReturn:
 
 
 operator.failed_rule = _raise
-# A busy machine is no failure: Hypothesis measures how long an example takes, and how long it takes to make one.
+# Hypothesis measures the time of an example and of its creation, which may be long on a busy machine.
 settings.register_profile(
     "steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, database=None
 )
@@ -67,16 +66,16 @@ pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 ANY_PYTHON = frozenset(
     {"benchmarks", "conformance", "debug", "fixes", "frontends", "lowering", "pages", "render", "sizes"}
 )
-"""Folders of tests whose subjects do not depend on the interpreter: they are marked `any_python`."""
+"""Folders of tests that do not depend on the interpreter: they are marked `any_python`."""
 
 
 WHOLE_SUITE = "IREXEC_TESTS_WHOLE_SUITE"
-"""The variable that tells the workers of xdist, which get paths in any case, that none was given."""
+"""The variable that tells the workers of xdist, which are always given paths, that the user gave none."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Use one worker more than there are cores: some tests wait, for processes that hang or for time limits."""
+    """Return one worker more than there are cores: some tests wait for processes that hang or for time limits."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -87,7 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
         is_whole = config.args_source is config.ArgsSource.TESTPATHS and no_choice
         os.environ[WHOLE_SUITE] = "1" if is_whole else ""
         if is_whole and not IN_CI:
-            # The workers share the cores, on which idle threads of BLAS spin.
+            # The workers share the cores, on which idle threads of BLAS would spin.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     elif os.environ.get(WHOLE_SUITE):
         worker: dict[str, Any] = config.workerinput
@@ -95,10 +94,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _rotated(share: float) -> list[str]:
-    """Return all files and folders of tests, beginning behind a share of their text.
+    """Return all files and folders of tests, beginning after a share of their text.
 
     Every worker of xdist imports all test files, which the first run in a checkout compiles. Because they begin at
-    different files, each worker finds most of the files compiled by another one.
+    different files, each worker finds most of the files already compiled by another one.
     """
     tests, size = Path(__file__).parent, Counter[Path]()
     for path in sorted(tests.rglob("test_*.py")):

@@ -1,4 +1,4 @@
-"""Old names of modules: the present module, and a warning for the line that imports it."""
+"""Old names of modules: they lead to the present module, with a warning at the line that imports it."""
 
 from __future__ import annotations
 

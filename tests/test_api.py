@@ -1,4 +1,4 @@
-"""api.py holds the names that `import irexec` gives, and nothing else."""
+"""api.py contains exactly the names of `import irexec`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The cost of reading, validating, compiling and running grows with the size of a model: counted, not timed.
 
-A set that is built anew for every layer, or a list that is searched for every finding, shows in what is counted.
+A set that is built again for every layer, or a list that is searched for every finding, increases the counts.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def test_compiling_and_running_constants(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("build", RUN)
 def test_writing_and_telling(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What save, show, report and diff do."""
+    """The work of save, show, report and diff."""
 
     def task(size: int) -> Callable[[], object]:
         path = tmp_path / f"{size}.xml"
@@ -170,7 +170,7 @@ def test_comparing_to_a_wrong_layer_at_the_end(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_finding_layers_of_other_names_from_their_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The beginnings differ, so that no layer reads what is paired."""
+    """The beginnings differ, so that no layer reads a paired value."""
 
     def other_chain(count: int) -> str:
         layers = [parameter(0), parameter(1), layer(2, "Add", 2), *(layer(i, "ReLU") for i in range(3, count))]
@@ -190,7 +190,7 @@ def test_finding_layers_of_other_names_from_their_ends(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("build", [skips, delayed])
 def test_drawing_long_skips(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Of models that are so large that blocks are drawn in blocks: the boxes, and the points that lines pass."""
+    """For models that are so large that blocks are drawn in blocks: the boxes, and the points that lines pass."""
     steps: list[int] = []
 
     def counted(*graph: Any, **ends: Any) -> Layout:

@@ -1,6 +1,6 @@
-"""Starting stays cheap: what `import irexec` and `irexec validate` import, and what they leave alone.
+"""A fast start: the modules that `import irexec` and `irexec validate` import, and those that they do not.
 
-benchmarks/startup.py measures the time; here nothing is timed.
+benchmarks/startup.py measures the time; this test does not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MODEL = """<net name="m" version="11"><layers>
 """
 
 CLASSIFIER = Path(__file__).parents[1] / "samples" / "classifier" / "model.xml"
-# What only running, explaining, drawing or comparing needs.
+# Modules that are only needed for running, explaining, drawing or comparing.
 HEAVY = [
     "irexec.engine",
     "irexec.frontends",
@@ -58,7 +58,7 @@ HEAVY = [
 
 
 def imported(code: str) -> set[str]:
-    """The modules that a fresh process has after executing the code."""
+    """Return the modules that a new process has imported after executing the code."""
     code = f"import sys\n{code}\nimport json as j; print(); print(j.dumps(sorted(before)))"
     code = code.replace("\nimport json as j", "\nbefore = set(sys.modules)\nimport json as j")
     given = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
@@ -68,7 +68,7 @@ def imported(code: str) -> set[str]:
 
 
 def of(modules: set[str], names: list[str]) -> list[str]:
-    """The names that are among the modules, or have a module below them there."""
+    """Return the names that are among the modules, or have a submodule among them."""
     return [name for name in names if any(m == name or m.startswith(name + ".") for m in modules)]
 
 
@@ -138,7 +138,7 @@ def test_numpy_comes_whole_when_it_is_asked_for() -> None:
 
 
 def test_running_does_not_start_the_compiler(tmp_path: Path) -> None:
-    """llvmlite waits until a model has run often, and convolutions and products were what it did."""
+    """llvmlite is not imported until a model with convolutions and products has run often."""
     path = tmp_path / "small.xml"
     path.write_text(MODEL)
     code = f"import irexec, numpy as np\nmodel = irexec.compile_model({str(path)!r})"
@@ -149,7 +149,8 @@ def test_running_does_not_start_the_compiler(tmp_path: Path) -> None:
     assert of(modules, ["llvmlite", "irexec.lowering.llvm", "irexec.lowering.plans", "irexec.lowering.table"]) == []
 
 
-# What OpenVINO's API has besides compiling and inferring, and what only a model that is wrong, odd or has bodies needs.
+# Modules for the parts of OpenVINO's API beyond compiling and inferring, and for models with errors, unusual forms or
+# bodies.
 ASKED_FOR_LATER = [
     "dataclasses",
     "irexec.diagnostics.codes",
@@ -208,7 +209,7 @@ sys.meta_path.insert(0, Finder())
 
 @pytest.mark.parametrize("given", [None, "26"])
 def test_threads_of_blas_soon_sleep_where_irexec_imports_numpy(given: str | None) -> None:
-    """And the variable that says so is gone afterwards."""
+    """The variable that sets the time is removed afterwards."""
     code = f"{SEEN}import irexec\nirexec.read_model\nprint(os.environ.get('OPENBLAS_THREAD_TIMEOUT'))"
     environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_THREAD_TIMEOUT"}
     if given is not None:

@@ -1,4 +1,4 @@
-"""What is published: the wheel and the sdist, the action, the hooks, the schema of findings, the container."""
+"""Published files: the wheel and the sdist, the action, the hooks, the schema of findings, the container."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLES = ROOT / "samples"
 
 
 def arguments_of(line: str) -> list[str]:
-    """The arguments of a line of shell that runs irexec, without variables and redirections."""
+    """Return the arguments of a line of shell that runs irexec, without variables and redirections."""
     words = shlex.split(re.sub(r"\$\{?\w+\}?|[12]?>.*|\|\|.*", "", line))
     return words[words.index("irexec") + 1 :]
 

@@ -1,4 +1,4 @@
-"""Reading: a file, bytes, a text, printed layers and ONNX come in through one function, and no file is opened again."""
+"""Reading: files, bytes, texts, printed layers and ONNX models use one function, and no file is opened twice."""
 
 from __future__ import annotations
 
@@ -138,5 +138,5 @@ def test_commands_read_each_file_once(
     main(arguments)
     named = [each for each in arguments if each.endswith(".xml") and "/" not in each]
     assert read_from == named
-    # Whether it can be opened is asked before.
+    # The command first checks whether the file can be opened.
     assert len(opened) <= 2 * len(named)

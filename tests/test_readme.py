@@ -1,6 +1,6 @@
-"""The README, executed: its commands and its Python in a copy of the samples, its output compared line by line.
+"""The README, executed: its commands and Python code in a copy of the samples, with the output compared line by line.
 
-In CI, the set-up that it prints is done as well, in a fresh virtual environment.
+In CI, the set-up that it describes is also executed, in a fresh virtual environment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BLOCKS = blocks(README)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a reader has in front of them: the samples, and the files that the README shows."""
+    """The samples, and the files that the README shows."""
     path = tmp_path_factory.mktemp("readme")
     shutil.copytree(ROOT / "samples", path / "samples")
     for block in BLOCKS:
@@ -78,7 +78,7 @@ def test_it_is_short() -> None:
 
 
 def test_what_it_is_good_for_is_shown_before_the_installation() -> None:
-    """A finding with its fix, a culprit, and a picture of the report."""
+    """A finding with its fix, a first wrong layer, and a picture of the report."""
     before = README.read_text("utf-8").partition("\n## ")[0]
     shown = [command for block in blocks(README) for command, _ in commands(block) if command in before]
     assert [command.split()[1] for command in shown] == ["validate", "compare"]
@@ -86,7 +86,7 @@ def test_what_it_is_good_for_is_shown_before_the_installation() -> None:
 
 
 def set_up() -> list[str]:
-    """The two commands that do all the set-up: the main job, and the tests."""
+    """Return the two commands of the set-up: the installation with a run, and the tests."""
     found = [block.text.strip() for block in of("sh")]
     assert len(found) == 2
     return found
@@ -105,9 +105,9 @@ def test_the_main_job_in_a_fresh_environment(tmp_path: Path) -> None:
     unwanted = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info")
     checkout = tmp_path / "irexec"
     shutil.copytree(ROOT, checkout, ignore=unwanted)
-    # Nothing of the environment that runs the tests is to be found.
+    # The environment that runs the tests must not be visible.
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")}
-    # In a virtual environment `python3` is the one that made it.
+    # In a virtual environment `python3` is the interpreter that created it.
     result = subprocess.run(
         ["bash", "-c", command],
         cwd=checkout,

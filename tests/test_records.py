@@ -1,4 +1,4 @@
-"""Records: classes of fields whose methods are made when they are first called."""
+"""Records: classes of fields whose methods are generated when they are first called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Point:
 
 @record
 class Named(Point):
-    """Fields follow those of the class above."""
+    """A record whose fields follow those of its base class."""
 
     name: str = "p"
 

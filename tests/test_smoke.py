@@ -1,6 +1,6 @@
-"""A first look in seconds, `pytest -m smoke`: every command, the Python API and each kind of operator work once.
+"""A quick check, `pytest -m smoke`: every command, the Python API and each kind of operator work once.
 
-These tests need nothing but irexec's own dependencies, so CI runs them without the extras, too.
+These tests need only irexec's own dependencies, so CI also runs them without the extras.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.smoke
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str | Path, code: int = 0) -> str:
-    """The standard output of a command that exits with `code`."""
+    """Return the standard output of a command that exits with `code`."""
     assert main([*map(str, words)]) == code
     return capsys.readouterr().out
 
@@ -38,7 +38,7 @@ def test_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("path", SNIPPETS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_run_a_printed_layer(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # The pages print errors in some examples, which irexec reports and repairs.
+    # The pages contain errors in some examples, which irexec reports and repairs.
     assert main(["run", str(path), "--format", "json"]) < 2
     assert json.loads(capsys.readouterr().out)["examples"][0]["executed"]
 

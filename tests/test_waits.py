@@ -1,4 +1,4 @@
-"""No test waits for ever: every wait for a process, a thread or a lock has a limit, asserted from the source."""
+"""No test waits without a limit for a process, a thread or a lock, checked in the source."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from support.waiting import PATIENCE
 pytestmark = pytest.mark.any_python
 
 TESTS = Path(__file__).parent
-# Programs that OpenVINO executes, too: its requests wait as they do.
+# Programs that OpenVINO also executes: its requests wait in the same way.
 OTHERS = "lib/support/openvino_programs"
 PROCESSES = {"run", "call", "check_call", "check_output"}
 WAITS = {"communicate", "wait", "join", "result", "exception", "acquire"}
 
 
 def without_limit(text: str) -> Iterator[int]:
-    """The lines of waits without a limit."""
+    """Yield the lines of waits without a limit."""
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue

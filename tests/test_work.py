@@ -1,4 +1,4 @@
-"""What tests of growth count is the same in each version of Python, and a search for every item shows in it."""
+"""The counts of growth tests are the same in each version of Python, and include a search for every item."""
 
 from __future__ import annotations
 

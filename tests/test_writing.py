@@ -1,4 +1,4 @@
-"""Files are written, and those that a user names are read, through one mechanism each: asserted from the source."""
+"""Files are written, and files named by a user are read, through one mechanism each, checked in the source."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PACKAGE = Path(__file__).parents[1] / "irexec"
 WRITES = {"irexec/ir/writing.py"}
 READS = {"irexec/ir/files.py"}
 
-# Functions of `os`, `shutil` and NumPy that change what is on a disk or open it for that, and methods of paths.
+# Functions of `os`, `shutil` and NumPy, and methods of paths, that change files or open them for writing.
 OF_OS = {"rename", "renames", "replace", "link", "symlink", "unlink", "remove", "rmdir", "truncate", "mkfifo", "open"}
 OF_NUMPY = {"save", "savez", "savez_compressed", "savetxt", "memmap", "fromfile", "load"}
 OF_PATHS = {"write_text", "write_bytes", "touch", "unlink", "symlink_to", "hardlink_to", "tofile", "rename", "rmdir"}
 READING = {"read_text", "read_bytes"}
 
 ALLOWED = {
-    # A stream that is open already.
+    # The stream is open already.
     ("irexec/arrays/loading.py", "np.memmap(stream, dtype, 'r', start, shape, 'F' if fortran else 'C')"),
     # A file of irexec itself, read at every start: importlib.resources would take longer than the rest.
     (
@@ -31,23 +31,25 @@ ALLOWED = {
     ),
     # The limits of the machine.
     ("irexec/ops/declare/capacity.py", "open('/sys/fs/cgroup/memory.max')"),
-    # Functions of the Python API that only read, in programs, not in commands.
+    # Functions of the Python API that only read, for programs, not in commands.
     ("irexec/openvino/exporting.py", "path.read_bytes()"),
     ("irexec/openvino/exporting.py", "path.with_suffix('.bin').read_bytes()"),
-    # A temporary folder, in a process that has no irexec.
+    # A temporary folder, in a process without irexec.
     ("irexec/conformance/runtimes/openvino.py", "shutil.rmtree(folder, ignore_errors=True)"),
 }
 
 
 @cache
 def calls() -> list[tuple[str, ast.Call, str]]:
-    """Every call of a function that opens, writes, renames or removes files: the file, the call, and its text."""
+    """Return every call of a function that opens, writes, renames or removes files: the file, the call, and its
+    text.
+    """
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE.parent).as_posix()
         tree = ast.parse(path.read_text("utf-8"))
         for node in ast.walk(tree):
-            # The null device stands for a stream that is closed, or that nobody reads: it is no file.
+            # The null device replaces a stream that is closed, or has no reader: it is not a file.
             if isinstance(node, ast.Call) and touches_files(node.func) and "os.devnull" not in ast.unparse(node):
                 found.append((name, node, ast.unparse(node)))
     return found
@@ -61,13 +63,13 @@ def touches_files(function: ast.expr) -> bool:
     owner, method = function.value, function.attr
     if isinstance(owner, ast.Name) and owner.id in ("os", "shutil", "np", "numpy", "io"):
         by_module = {"os": OF_OS, "np": OF_NUMPY, "numpy": OF_NUMPY, "io": {"open", "open_code"}}
-        # Of shutil only what looks, and changes nothing.
+        # Functions of shutil that only query and change nothing are allowed.
         return method in by_module[owner.id] if owner.id in by_module else not method.startswith(("get_", "which"))
     return method in OF_PATHS | READING or (method == "open" and ast.unparse(function).startswith(("path.", "Path(")))
 
 
 def package_data(text: str) -> bool:
-    """Files of irexec itself."""
+    """Return whether a call reads files of irexec itself."""
     return text.startswith(("files(", "resources.files(", "_FILE.")) or text == "path.read_text(encoding='utf-8')"
 
 

@@ -1,4 +1,4 @@
-"""What is an array for a model: byte orders, masks, ragged rows, dates, objects, records."""
+"""Objects that a model accepts as arrays: byte orders, masks, ragged rows, dates, objects, records."""
 
 from __future__ import annotations
 

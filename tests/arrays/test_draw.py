@@ -1,4 +1,4 @@
-"""Random values: of every element type."""
+"""Random values of every element type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a caller supplies: values as arrays of an element type."""
+"""Values supplied by a caller, as arrays of an element type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values in comments: every notation the operation pages use, and the remarks that only look like one."""
+"""Values in comments: every notation of the operation pages, and remarks that resemble values."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _leaves(value: ListedValue) -> list[ListedValue]:
     return [leaf for item in value for leaf in _leaves(item)] if isinstance(value, list) else [value]
 
 
-# What is printed is read back
+# Printed values are read back
 
 _LEAVES = {
     "int": st.integers(-(2**63), 2**63 - 1),

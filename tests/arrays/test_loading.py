@@ -1,4 +1,4 @@
-"""Arrays from files: bounded by their headers and by the file, whatever they claim."""
+"""Arrays from files: limited by their headers and by the size of the file."""
 
 from __future__ import annotations
 

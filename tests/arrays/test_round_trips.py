@@ -1,4 +1,4 @@
-"""Arrays of every element type keep their values through pickle, .npy and .npz, wherever their dtype was made."""
+"""Arrays of every element type keep their values through pickle, .npy and .npz, whatever the origin of their dtype."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMPYS |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
 def extremes(kind: ElementType) -> Array:
-    """The smallest and the largest value of a type, and some between them."""
+    """Return the smallest and the largest value of a type, and some between them."""
     if kind is STRING:
         return np.array(["", "a text", "é"], np.dtypes.StringDType())
     if kind.kind in "bc" or kind.is_carried:

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and names that are safe."""
+"""Files that are complete or absent, and names that are safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an array's numbers are like."""
+"""Statistics of an array's numbers."""
 
 from __future__ import annotations
 

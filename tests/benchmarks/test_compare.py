@@ -1,4 +1,4 @@
-"""A sample of the campaign in benchmarks/compare.py: whichever layer goes wrong, a comparison names that one."""
+"""A sample of benchmarks/compare.py: whichever layer is wrong, a comparison names exactly this layer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_bodies_are_among_the_positions(campaign) -> None:
 
 
 def test_some_positions_of_a_model_with_whole_numbers_and_states(campaign) -> None:
-    """A layer that makes a length may leave a model that nobody can run; it is counted by itself."""
+    """A layer that computes a length may make the model impossible to run; it is counted separately."""
     nodes = campaign.positions(reference("transformer"))
     assert {str(node.outputs[0].element_type) for node in nodes} >= {"f32", "i64"}
     found = campaign.plant(reference("transformer"), 7)

@@ -1,4 +1,4 @@
-"""Wrong kernels in benchmarks/kernel_mutants.py: the generated cases notice them, and pass the kernels themselves."""
+"""Wrong kernels in benchmarks/kernel_mutants.py: the generated cases detect them, and pass the correct kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CASES = 40
 def campaign(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
     module = benchmark("kernel_mutants")
-    # The limits of time would replace those of the tests.
+    # The time limits would replace those of the tests.
     monkeypatch.setattr(module, "signal", SimpleNamespace(alarm=lambda seconds: None, SIGALRM=None))
     return module
 

@@ -1,4 +1,4 @@
-"""A seeded sample of the campaign in benchmarks/mutants.py: nothing escapes, and refusals have a line."""
+"""A seeded sample of benchmarks/mutants.py: no exception escapes, and rejections have a line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_nothing_escapes(campaign, tmp_path: Path) -> None:
 
 
 def test_what_the_campaign_would_say(campaign, tmp_path: Path) -> None:
-    """An exception, and an error without a line, are what it looks for."""
+    """The benchmark reports an exception, and an error without a line."""
     answers = iter(['{"diagnostics": []}', '{"diagnostics": [{"severity": "error", "code": "O001", "message": "m"}]}'])
 
     class Parser:
@@ -91,7 +91,7 @@ def test_the_campaign_continues_behind_a_mutant_that_kills_its_process(
         return campaign.Outcome(0, ["escape: of some kind"] if taken == 2 else [])
 
     monkeypatch.setattr(campaign.Commands, "__call__", deadly)
-    # The process is a copy of this one, which may hold and have reserved any amount of memory.
+    # The process is a copy of this one, which may have any amount of memory.
     for limit in ("SECONDS", "MEGABYTES"):
         monkeypatch.setattr(campaign, limit, math.inf)
     monkeypatch.setattr(campaign, "ADDRESS_SPACE", resource.RLIM_INFINITY)

@@ -1,4 +1,6 @@
-"""benchmarks/programs.py: random programs find the same with OpenVINO and irexec, apart from listed differences."""
+"""benchmarks/programs.py: random programs give the same values with OpenVINO and irexec, except for listed
+differences.
+"""
 
 from __future__ import annotations
 

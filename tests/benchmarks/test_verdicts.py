@@ -1,4 +1,4 @@
-"""A sample of the campaign in benchmarks/verdicts.py: planted faults are named, harmless changes agree."""
+"""A sample of benchmarks/verdicts.py: planted faults are named, harmless changes agree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def campaign(monkeypatch_module):
 
 @pytest.fixture(scope="module")
 def monkeypatch_module():
-    """The other files of the campaign are found beside it, and nowhere else afterwards."""
+    """The other files of the benchmark are found next to it, and nowhere else afterwards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(HOME)
         yield patch

@@ -1,4 +1,4 @@
-"""Which findings count and how they are shown: options, settings, comments in the file, folders, standard input."""
+"""The selection and the display of findings: options, settings, comments in the file, folders, standard input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`irexec completion`: what the shells do with it."""
+"""`irexec completion`: the completions that shells offer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irexec.cli.main import COMMANDS, main
 
 
 def completed(*words: str) -> set[str]:
-    """What bash offers for the last of the words."""
+    """Return the words that bash offers for the last of these words."""
     listed = " ".join(f"'{word}'" for word in words)
     script = f"{bash_script()}COMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}; _irexec; echo ${{COMPREPLY[@]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE)

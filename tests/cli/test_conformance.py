@@ -1,4 +1,4 @@
-"""irexec conformance on the command line: what it prints and writes, exit codes, and what it refuses."""
+"""irexec conformance on the command line: output, files, exit codes, and rejected arguments."""
 
 from __future__ import annotations
 

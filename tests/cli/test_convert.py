@@ -1,4 +1,4 @@
-"""irexec convert: what is written is read by OpenVINO, and computes the same."""
+"""irexec convert: OpenVINO reads the written files, with the same results."""
 
 from __future__ import annotations
 

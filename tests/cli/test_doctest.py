@@ -1,4 +1,4 @@
-"""`irexec doctest`: what it prints, writes and returns."""
+"""`irexec doctest`: its output, its files and its exit codes."""
 
 from __future__ import annotations
 

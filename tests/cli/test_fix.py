@@ -1,4 +1,4 @@
-"""`irexec fix` and `irexec validate --fix`: files replaced whole or left alone, and what is said of it."""
+"""`irexec fix` and `irexec validate --fix`: files that are replaced or unchanged, and the messages about them."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_loose_layers_are_fixed(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path.write_text(wrong, codec)
     assert main(["fix", "--diff", str(path)]) == 0
     assert capsys.readouterr().out.count("\n-") == 2
-    # The edits in JSON are those of the file's bytes.
+    # The edits in JSON refer to the bytes of the file.
     assert main(["validate", "--format", "json", str(path)]) == 0
     edits = [
         edit

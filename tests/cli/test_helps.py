@@ -1,4 +1,4 @@
-"""The help: commands in groups, and two examples for each command that do what they say."""
+"""The help: commands in groups, and two correct examples for each command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from irexec.cli.helps import EXAMPLES, GROUPS
 from irexec.cli.main import COMMANDS, command_parsers, main
 
 NEEDS = {"--with openvino": "openvino", "model.onnx": "onnx"}
-"""What an example needs beyond irexec, by what it contains."""
+"""Text in an example → the package that the example needs in addition to irexec."""
 PAGE = """# Relu
 
 ```xml
@@ -35,7 +35,7 @@ FINDS = {
     "irexec diff model.xml changed.xml",
     "irexec diff model.xml changed.xml --run",
 }
-"""Examples with exit code 1: the page is wrong, and the models differ."""
+"""Examples with exit code 1: the page has errors, and the models differ."""
 JUDGE = "irexec conformance --only Negative-1 --cases 4 --html page.html"
 """The exit code is 1 for releases of OpenVINO that compute one of these cases wrongly."""
 ALL = [(command, example) for command, pair in EXAMPLES.items() for example, _ in pair]
@@ -43,7 +43,7 @@ ALL = [(command, example) for command, pair in EXAMPLES.items() for example, _ i
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files that the examples name."""
+    """The files that the examples name, in the current folder."""
     monkeypatch.chdir(tmp_path)
     x = ops.parameter([1, 4], np.float32, name="x")
     doubled = ops.multiply(x, ops.constant(np.float32([[2, 2, 2, 2]])), name="doubled")
@@ -122,7 +122,7 @@ def test_an_example_works(
         if part in example:
             pytest.importorskip(package)
     words = shlex.split(example)[1:]
-    if command == "lsp" or ":GPU" in example:  # A server that waits; a device that is rarely there.
+    if command == "lsp" or ":GPU" in example:  # The server waits for requests, and the device is rarely available.
         command_parsers([command])[0].parse_args(words)
         return
     if "model.onnx" in example:

@@ -1,6 +1,6 @@
-"""Small files that once took all memory, all time, or ended in a traceback: what the commands say of them.
+"""Small files that once took all memory or time, or caused a traceback: the findings of the commands about them.
 
-They are run in one process that may have 2 GB of memory and 60 s of the processor's time.
+All run in one process that is limited to 2 GB of memory and 60 s of processor time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from support.waiting import PATIENCE
 
 HOSTILE = Path(__file__).parents[1] / "data" / "hostile"
 
-# What validate says, and what run says, as codes; None where run may have no memory for it, and otherwise computes it.
+# The codes of validate, and of run; None if run may lack the memory, and otherwise computes the results.
 EXPECTED: dict[str, tuple[set[str], set[str] | None]] = {
     "avg_pool_of_a_huge_kernel.xml": (set(), set()),
     "broadcast_to_a_terabyte.xml": (set(), {"O011"}),
@@ -55,7 +55,7 @@ def said() -> dict[str, list[list[str]]]:
         pytest.skip("the memory that a process may take is limited by Linux alone")
     files = [name for name in EXPECTED if name.endswith(".xml")]
     command = [sys.executable, "-c", SCRIPT, *files]
-    # Threads reserve memory of their own: on a machine of many cores it would be all that there is.
+    # Threads reserve memory: on a machine with many cores it would be all of the limit.
     threads = {"OPENBLAS_NUM_THREADS": "1", "IREXEC_NUM_THREADS": "2"}
     environment = {"IREXEC_TRACEBACK": "1", "PATH": "", **threads}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Names of files with characters that a terminal, a log or another program would act on are only ever shown."""
+"""Names of files with characters that a terminal, a log or another program would interpret are shown as text."""
 
 from __future__ import annotations
 

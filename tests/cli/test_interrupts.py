@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: exit code 130 and nothing printed, at whichever moment of a command they come."""
+"""Ctrl-C and SIGTERM: exit code 130 and no output, at any moment of a command."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
 
 MODEL = str(Path(__file__).parents[2] / "samples" / "classifier" / "model.xml")
 PATIENCE = 60
-# Tests in the background of a shell have SIGINT ignored, and children inherit that.
+# In a shell's background SIGINT is ignored, which child processes inherit.
 BEGIN = """import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from irexec.cli.start import start
 """
-# The signal comes at an import: the first ones are those that `start` begins with.
+# The signal is sent at an import: the first imports are those of `start`.
 AT_IMPORT = """
 left = int(sys.argv.pop(1))
 
@@ -50,7 +50,7 @@ def test_while_it_starts(at: int, sent: signal.Signals) -> None:
 
 
 def of_command(work: str, end: str = "sys.exit(start())") -> subprocess.CompletedProcess[str]:
-    """`irexec explain`, doing something else."""
+    """Run `irexec explain`, which does other work instead."""
     patched = "from irexec.cli import explain\n" + work + "\nexplain.run = work\nsys.argv[1:] = ['explain']\n"
     return run(BEGIN + patched + end)
 
@@ -109,7 +109,7 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS)
 def test_while_it_ends(end: str) -> None:
-    """What registers before irexec is done after it: then there is nothing to interrupt any more."""
+    """Functions that were registered before irexec run after it, when nothing remains to be interrupted."""
     code, expected = ENDS[end]
     done = of_command("def work(args):\n    return 0", code.replace("{send}", SEND.format(int(signal.SIGINT))))
     assert (done.returncode, done.stderr) == (expected, "")
@@ -128,7 +128,7 @@ def work(args):
 
 
 def test_a_signal_that_is_ignored_stays_so() -> None:
-    """As `nohup` and shell scripts start commands."""
+    """The signal is ignored as by `nohup` and shell scripts."""
     code = BEGIN.replace("default_int_handler", "SIG_IGN")
     work = f"from irexec.cli import explain\nexplain.run = lambda args: {SEND.format(int(signal.SIGINT))} or 0\n"
     done = run(code + work + "sys.argv[1:] = ['explain']\nsys.exit(start())")
@@ -137,7 +137,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
 
 @pytest.mark.parametrize("arguments", [["explain"], ["--version"], ["validate", MODEL]])
 def test_importing_the_command_changes_no_handler(arguments: Sequence[str]) -> None:
-    """Only the command's own process has the handlers: a program that uses irexec has its own."""
+    """Only the command's own process has the handlers: a program that uses irexec keeps its own."""
     code = "import signal, sys\nbefore = signal.getsignal(2), signal.getsignal(15), sys.unraisablehook\n"
     code += "import irexec.cli.start, irexec.cli.main\n"
     code += "try:\n    irexec.cli.main.main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
@@ -147,7 +147,7 @@ def test_importing_the_command_changes_no_handler(arguments: Sequence[str]) -> N
 
 
 def test_before_that_little_is_imported() -> None:
-    """The interpreter itself answers an interrupt with a traceback until `start` is called."""
+    """Until `start` is called, an interrupt prints the interpreter's traceback."""
     code = "import sys\nbefore = set(sys.modules)\nimport irexec.cli.start\nprint(*sorted(set(sys.modules) - before))"
     own = {
         "__future__",

@@ -1,4 +1,4 @@
-"""`--limit`: commands that stop, with what was found, exit code 2, and whatever they write untouched."""
+"""`--limit`: commands that stop with the findings so far and exit code 2, and leave their outputs unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irexec.cli.main import COMMANDS, command_parsers, main
 SAMPLES = Path(__file__).parents[2] / "samples"
 MODEL = str(SAMPLES / "classifier" / "model.xml")
 INPUT = f"image={SAMPLES / 'classifier' / 'image.npy'}"
-# These take little time, or another runtime takes it, which has a limit for each response or a time in all.
+# Commands that take little time, or whose other runtime takes it and has a limit for each response or a total time.
 WITHOUT = {"ops", "explain", "schema", "completion", "compare", "reduce", "bundle", "conformance"}
 
 

@@ -1,4 +1,4 @@
-"""The dispatcher: help, version, exit codes, and what happens when a command fails."""
+"""The dispatcher: help, version, exit codes, and the handling of failed commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], int]], None]:
-    """Puts a function in the place of the command `explain`."""
+    """Return a function that replaces the command `explain` by another function."""
 
     def install(run: Callable[[Any], int]) -> None:
         module = types.ModuleType("irexec.cli.explain")
@@ -127,7 +127,7 @@ def test_interruption_is_quiet(command: Callable[..., None], capsys: pytest.Capt
 
 
 def test_nobody_reads_the_output() -> None:
-    """The reader is gone before the command writes: no traceback, and a code that is not one of the three."""
+    """The reader is gone before the command writes: no traceback, and a separate exit code."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
@@ -165,7 +165,7 @@ STREAMS = [
 def test_a_result_that_cannot_be_written(
     streams: str, arguments: str, code: int, errors: str, buffered: bool, tmp_path: Path
 ) -> None:
-    """The interpreter's own flush at the end adds nothing, and does not decide the exit code."""
+    """The interpreter's own flush at the end adds no output, and does not determine the exit code."""
     command = f'"{sys.executable}" -m irexec {arguments} 2>errors {streams} </dev/null'
     environment = os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"}
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -175,7 +175,7 @@ def test_a_result_that_cannot_be_written(
 
 @pytest.mark.skipif(os.name == "nt", reason="file numbers as on POSIX")
 def test_no_file_takes_the_place_of_a_closed_stream() -> None:
-    """What a library prints to standard output would be written into it."""
+    """Text that a library prints to standard output would be written into the file."""
     code = "import os\nfrom irexec.cli import explain, main\n"
     code += "explain.run = lambda args: os.open(os.devnull, os.O_RDONLY)\n"
     code += "raise SystemExit(main.main(['explain']))"
@@ -204,7 +204,7 @@ def test_nothing_is_read_of_a_closed_standard_input(
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="signals as on POSIX")
 def test_ctrl_c_from_outside() -> None:
-    # Tests in the background of a shell have SIGINT ignored, and children inherit that.
+    # In a shell's background SIGINT is ignored, which child processes inherit.
     code = "import signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from irexec.cli import explain, main\n"
     code += f"explain.run = lambda args: (print('up', flush=True), time.sleep({PATIENCE}))\n"

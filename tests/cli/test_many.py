@@ -1,4 +1,4 @@
-"""The options for many files: folders, processes, a log to go on from, and Ctrl-C."""
+"""The options for many files: folders, processes, a log to resume from, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CRASHING = """<layer id="0" name="c" type="Crash" version="mine">
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The samples, and arrays for the classifier."""
+    """The samples, and arrays for the classifier, in the current folder."""
     shutil.copytree(SAMPLES, tmp_path / "samples")
     (tmp_path / "arrays" / "more").mkdir(parents=True)
     image = np.load(SAMPLES / "classifier" / "image.npy")
@@ -64,7 +64,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("command", [["validate"], ["doctest"], ["validate", "--format", "json"]])
 def test_processes_print_the_same(command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "samples" / "scatter_nd_update" / "no.xml").write_text("<")
-    (folder / "samples" / "scatter_nd_update" / "example_5.xml").unlink()  # 40 million elements.
+    (folder / "samples" / "scatter_nd_update" / "example_5.xml").unlink()  # This example has 40 million elements.
     codes, texts = [], []
     for options in ([], ["-j", "2", "--resume", "log.jsonl"], ["--resume", "log.jsonl"]):
         codes.append(main([*command, "samples/scatter_nd_update", *options]))
@@ -164,7 +164,7 @@ def test_what_cannot_be_run(
 @pytest.mark.processes
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_leaves_whole_files(folder: Path, sent: signal.Signals) -> None:
-    """Interrupted among many short runs. However late: behind them are some that do not end."""
+    """The command is interrupted during many short runs; the last runs do not end, so that no signal comes too late."""
     said = interrupted(folder, ["-j", "2"], sent)
     assert not list(folder.glob("out/.*"))
     assert re.fullmatch(
@@ -173,7 +173,7 @@ def test_ctrl_c_leaves_whole_files(folder: Path, sent: signal.Signals) -> None:
 
 
 def written_to_terminal(controller: int) -> str:
-    """All that was written to a terminal that is closed. The system hands it over in pieces, when it has time."""
+    """Return all text written to a terminal that is closed. The system delivers it in pieces."""
     shown = b""
     with open(controller, "rb", buffering=0) as stream, contextlib.suppress(OSError):
         while piece := stream.read(1 << 16):

@@ -1,4 +1,4 @@
-"""What people do wrong with any command: told in a few lines, with the file's name, and with exit code 2 or 1."""
+"""Common mistakes with any command: a message of a few lines with the file's name, and exit code 2 or 1."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ READING = {
     "convert": ["convert", "{}", "out.xml"],
 }
 JUDGING = {"validate", "fix"}
-"""Commands that answer what is wrong with a file."""
+"""Commands that report the errors in a file."""
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """The exit code, and what was written."""
+    """Return the exit code and the output."""
     try:
         code = main(arguments)
     except SystemExit as leaving:
@@ -98,7 +98,7 @@ def test_it_is_no_model(command: str, data: bytes, message: str, capsys: pytest.
     code, text = told(capsys, *of_file(command, "model.xml"))
     assert message in text and "model.xml:1:1" in text
     assert code == (1 if command in JUDGING else 2)
-    assert len(text.splitlines()) < 25  # diff tells it of both files.
+    assert len(text.splitlines()) < 25  # diff reports the error for both files.
 
 
 @pytest.mark.parametrize("command", READING)
@@ -166,7 +166,7 @@ def test_commands_of_other_tools(name: str, told_instead: str, capsys: pytest.Ca
 
 
 def test_names_of_other_tools_lead_to_what_there_is() -> None:
-    """Each command that is suggested exists and has the suggested option; each suggested option is one of a command."""
+    """Each suggested command exists and has the suggested option; each suggested option belongs to a command."""
     known = {name: {*parser._option_string_actions} for name, parser in command_parsers([*COMMANDS])[1].items()}
     for said in guesses.COMMANDS.values():
         command, *option = said.split()

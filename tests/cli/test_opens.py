@@ -29,7 +29,7 @@ def _count(event: str, arguments: tuple[Any, ...]) -> None:
 
 @cache
 def _add_hook() -> None:
-    """Add the hook, which cannot be removed and is called for all events of the process, when a test first needs it."""
+    """Add the hook when a test first needs it: it cannot be removed, and is called for all events of the process."""
     sys.addaudithook(_count)
 
 
@@ -64,7 +64,7 @@ PAGE = f"# ReLU\n\n```xml\n{LAYER}\n```\n"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a model in several states, a page, printed layers, and inputs; the current folder."""
+    """A folder with a model in several states, a page, printed layers, and inputs, as the current folder."""
     monkeypatch.chdir(tmp_path)
     x = ops.parameter([2, 3], "f32", name="x")
     y = ops.relu(ops.add(x, np.arange(6, dtype=np.float32).reshape(2, 3)), name="y")
@@ -124,7 +124,7 @@ CHECKED_AGAIN = {
     ): "a file with errors in strict mode runs in openvino mode, in which other checks follow an error",
     ("fix",): "whether irexec runs the file before and after a safe fix is asked in openvino mode",
 }
-"""Commands that check a text with errors in both modes: it is parsed for each, from the text in memory."""
+"""Commands that check a text with errors in both modes: the text in memory is parsed for each mode."""
 
 
 def run(arguments: list[str]) -> None:
@@ -155,7 +155,7 @@ def test_layers_and_pages(command: list[str], folder: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("command", [c for c in MODEL if c[0] not in ("fix", "doctest")], ids=" ".join)
 def test_an_onnx_model(command: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checks of other packages run in a process of their own, and read the file there."""
+    """The checks of other packages run in a separate process, which reads the file."""
     onnx = pytest.importorskip("onnx")
     text = '<ir_version: 9, opset_import: ["" : 17]> m (float[2, 3] x) => (float[2, 3] y) { y = Relu(x) }'
     for name in ("m.onnx", "other.onnx"):

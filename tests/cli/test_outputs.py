@@ -1,4 +1,4 @@
-"""No output of any command overwrites an input, whatever it is called: all options that write, all files read."""
+"""No output of any command overwrites an input, under any name: all options that write, all files read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="links as on POSIX")
 
 @dataclass(frozen=True)
 class Output:
-    """An option that writes: its value, the files that are written because of it, and what else the command needs."""
+    """An option that writes: its value, the files that are written because of it, and the other arguments of the
+    command.
+    """
 
     command: str
     option: str
@@ -75,7 +77,7 @@ OUTPUTS = [
     Output("shapes", "--unbake", "open.xml", ("open.xml", "open.bin")),
 ]
 NOTHING_READ = {("schema", "-o"), ("conformance", "--reproducers")}
-"""Of a command that reads no file, and a folder for files that are named after cases."""
+"""Options of a command that reads no file, and of a folder for files that are named after cases."""
 
 READ_OR_NOT_FILES = {
     *("--input", "--inputs", "--weights", "--extension", "--with", "--diff", "--trace", "--compare", "--check"),
@@ -101,7 +103,7 @@ READ_OR_NOT_FILES = {
 
 @dataclass(frozen=True)
 class Input:
-    """A file that a command reads: how it is given, with {} for its path, and the suffix that it needs."""
+    """A file that a command reads: its argument, with {} for its path, and its suffix."""
 
     role: str
     commands: tuple[str, ...]
@@ -127,7 +129,7 @@ INPUTS = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Files of every kind that commands read."""
+    """A folder with files of every kind that commands read."""
     path = tmp_path / "in"
     path.mkdir()
     x = ops.parameter([1, 2], np.float32, name="x")
@@ -156,8 +158,9 @@ def filled(words: tuple[str, ...], folder: Path, out: Path) -> list[str]:
 
 
 def names_of(folder: Path, out: Path, file: str, kind: str, given: Input) -> tuple[Path, Path] | None:
-    """The path of an input as it is given and as it is, where the output `file` is the same one; None where it cannot
-    be: a model must have a certain name."""
+    """Return the path of an input as given and as resolved, such that the output `file` is the same file; None if that
+    is impossible, because a model must have a certain name.
+    """
     target = out / file
     target.parent.mkdir(parents=True, exist_ok=True)
     source = folder / given.role
@@ -209,11 +212,11 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 
 SPELLINGS = {"output", "format"}
-"""What older spellings of an option give: the same as the newer ones."""
+"""The attributes of older spellings of an option, which are those of the newer ones."""
 
 
 def options() -> Iterator[tuple[str, argparse.Action]]:
-    """Every option that takes a value."""
+    """Yield every option that takes a value."""
     _, commands = command_parsers(COMMANDS)
     for name, parser in commands.items():
         for action in parser._actions:
@@ -223,7 +226,7 @@ def options() -> Iterator[tuple[str, argparse.Action]]:
 
 
 def test_the_table_has_every_option_that_writes() -> None:
-    """Each option with a value is in one of the tables; those in the first are what the commands declare."""
+    """Each option with a value is in one of the tables; the first table contains those that the commands declare."""
     table = {(output.command, output.option) for output in OUTPUTS} | NOTHING_READ
     for command, action in options():
         names = list(action.option_strings)
@@ -253,7 +256,7 @@ def test_the_table_has_every_option_that_writes() -> None:
     assert declared == table
 
 
-# What a table does not show
+# Cases that the tables do not cover
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -292,7 +295,7 @@ def test_a_folder_that_is_compared_with(folder: Path, tmp_path: Path, capsys: py
 def test_results_that_would_overwrite_the_inputs_of_others(
     jobs: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The second input stands where the results of the first go."""
+    """The second input is at the path of the results for the first."""
     inputs, results = tmp_path / "inputs", tmp_path / "results"
     inputs.mkdir()
     results.mkdir()
@@ -337,7 +340,7 @@ def test_the_page_that_a_report_would_replace_by_default(
 
 
 def test_a_reduction_continues_from_its_own_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are read, and written again: they are no inputs."""
+    """The files are read and written again, but are not inputs."""
     check = "sh -c '! grep -q Multiply {}'"
     command = ["reduce", str(folder / "model.xml"), "--check", check, "-o", str(folder / "small")]
     for _ in range(2):
@@ -355,7 +358,7 @@ def test_other_files_are_replaced_as_ever(folder: Path, capsys: pytest.CaptureFi
 
 
 def test_a_program_may_replace_what_it_has_read(folder: Path) -> None:
-    """The Python API is no command: the old file lives on as long as it is mapped."""
+    """The Python API is not a command: the old file exists as long as it is mapped."""
     path = folder / "model.xml"
     irexec.save_model(irexec.read_model(path), path)
     assert irexec.validate(path).ok

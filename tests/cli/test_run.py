@@ -1,4 +1,4 @@
-"""`irexec run`: what it prints, its JSON, its options, and its exit codes."""
+"""`irexec run`: its output, its JSON, its options, and its exit codes."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def test_options_of_models_are_refused(
     assert (code, codes(result)) == (2, ["U003"])
 
 
-# What is neither
+# Neither a model nor a snippet
 
 
 @pytest.mark.parametrize(

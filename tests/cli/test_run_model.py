@@ -161,9 +161,9 @@ def test_a_model_with_an_error_is_not_run(folder: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="signals as on POSIX")
 def test_ctrl_c_leaves_nothing_half_written(folder: Path) -> None:
-    """Interrupted in the middle of an array: that file is not there, those before it are whole."""
+    """The command is interrupted while it writes an array: this file is absent, the previous ones are complete."""
     code = (
-        # Tests in the background of a shell have SIGINT ignored, and children inherit that.
+        # In a shell's background SIGINT is ignored, which child processes inherit.
         "import signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import numpy as np\nfrom irexec.cli.main import main\n"
         "count = 0\nwrite = np.lib.format.write_array\n"
@@ -211,7 +211,7 @@ def test_the_documented_json_is_what_is_printed(folder: Path, capsys: pytest.Cap
 
 
 def test_random_inputs_are_such_as_the_layers_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Indices of a small table: any integer would not do."""
+    """Random integers must be valid indices of a small table."""
     net = Net()
     data, indices = net.parameter("data", "3,2"), net.parameter("indices", "-1", "i64")
     axis = net.parameter("axis", "", "i64")

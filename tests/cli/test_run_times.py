@@ -1,4 +1,4 @@
-"""irexec run: how long each stage took, several runs, the trace by time with totals per type."""
+"""irexec run: the time of each stage, several runs, the trace by time with totals per type."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_what_the_extra_would_gain(
 
 
 def test_states_are_the_same_in_every_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """The transformer keeps keys and values: of a second run they would be twice as many."""
+    """The transformer stores keys and values, which would be twice as many in a second run."""
     folder = CLASSIFIER.parent / "transformer"
     command = ["run", str(folder / "model.xml"), "--input", f"words={folder / 'words.npy'}", "--json"]
     outputs = []

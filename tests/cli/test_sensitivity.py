@@ -1,4 +1,4 @@
-"""irexec sensitivity: what it prints and writes, in several processes and resumed, and what it refuses."""
+"""irexec sensitivity: output and files, in several processes and resumed, and rejected arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPOILT = "block2/in/fq_output_0"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A float model, its quantized form with one spoilt quantizer, and a batch; the current folder."""
+    """A float model, its quantized form with one damaged quantizer, and a batch, in the current folder."""
     monkeypatch.chdir(tmp_path)
     for name, model in zip(("float", "int8"), pair(0, SPOILT, 0.1, blocks=4), strict=True):
         irexec.save_model(model, f"{name}.xml")
@@ -54,7 +54,7 @@ def test_processes_and_a_log_change_nothing(folder: Path, capsys: pytest.Capture
     assert len(set(printed)) == 1
     measured = len(Path("log.jsonl").read_text().splitlines())
     assert measured > 1
-    # Another metric is measured anew.
+    # Another metric is measured again.
     assert main([*PAIR, "--resume", "log.jsonl", "--metric", "cosine", "--target", "0.5"]) == 0
     assert len(Path("log.jsonl").read_text().splitlines()) == 2 * measured
 

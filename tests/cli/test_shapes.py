@@ -70,7 +70,7 @@ SCHEMA = json.loads((ROOT / "schemas" / "shapes.schema.json").read_text())
 
 
 def _fits_schema(found: dict[str, Any], *absent: str) -> None:
-    """Assert that printed JSON fits its schema and has all of its keys but `absent`, and no others."""
+    """Assert that printed JSON fits its schema, and has all of its keys except `absent`, and no others."""
     assert found.keys() == SCHEMA["properties"].keys() - {*absent}
     for kind in ("because", "baked", "checked"):
         keys = SCHEMA["properties"][kind]["items"]["properties"].keys()
@@ -126,7 +126,7 @@ def test_a_table_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_table_that_cannot_be_read(
     table: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever the model: one layer takes a tenth of the time of the sample."""
+    """The model does not matter: a model of one layer takes a tenth of the time of the sample."""
     image = op.parameter(irexec.PartialShape([-1, 3, -1, -1]), "f32", name="image")
     irexec.save_model(irexec.Model([op.relu(image)], [image], "small"), tmp_path / "small.xml")
     (tmp_path / "sizes.csv").write_text(table, "utf-8")

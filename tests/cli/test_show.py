@@ -1,4 +1,4 @@
-"""irexec show: what a model is made of, on the command line."""
+"""irexec show: the summary of a model on the command line."""
 
 from __future__ import annotations
 

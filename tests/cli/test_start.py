@@ -1,4 +1,4 @@
-"""How the process of a command begins: a short one hardly looks for garbage, and one that stays does."""
+"""The start of a command's process: a short one hardly collects garbage, and one that stays does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ USUAL = "import gc, sys\nusual = gc.get_threshold()\n"
 
 
 def told(code: str) -> str:
-    """What a process prints."""
+    """Return the output of a process."""
     done = subprocess.run(
         [sys.executable, "-c", USUAL + code], capture_output=True, text=True, timeout=min(PATIENCE, 60)
     )

@@ -1,4 +1,4 @@
-"""`irexec validate`: what it passes on, what it prints, and its exit codes."""
+"""`irexec validate`: its options, its output, and its exit codes."""
 
 from __future__ import annotations
 

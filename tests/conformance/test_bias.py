@@ -1,4 +1,4 @@
-"""Errors that only many elements show: results that are cut off, or computed with fewer bits."""
+"""Errors that only many elements reveal: results that are truncated, or computed with fewer bits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BITS = {np.dtype(np.float16): (np.uint16, 13), BF16: (np.uint16, 16)}
 
 
 def cut_off(wide: Array, dtype: np.dtype[Any]) -> Array:
-    """Round towards zero, as a kernel does that forgets to round: the bits of f32 (f64) are cut off."""
+    """Round towards zero, as a kernel does that drops the low bits of f32 (f64)."""
     if dtype == BF16:
         return (wide.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view(BF16)
     near = wide.astype(dtype)

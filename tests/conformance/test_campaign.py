@@ -1,4 +1,4 @@
-"""Campaigns: what is judged in which order, and within the time; clusters by the attribute that explains failures."""
+"""Campaigns: the order of cases, and the time limit; clusters by the attribute that explains failures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_family_has_its_cases() -> None:
 
 
 def test_a_campaign_ends_in_time() -> None:
-    """The clock is looked at between parts of a round."""
+    """The time is checked between parts of a round."""
 
     def clock() -> Iterator[float]:
         now = 0.0

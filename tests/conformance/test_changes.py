@@ -50,7 +50,7 @@ def test_stated_lists_of_the_same_length_change_together() -> None:
 
 @pytest.mark.parametrize("name", ["Equal-1/f32/a=[2,8]/b=[2,8]", "ReLU-1/i8/x=[3]/data-ties", "Exp-1/f32/x=[0]"])
 def test_a_case_with_the_same_number_everywhere_gets_other_data(name: str) -> None:
-    """A result without elements, or with one, stays as it is."""
+    """A result without elements, or with one, is not changed."""
     for seed in range(20):
         given = CaseName.parse(f"{name}/seed{seed}")
         found = revealing(np.random.default_rng(seed), given, operator_named(given.operator))

@@ -1,4 +1,4 @@
-"""Cases that the specification forbids: one thing is wrong, refused is passed, computed is listed apart."""
+"""Cases that the specification forbids: one constraint is violated; a refusal passes, a computed result is listed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_constraint_is_named(name: str, reason: str) -> None:
 
 
 def test_verdicts() -> None:
-    """irexec refuses; a runtime that computes is listed, and one that ends is wrong."""
+    """irexec refuses; a runtime that computes a result is listed, and one that ends is wrong."""
     assert judged(case_named(AXIS), Defendant("irexec", {"mode": "kernels"})).word == "passed"
     crash = Defendant(RUNTIME, {"type": "Abs", "how": "crash"})
     assert judged(case_named("Abs-1/f32/x=[2]/seed1"), crash).word == "crash"

@@ -1,4 +1,4 @@
-"""Graphs grown from constraints: names make the same graph again, and a failure is made smaller."""
+"""Graphs grown from constraints: names recreate the same graph, and a failing graph is reduced."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_irexec_passes() -> None:
 
 
 def test_a_failure_is_made_smaller_before_it_is_listed() -> None:
-    """A cluster is named by the layers that fail, which are few."""
+    """A cluster is named after the few layers that fail."""
     task = JudgeBlock(RUNTIME, '{"f32": {"type": "Reshape"}, "default": {"type": "Reshape"}}', seed=1)
     tally = task("graph.grown#0+10")
     found = failures(tally)

@@ -1,4 +1,4 @@
-"""Verdicts: irexec passes its own cases, and every way of being wrong has its verdict."""
+"""Verdicts: irexec passes its own cases, and every kind of error has its verdict."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_verdicts(how: str, name: str, word: str) -> None:
 
 
 def test_a_quantised_graph_in_the_precision_of_the_device() -> None:
-    """Values may fall on a neighbouring level; results that are off by half of the largest one are wrong."""
+    """Values may fall on a neighbouring level; results that are off by half of the largest result are wrong."""
     case = case_named("graph.into_quantise/f32/r4/default/static/seed1")
     words = []
     for type in ("FakeQuantize", "Sigmoid"):
@@ -92,7 +92,7 @@ FOUND_IN_IREXEC = [
     "GroupConvolution-1/f32/strides=2,2/pads_begin=0,0/pads_end=0,0/dilations=1,1/auto_pad=same_upper"
     "/data=[?1,?3,?6|1,?6|1]/kernel=const:[3,0,1,3,3]/seed684",
 ]
-"""Cases that the compiled back end failed once."""
+"""Cases that once failed in the compiled back end."""
 
 
 @pytest.mark.parametrize("name", FOUND_IN_IREXEC)
@@ -102,7 +102,7 @@ def test_what_was_wrong_in_the_compiled_back_end(name: str) -> None:
 
 
 def test_a_case_that_irexec_rejects_when_it_runs_is_no_refusal() -> None:
-    """The index is outside an axis that is empty in this call only."""
+    """The index is outside of an axis that is empty in this call only."""
     name = "Gather-1/f32/data=[?0,?3]/indices=const:i64[2]{1,1}/axis=const:i64[]{0}/seed232"
     assert judged(case_named(name), Defendant("irexec", {"mode": "kernels"})).word == "invalid"
 
@@ -129,5 +129,5 @@ def test_variables_have_their_first_values_after_a_reset(name: str) -> None:
     assert len(again) == 3 and judge_case(case, answer, {}).word == "passed"
     for one, other in zip(first, again, strict=True):
         np.testing.assert_array_equal(one[0], other[0])
-    answer.results[3:] = answer.results[1:4]  # As if the variables went on.
+    answer.results[3:] = answer.results[1:4]  # As if the variables kept their values.
     assert judge_case(case, answer, {}).word in ("wrong", "shape")

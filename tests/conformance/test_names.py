@@ -1,4 +1,4 @@
-"""Names of cases: each name makes the same case again, and a text that is no name is refused with the reason."""
+"""Names of cases: each name recreates the same case, and a text that is not a name is rejected with the reason."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from irexec.graph.model import Model
 from irexec.types import Array
 
 EXPECTED = [0.3254, -0.3625]
-"""The values that the seed 1 gives, in every version."""
+"""The values drawn from the seed 1, in every version."""
 
 
 def content(model: Model) -> list[object]:
-    """What a model is made of, and its constants."""
+    """Return the layers of a model and its constants."""
     return [
         (n.type, n.version, str(n.attributes), [str(v.type.shape) for v in n.outputs],
          None if n.constant is None else n.constant.tobytes())
@@ -51,7 +51,7 @@ def test_names_of_graphs() -> None:
 
 
 def test_a_name_that_is_part_of_the_interface() -> None:
-    """It is stable: names are in baselines and in reports."""
+    """The name is stable, because names are in baselines and in reports."""
     text = (
         "Gather-8/f32/batch_dims=1/data=[?2|5,5,4]@1,0,2/indices=i64[?2|5,3]/axis=const:i64[]{1}/twice/data-large/seed7"
     )
@@ -108,8 +108,7 @@ def test_a_name_of_another_recipe_is_refused() -> None:
 
 
 def test_the_recipe_of_graphs() -> None:
-    """Where this fails because names make other graphs than before, `RECIPE` needs the next number, and then this test
-    the new digest."""
+    """If this fails because names now produce other graphs, increase `RECIPE` and update the digest."""
     found = hashlib.sha256()
     for name in (*names_of_patterns(), *GROWN):
         try:
@@ -134,11 +133,11 @@ GROWN = (
     "graph.grown/f32/r4/layers=Convolution-1.98,StridedSlice-1.33/inner=read/static/seed9353",
     "graph.grown/f16/r4/layers=MVN-6.29,ExtractImagePatches-3.68,AvgPool-16.23/inner=read/twice/static/seed31",
 )
-"""Names of grown graphs; others need not stay."""
+"""Names of grown graphs; other names need not be stable."""
 
 
 def names_of_patterns() -> Iterator[str]:
-    """Each pattern with the first, second and third choice of all its parameters."""
+    """Yield each pattern with the first, second and third choice of all its parameters."""
     for name, (_, choices) in sorted(PATTERNS.items()):
         for number in range(3):
             chosen = [f"{key}={options[number % len(options)]}" for key, options in choices.items()]
@@ -146,5 +145,5 @@ def names_of_patterns() -> Iterator[str]:
 
 
 def rounded(array: Array) -> bytes:
-    """An array without the last bits, which processors may compute differently."""
+    """Return the bytes of an array without the last bits, which processors may compute differently."""
     return str(array.dtype).encode() + np.round(array.astype(np.float32), 3).tobytes()

@@ -1,4 +1,4 @@
-"""ONNX Runtime as a judged runtime and as a second judge, for operators with a counterpart in ONNX."""
+"""ONNX Runtime as a judged runtime and as a second opinion, for operators with a counterpart in ONNX."""
 
 from __future__ import annotations
 

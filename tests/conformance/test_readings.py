@@ -1,4 +1,4 @@
-"""Results that a page leaves open: any reading of it is accepted, and nothing else."""
+"""Results that a page leaves open: every reading of the page is accepted, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPENVINO = {"f64": "f32", "i64": "i32"}
 
 
 def verdict_of(case: Case, change: Callable[[list[Array]], list[Array]]) -> str:
-    """The verdict if a runtime returns changed results; the detail follows the word."""
+    """Return the verdict if a runtime returns changed results; the detail follows the word."""
     results = Reference(case.model, case.inputs).results()
     answer = Answer("results", [change([array.copy() for array in results[call]]) for call in case.calls])
     found = judge_case(case, answer, OPENVINO)

@@ -1,4 +1,4 @@
-"""What a code says of a finding: its area, and whether anything can be run in spite of it."""
+"""The properties of a code: its area, and whether the model can be run nevertheless."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_what_leaves_nothing_to_run(code: str, stops: bool) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_titles_have_one_form(code: str) -> None:
-    """A part of a sentence without a stop, in written English: in lists, in SARIF and on pages they stand alike."""
+    """A title is a part of a sentence without a full stop, in the same form for lists, SARIF and pages."""
     title = CODES[code].title
     assert title[0].islower() or title.split()[0] in ("OpenVINO", "ONNX")
     assert title[-1] not in ".?!" and "'t" not in title and len(title) <= 80

@@ -1,4 +1,4 @@
-"""Deadlines: work stops where it asks, with what was found until then and one finding about how far it came."""
+"""Deadlines: work stops at a check, with the findings so far and one finding about the progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 def chain(count: int, type: str = "ReLU") -> bytes:
-    """Layers in a row; unknown types make a finding for each."""
+    """Return layers in a row; each unknown type is a finding."""
     port = '<port id="{}" precision="FP32"><dim>2</dim></port>'
     layers = '<layer id="0" name="x" type="Parameter" version="opset1"><data shape="2" element_type="f32"/><output>'
     layers += port.format(1) + "</output></layer>"
@@ -78,7 +78,7 @@ def test_of_several_deadlines_the_nearest_counts(monkeypatch: pytest.MonkeyPatch
     with time_limit(1000):
         with pytest.raises(irexec.IRError, match="stopped after 5 s"), time_limit(5):
             list(watched(range(50), "counting"))
-        # Outside of it there is time.
+        # Outside of the block there is no deadline.
         ask("counting")
 
 
@@ -105,7 +105,7 @@ def test_a_deadline_is_of_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("data", [chain(8), chain(8, "Unheard"), onnx_chain(6), LOOSE])
 def test_validating_stops_wherever_it_is(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With any limit: never an exception, one finding at most that says so, and no finding that is not the file's."""
+    """With any limit: no exception, at most one finding about the limit, and no finding that the file does not have."""
     clock = Clock(monkeypatch)
     whole = {(finding.code, finding.layer) for finding in irexec.validate(data)}
     stages, found = set(), set()
@@ -123,7 +123,7 @@ def test_validating_stops_wherever_it_is(data: bytes, monkeypatch: pytest.Monkey
         found.add(len(report))
         assert {(finding.code, finding.layer) for finding in report} - whole == {(stop.code, stop.layer)}
     assert len(stages) >= 1 and limit > 5
-    # The more time, the more was found.
+    # More time gives more findings.
     assert len(found) > 1 or len(whole) == 0
 
 
@@ -152,7 +152,7 @@ def test_compiling_and_running_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch)
     with pytest.raises(irexec.IRError, match=r"in layer 'n10' .*while running"), time_limit(10):
         compiled(x)
-    # It is none the worse for it.
+    # The model still works afterwards.
     assert compiled(x)[0].tolist() == [0, 0]
     with pytest.raises(irexec.IRError, match="while planning"), time_limit(10):
         irexec.compile_model(model)(x)
@@ -160,7 +160,7 @@ def test_compiling_and_running_stop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("trips", [2**62, -1])
 def test_a_loop_that_does_not_end(trips: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a body that does nothing, for ever."""
+    """The body does nothing, in an endless loop."""
     Clock(monkeypatch)
     model = endless(trips)
     with time_limit(50):
@@ -185,7 +185,7 @@ def endless(trips: int) -> irexec.Model:
 
 @pytest.mark.parametrize("limit", [1, 3, 10, 30, 100, 1000])
 def test_a_fix_is_made_whole_or_not(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was stopped finds less: that is no reason to take a fix for a good one."""
+    """A stopped check has fewer findings, which must not make a fix appear good."""
     data = (SAMPLES / "wrong.xml").read_bytes()
     whole = apply_fixes(data, unsafe=True)
     assert whole.data != data

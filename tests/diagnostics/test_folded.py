@@ -1,4 +1,4 @@
-"""Findings about many items: each is told once, and names those that have it."""
+"""Findings about many items: each is reported once, and names the items that have it."""
 
 from __future__ import annotations
 

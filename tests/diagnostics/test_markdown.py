@@ -1,4 +1,4 @@
-"""Texts inside Markdown are shown as they are: CommonMark's own reading of them is plain text again."""
+"""Texts inside Markdown are shown literally: a CommonMark parser returns the plain text."""
 
 from __future__ import annotations
 

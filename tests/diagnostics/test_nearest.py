@@ -1,4 +1,4 @@
-"""Did you mean: which names a wrong one looks like, and that a long text is never compared."""
+"""Did you mean: the names that are similar to a wrong name; long texts are never compared."""
 
 from __future__ import annotations
 

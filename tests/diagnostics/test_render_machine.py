@@ -1,4 +1,4 @@
-"""The machine forms of a report: JSON, SARIF 2.1.0, GitHub annotations, and writing to a stream."""
+"""The machine-readable forms of a report: JSON, SARIF 2.1.0, GitHub annotations, and writing to a stream."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_github_annotation_cannot_start_another() -> None:
 
 
 def check_object(value: dict[str, Any], required: dict[str, type], optional: dict[str, type]) -> None:
-    """All required properties are there, all properties are known, and each has its type."""
+    """Check that all required properties exist, all properties are known, and each has its type."""
     assert required.keys() <= value.keys()
     for name, item in value.items():
         assert isinstance(item, (required | optional)[name]), name
@@ -118,7 +118,7 @@ def check_location(location: dict[str, Any], **more: type) -> None:
 
 
 def check_sarif(log: dict[str, Any]) -> None:
-    """The properties that SARIF 2.1.0 requires (sections 3.13 to 3.30, 3.49), and no others than it knows."""
+    """Check the properties that SARIF 2.1.0 requires (sections 3.13 to 3.30, 3.49), and that no others occur."""
     check_object(log, {"version": str, "runs": list}, {"$schema": str})
     assert log["version"] == "2.1.0"
     for run in log["runs"]:

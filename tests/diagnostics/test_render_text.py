@@ -1,4 +1,4 @@
-"""The text form of a report: golden texts, and where carets stand."""
+"""The text form of a report: expected texts, and the positions of carets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irexec.diagnostics.render.text import SOURCE_CELLS, chunks, excerpt
 
 
 def at(source: str, part: str, line: int = 12, file: str = "model.xml") -> Place:
-    """The place of `part` in a source line."""
+    """Return the place of `part` in a source line."""
     return Place(file, line, source.index(part) + 1, len(part), source)
 
 
@@ -111,7 +111,7 @@ def test_summary(severities: list[Severity], summary: str) -> None:
 
 
 def caret(source: str, part: str) -> tuple[str, str]:
-    """The text above the caret line, and the text that the carets stand under, cell for cell."""
+    """Return the text above the caret line, and the text above the carets, cell for cell."""
     shown, start, length = excerpt(source, source.index(part), len(part))
     before, under = "", ""
     for char in shown:
@@ -225,7 +225,7 @@ def test_visible_text_keeps_what_is_printable() -> None:
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that reports that it is a terminal."""
 
     def isatty(self) -> bool:
         return True

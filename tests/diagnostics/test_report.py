@@ -1,4 +1,4 @@
-"""Reports and findings as values: what is counted, capped, found again, pickled and copied."""
+"""Reports and findings as values: counted, capped, found again, pickled and copied."""
 
 from __future__ import annotations
 

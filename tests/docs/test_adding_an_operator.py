@@ -1,4 +1,6 @@
-"""docs/adding-an-operator.md, executed: its files written, its commands and its Python run, its output compared."""
+"""docs/adding-an-operator.md, executed: its files are written, its commands and Python code run, and the output
+compared.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The committed reproducers: each has its files, and the page is what the script makes of them."""
+"""The committed reproducers: each has its files, and the page is the output of the script for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebook in docs, executed: its stored outputs are those of its cells, and each shows something."""
+"""The notebook in docs, executed: its stored outputs are those of its cells, and each cell has an output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/openvino-api.md, executed, and the names that it and README promise."""
+"""docs/openvino-api.md, executed, and the names that it and README mention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page of the site that somebody wrote, executed: its commands and its Python, their output compared."""
+"""Every written page of the site, executed: its commands and its Python code, with the output compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.any_python
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-# What has tests of its own, and what is generated.
+# Pages with tests of their own, and generated pages.
 ELSEWHERE = {"codes", "reference", "_build", "adding-an-operator.md", "operators.md", "seed-pages.md"}
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if not ELSEWHERE & set(page.relative_to(DOCS).parts)]
 
@@ -27,7 +27,7 @@ def named(page: Path) -> str:
     "page", [p for p in PAGES if any(b.language in ("console", "pycon") for b in blocks(p))], ids=named
 )
 def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order, in a folder with the samples: files are written, commands and Python run."""
+    """In order, in a folder with the samples: files are written, commands and Python code run."""
     shutil.copytree(ROOT / "samples", tmp_path / "samples")
     monkeypatch.chdir(tmp_path)
     for block in blocks(page):

@@ -1,4 +1,4 @@
-"""The site, built as Sphinx builds it: without a warning, without a dead link, with a page for everything."""
+"""The site, built by Sphinx: without a warning, without a dead link, with a page for every operator and code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Links(HTMLParser):
-    """What a page points to, and the anchors that it has."""
+    """The links of a page, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ def test_an_operators_page_gives_all_that_is_known_of_it(site: Path) -> None:
     del pages["index"]
     for part in ("element types", "Tolerance of a comparison", "OpenVINO’s page", "irexec/ops/", "highlight-python"):
         assert [name for name, text in pages.items() if part not in text] == [], part
-    # Those that act on graphs and states are compared in models, and for some OpenVINO has no kernel.
+    # Operators on graphs and states are compared in models, and OpenVINO has no kernel for some.
     assert len([name for name, text in pages.items() if "Comparison with OpenVINO" not in text]) < 15
     assert "OpenVINO’s CPU plugin leaves the result uninitialized" in pages["MatMul"]
     assert "test_matmul.py::test_empty_sums_are_zero" in pages["MatMul"]
@@ -118,8 +118,9 @@ def test_the_search_finds_a_page_in_a_browser(site: Path, tmp_path: Path) -> Non
 
 @pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 def test_pages_fit_a_narrow_screen(site: Path, tmp_path: Path) -> None:
-    """What somebody wrote, the lists, and some operators: no page is wider than a telephone, and no table of up to four
-    columns; larger ones scroll in their frame."""
+    """Written pages, the lists, and some operators: no page is wider than a phone, and no table of up to four columns;
+    larger tables scroll in their frame.
+    """
     assert PROGRAM is not None
     operators = sorted((site / "reference" / "operators").glob("*.html"))[::15]
     pages = [*site.glob("*.html"), *(site / "commands").glob("*.html"), site / "reference" / "codes.html", *operators]

@@ -1,6 +1,6 @@
-"""Whose memory results are: never an input's unless that is declared, `out=` when it is given; for every operator.
+"""The memory of results: never an input's unless that is declared, and `out=` if it is given; for every operator.
 
-The kernel and what `specialize` makes of it are held to the same: equal results, and no input is written to.
+The kernel and its specialized form are tested in the same way: equal results, and no input is written to.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAIRS = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
 NONE = np.zeros(0, np.int64)
 ZEROS = np.zeros(4, np.int64)
 
-# Calls that change nothing, for which an operator would be tempted to hand its input on.
+# Calls that change nothing, for which an operator might return its input.
 NOTHING_TO_DO: list[tuple[str, int, list[np.ndarray], dict[str, Any]]] = [
     ("Add", 1, [ROWS, scalar(0, np.float32)], {}),
     ("BatchToSpace", 2, [IMAGE, ints(1, 1, 1, 1), ZEROS, ZEROS], {}),
@@ -95,7 +95,9 @@ NOTHING_TO_DO = [
 
 
 def forms(op: Operator, example: Example) -> Iterator[Callable[..., Any] | PassThrough]:
-    """The callables that the engine would run: the kernel, and what is specialized for no constants and for all."""
+    """Yield the callables that the engine would run: the kernel, and its specialized forms for no and for all
+    constants.
+    """
     arrays, attributes = example
     yield partial(op.kernel, **op.bind(attributes))
     if op.specializer is None:
@@ -122,7 +124,7 @@ def content(array: np.ndarray) -> Any:
 
 
 def strided(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """An array whose elements do not lie side by side."""
+    """Return an array whose elements are not adjacent in memory."""
     return np.empty((*shape, 2), dtype)[..., 0]
 
 

@@ -1,4 +1,6 @@
-"""Constants at any byte of the weights: left there by reading, copied when compiled for those who need it."""
+"""Constants at any byte of the weights: reading leaves them there; compiling copies them for layers that need
+alignment.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ PRODUCT = re.sub(
 
 
 def odd(folder: Path, xml: str = XML) -> tuple[Model, np.ndarray]:
-    """A model with weights at an odd byte, and these."""
+    """Return a model with weights at an odd byte, and the weights."""
     weights = np.random.default_rng(5).standard_normal((ROWS, 3)).astype(np.float32)
     (folder / "odd.xml").write_text(xml)
     (folder / "odd.bin").write_bytes(b"\0" + weights.tobytes())
@@ -89,7 +91,8 @@ def test_what_only_a_product_reads_stays_in_the_file(tmp_path: Path) -> None:
 
 
 def halves(*also: Any, **more: Any) -> tuple[Model, np.ndarray, np.ndarray]:
-    """x times f16 weights that a Convert makes f32; `more` results are made of those f32. And x, and the weights.
+    """Return x times f16 weights that a Convert converts to f32, with `more` results computed from these f32 weights;
+    and x, and the weights.
 
     `also`: the parameters that these results need.
     """
@@ -113,7 +116,7 @@ def test_f16_that_only_a_product_widens_stays_f16() -> None:
 
 @pytest.mark.parametrize("picks", [None, np.array([[3, 699, 0]]), np.int64(-1)])
 def test_an_f16_table_of_rows_that_is_multiplied_by_too_stays_f16(picks: Any) -> None:
-    """As the embeddings of a language model."""
+    """As with the embeddings of a language model."""
     rows, index = ops.parameter([2, -1], np.int64), np.array([[0, 699, 5], [7, 7, 1]])
     also = [rows] if picks is None else []
     taken_rows = rows if picks is None else ops.constant(picks)

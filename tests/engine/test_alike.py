@@ -1,4 +1,4 @@
-"""Layers that say the same, as those of repeated blocks: little is kept of each, and the rest is shared."""
+"""Equal layers, such as those of repeated blocks: little is stored for each, and the rest is shared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ops: Any = irexec.opset15
 
 
 def blocks(count: int) -> Model:
-    """Each turns its input and adds to it what is constant."""
+    """Return blocks that each transpose their input and add a constant to it."""
     x = node = ops.parameter([1, 4, 8], np.float32, name="x")
     for number in range(count):
         turned = ops.transpose(ops.reshape(node, np.int64([0, 4, 2, 4]), special_zero=True), np.int64([0, 2, 1, 3]))
@@ -53,7 +53,7 @@ def test_small_constants_that_are_the_same_are_one_array(tmp_path: Path) -> None
     model = from_file(blocks(5), tmp_path)
     plan = make_plan(model)
     assert sum(isinstance(node.held, Stored) for node in model.get_ops()) == 25
-    # Two patterns, an order, and what each block adds.
+    # Two patterns, an order, and the constant of each block.
     assert len({id(array) for array in plan.template if array is not None}) == 3 + 5
 
 
@@ -84,7 +84,7 @@ def test_attributes_that_are_changed_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_little_is_made_for_each_layer(tmp_path: Path) -> None:
-    """Objects that the garbage collector looks at: a step, the tuples of its slots, and no more for what is alike."""
+    """Objects that the garbage collector tracks: a step and the tuples of its slots; equal parts are shared."""
 
     def made(count: int) -> int:
         model = from_file(blocks(count), tmp_path)
@@ -108,7 +108,7 @@ def test_a_plan_keeps_nothing_of_what_made_it() -> None:
 
 
 def test_a_compiled_model_is_freed_when_it_is_dropped() -> None:
-    """Without the garbage collector, which may not come for long."""
+    """The model is freed without the garbage collector, which may run much later."""
     compiled = irexec.compile_model(blocks(2))
     for _ in range(4):
         compiled(np.ones((1, 4, 8), np.float32))

@@ -1,4 +1,4 @@
-"""What a caller may give as an input: any byte order; what is no tensor is refused by name."""
+"""Inputs that a caller may give: any byte order; objects that are not tensors are rejected by name."""
 
 from __future__ import annotations
 

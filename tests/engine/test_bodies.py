@@ -1,4 +1,4 @@
-"""If, Loop, TensorIterator: what comes in, goes round and comes out, against plain Python."""
+"""If, Loop and TensorIterator: inputs, carried values and outputs, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ ops: Any = irexec.opset15
 
 
 def compiled(node: Node, parameters: list[Node], count: int) -> irexec.CompiledModel:
-    """A model of one node with bodies, its types inferred. Raises IRError for what inference finds."""
+    """Return a compiled model of one node with bodies, with inferred types. Raises IRError for findings of
+    inference.
+    """
     node.set_outputs([irexec.opset15.constant(np.float32(0)).outputs[0].type] * count)
     model = Model(list(node.outputs), parameters)
     findings = Findings()
@@ -41,7 +43,7 @@ def body_of(results: list[Node], parameters: list[Node]) -> Model:
 
 
 def in_parts(size: int, backward: bool) -> Slicing:
-    """All rows, `size` at a time."""
+    """Return the slicing of all rows, `size` at a time."""
     return Slicing(0, -1, 0, -size, size) if backward else Slicing(0, 0, -1, size, size)
 
 
@@ -53,7 +55,7 @@ def in_parts(size: int, backward: bool) -> Slicing:
     st.booleans(),
 )
 def test_slices_go_round_and_are_joined(count: int, size: int, backward: bool, join_backward: bool) -> None:
-    """A running sum over slices of `size` rows: the sums joined, and the last one."""
+    """A running sum over slices of `size` rows: the concatenated sums, and the last one."""
     part, total = parameter([size, 3]), parameter([size, 3])
     result = ops.add(part, total)
     body = Body(
@@ -83,7 +85,7 @@ def test_slices_go_round_and_are_joined(count: int, size: int, backward: bool, j
 
 
 def sliced(extents: list[int], slicing: Slicing) -> irexec.CompiledModel:
-    """A TensorIterator that adds slices of as many inputs, and joins the sums."""
+    """Return a TensorIterator that adds slices of several inputs, and concatenates the sums."""
     parts = [parameter([1]) for _ in extents]
     total = parts[0] if len(parts) == 1 else ops.add(*parts)
     inputs = [BodyInput(number, number, slicing) for number in range(len(parts))]
@@ -124,7 +126,7 @@ def test_a_loop_has_a_part_for_each_iteration(extent: int) -> None:
 
 
 def loop(body: Body, trips: int | None, go: bool | None = True, count: int = 1) -> irexec.CompiledModel:
-    """A Loop over one carried value [2], with constant trip count and condition."""
+    """Return a Loop over one carried value [2], with constant trip count and condition."""
     x = parameter([2])
     inputs = [
         None if trips is None else ops.constant(np.int64(trips)).outputs[0],
@@ -137,7 +139,7 @@ def loop(body: Body, trips: int | None, go: bool | None = True, count: int = 1) 
 
 
 def doubling(limit: float = 1e9) -> Body:
-    """carried → 2 · carried, as long as its first element stays below the limit."""
+    """Return a body that doubles the carried value while its first element is below the limit."""
     carried = parameter([2])
     doubled = ops.multiply(carried, ops.constant(np.float32(2)))
     first = ops.gather(doubled, ops.constant(np.int64(0)), ops.constant(np.int64(0)))
@@ -213,7 +215,7 @@ def test_no_iteration_joins_nothing_of_the_extents_that_inputs_have(shape: tuple
 
 
 def choosing() -> tuple[irexec.CompiledModel, Node]:
-    """cond ? -x : x + x"""
+    """Return a model of `cond ? -x : x + x`, and its If."""
     cond, x = parameter([], np.bool_), parameter([-1])
     a, b = parameter([-1]), parameter([-1])
     then_body = Body(body_of([ops.negative(a)], [a]), [BodyInput(0, 1)], [BodyOutput(0, 0)])
@@ -259,7 +261,7 @@ def test_a_failure_in_a_body_names_the_inner_layer() -> None:
 
 
 def test_a_constant_that_goes_round_is_not_taken_for_its_later_values() -> None:
-    """Inference knows what the carried value begins with, and the slices' source as a whole."""
+    """Inference knows the initial value of the carried value, and the source of the slices as a whole."""
     carried, part = parameter([1], np.int64), parameter([1], np.int64)
     body = Body(
         body_of([ops.constant(np.array(True)), ops.add(ops.add(carried, carried), part)], [carried, part]),
@@ -281,7 +283,7 @@ def test_a_constant_that_goes_round_is_not_taken_for_its_later_values() -> None:
 
 
 def test_a_parameter_that_nothing_feeds_is_a_finding_where_it_is_used() -> None:
-    """OpenVINO leaves its value undefined. The other branch has all it needs."""
+    """OpenVINO leaves the value undefined. The other branch has all its inputs."""
     cond, x = parameter([], np.bool_), parameter([2])
     used, unused, fed = parameter([2]), parameter([2]), parameter([2])
     node = Node(load("If", 8), [cond.outputs[0], x.outputs[0]], name="if")

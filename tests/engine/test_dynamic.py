@@ -1,4 +1,6 @@
-"""Open shapes: one plan for all, one of their own for shapes that come again, extents checked when they are known."""
+"""Dynamic shapes: one plan for all shapes, a separate one for repeated shapes, and extents checked when they
+are known.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ ops: Any = irexec.opset15
 
 
 def flattening() -> irexec.CompiledModel:
-    """[?, ?, 4] → [batch, rest] through ShapeOf, Gather, Concat, Reshape; then twice that."""
+    """Return a model that flattens [?, ?, 4] to [batch, rest] through ShapeOf, Gather, Concat, Reshape, and
+    doubles it.
+    """
     x = ops.parameter([-1, -1, 4], np.float32, name="x")
     batch = ops.gather(ops.shape_of(x), ops.constant(np.array([0])), ops.constant(np.int64(0)))
     target = ops.concat([batch, ops.constant(np.array([-1]))], axis=0)
@@ -44,13 +48,13 @@ def test_shapes_that_come_again_have_a_plan_with_static_shapes() -> None:
     assert first is plans.of(((9, 9, 4),)) is plans.general
     assert second is plans.of((x.shape,)) is not first
     assert second.steps[-1].shape == (2, 12)
-    # Shape subgraphs are constants then: only Reshape and Add are left.
+    # Sub-graphs of shapes are constants then: only Reshape and Add remain.
     assert [step.operator.type for step in second.steps] == ["Reshape", "Add"]
     np.testing.assert_array_equal(compiled([x])[0], 2 * x.reshape(2, 12))
 
 
 def either() -> irexec.CompiledModel:
-    """An If whose branches add constants of four and of eight elements to the rows of x."""
+    """Return an If whose branches add constants of four and of eight elements to the rows of x."""
     x, cond = ops.parameter([-1, -1], np.float32, name="x"), ops.parameter([], np.bool_, name="cond")
     choice = ops.if_op(cond)
     inner = [ops.parameter(PartialShape([-1, -1]), np.float32) for _ in range(2)]

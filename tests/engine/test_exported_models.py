@@ -1,6 +1,6 @@
-"""Real models with random weights, exported while testing: nothing is said of them, and they compute the same.
+"""Real models with random weights, exported by the test: they have no findings, and compute the same as in OpenVINO.
 
-A few of the hundred that benchmarks/exports.py goes through, one of each kind.
+Some of the hundred models of benchmarks/exports.py, one of each kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.models
 ov = pytest.importorskip("openvino")
 pytest.importorskip("torch", reason="exports real models: pip install '.[models]'")
 
-# The same precision on both sides: no bfloat16, no activations quantized on the way.
+# The same precision on both sides: no bfloat16, no dynamic quantization of activations.
 PLAIN = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
 
 CHOSEN = [
@@ -34,7 +34,7 @@ CHOSEN = [
 
 
 def results(model: exported.Exported, kind: str, path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """What OpenVINO makes of a variant of a model, and irexec of the file at `path`."""
+    """Return the results of OpenVINO for a variant of a model, and of irexec for the file at `path`."""
     theirs = ov.Core().compile_model(model.files[kind], "CPU", PLAIN)(model.inputs[kind])
     ours = irexec.compile_model(path)(model.inputs[kind])
     return [theirs[i] for i in range(len(theirs))], [ours[i] for i in range(len(theirs))]
@@ -58,10 +58,10 @@ def test_a_model_is_right_and_computes_what_openvino_does(name: str, tmp_path: P
         theirs, ours = results(model, kind, path)
         relative = 1e-4
         if name.startswith(("nncf/int4", "nncf/nf4")):
-            # The file says that weights are decompressed in f16, and so they are; OpenVINO takes f32.
+            # The file specifies that weights are decompressed in f16; OpenVINO decompresses them in f32.
             assert_close(ours, theirs, 2e-3)
             theirs, ours = results(model, kind, exported.widened(path))
-            # Its Gather takes the values of nf4 rounded to f16 all the same.
+            # Its Gather rounds the values of nf4 to f16 nevertheless.
             relative = 5e-4 if name == "nncf/nf4" else 1e-4
         assert_close(ours, theirs, relative)
 

@@ -1,4 +1,6 @@
-"""What results are held to while a model runs: what inference knows, always; declared dims in mode="strict" alone."""
+"""Checks of results while a model runs: always against inferred types, against declared dims only with
+mode="strict".
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from irexec.ops.declare.contents import find
 
 
 def narrow() -> str:
-    """x of any length; a file that declares five elements for what is made of it."""
+    """Return a model with x of any length, whose file declares five elements for a value computed from x."""
     net = Net()
     net.result(net.layer("ReLU", [net.parameter("x", "-1")], "5", name="relu"))
     return net.text
@@ -23,7 +25,7 @@ def narrow() -> str:
 
 def test_declared_dims_are_ignored_as_openvino_does() -> None:
     compiled = irexec.compile_model(irexec.read_model(narrow().encode()))
-    for _ in range(3):  # The third time with a plan for these shapes.
+    for _ in range(3):  # The third run has a plan for these shapes.
         assert compiled([np.ones(4, np.float32)])[0].shape == (4,)
     ov = pytest.importorskip("openvino")
     theirs = ov.Core().compile_model(ov.Core().read_model(narrow().encode()), "CPU")

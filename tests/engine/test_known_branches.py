@@ -1,4 +1,4 @@
-"""An If whose condition is known when planning: its branch's layers are steps of the plan."""
+"""An If whose condition is known when a plan is made: the layers of its branch are steps of the plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ops: Any = irexec.opset15
 
 
 def chosen(condition: Any, x: Any, y: Any) -> Any:
-    """If: (x + y, the larger half of x) or (x - y, the smaller half)."""
+    """Return an If: (x + y, the larger half of x) or (x - y, the smaller half)."""
     made = ops.if_op(condition)
     for branch in (True, False):
         a, b = (ops.parameter(value.get_partial_shape(), np.float32) for value in (x.output(0), y.output(0)))
@@ -31,7 +31,7 @@ def chosen(condition: Any, x: Any, y: Any) -> Any:
 
 
 def model(shape: list[int]) -> Model:
-    """A branch for the number of rows, which is known once shapes are."""
+    """Return a model with a branch for each number of rows, which is known when the shapes are."""
     x, y = (ops.parameter(shape, np.float32, name=name) for name in "xy")
     rows = ops.gather(ops.shape_of(x), np.array(0), np.array(0))
     first, second = chosen(ops.equal(rows, np.array(4, np.int64)), x, y)
@@ -39,7 +39,7 @@ def model(shape: list[int]) -> Model:
 
 
 def types(compiled: engine.CompiledModel, given: list[np.ndarray]) -> list[str]:
-    """The layers of the plan for shapes that have occurred before."""
+    """Return the types of the layers in the plan for shapes that have occurred before."""
     shapes = tuple(array.shape for array in given)
     compiled._plans.of(shapes)
     return [step.node.type for step in compiled._plans.of(shapes).steps]

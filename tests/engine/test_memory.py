@@ -1,4 +1,4 @@
-"""Buffers are shared without anybody noticing: random graphs against plain evaluation, run after run."""
+"""Buffers are shared without an effect on results: random graphs compared with plain evaluation, in several runs."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ OPERATIONS: dict[str, tuple[int, Any, Any]] = {
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[list[tuple[str, list[int]]], list[int]]:
-    """Steps (operation, operands by number; 0 and 1 are the inputs), and the numbers that are results."""
+    """Return steps (operation, operands by number; 0 and 1 are the inputs), and the numbers that are results."""
     shapes = [SQUARE, SQUARE]
     steps = []
     for _ in range(draw(st.integers(1, 25))):
         name = draw(st.sampled_from(sorted(OPERATIONS)))
         count = OPERATIONS[name][0]
-        # Late operands are likelier, so that chains are long and values die early.
+        # Late operands are more likely, so that chains are long and values are released early.
         first = len(shapes) - 1 - min(draw(st.integers(0, 6)), len(shapes) - 1)
         same = [i for i, shape in enumerate(shapes) if shape == shapes[first]]
         operands = [first, *[draw(st.sampled_from(same)) for _ in range(count - 1)]]
@@ -133,7 +133,7 @@ def test_two_requests_do_not_share_buffers() -> None:
 
 
 def test_a_long_chain_needs_two_buffers() -> None:
-    """Each layer's input dies with it; layers that may overwrite it need even less."""
+    """Each layer's input is released with it; layers that may overwrite their input need even less."""
     parameter = ops.parameter(list(SQUARE), np.float32)
     node = parameter
     for _ in range(30):
@@ -146,7 +146,7 @@ def test_a_long_chain_needs_two_buffers() -> None:
 @settings(max_examples=amount(100, 40))
 @given(graphs())
 def test_what_lives_at_the_same_time_lies_apart(graph: tuple[list[tuple[str, list[int]]], list[int]]) -> None:
-    """Buffers are parts of one piece, each at a multiple of 64."""
+    """Buffers are parts of one array, each at a multiple of 64 bytes."""
     plan = compiled_graph(*graph)._plans.general
     memory = plan.memory
     last = {slot: number for number, step in enumerate(plan.steps) for slot in (*step.outputs, *step.inputs)}
@@ -189,7 +189,7 @@ def test_places_are_taken_and_given_back(seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["negative", "unsqueeze", "square"])
 def test_results_are_the_callers_own(name: str) -> None:
-    """Neither the caller's input nor the next run's buffer, also where the model only passes them on."""
+    """A result is neither the caller's input nor the next run's buffer, even if the model only returns its input."""
     compiled = compiled_graph([(name, [0])], [2, 2, 0])
     x = np.ones(SQUARE, np.float32)
     results = compiled([x, x]).to_tuple()
@@ -217,7 +217,7 @@ def test_a_constant_that_is_a_result_is_a_copy() -> None:
 
 @operator("PassThrough", "opset_test_memory", shapes=same_as())
 def hands_on(x: T, /, *, out: Array | None = None) -> T:
-    """A kernel that takes a buffer and returns its input all the same."""
+    """Return the input, although the kernel is given a buffer."""
     return x
 
 
@@ -232,7 +232,9 @@ def test_a_kernel_that_passes_its_buffer_over_spoils_nothing() -> None:
 
 
 def residuals(count: int) -> Model:
-    """Blocks that add what they make to what they take: of two buffers that could be overwritten the later one is."""
+    """Return blocks that add their result to their input: of two buffers that could be overwritten, it is the later
+    one.
+    """
     x = node = ops.parameter(SQUARE, np.float32)
     for _ in range(count):
         node = ops.add(ops.tanh(ops.sin(node)), ops.sinh(node))
@@ -240,13 +242,13 @@ def residuals(count: int) -> Model:
 
 
 def all_alive(count: int) -> Model:
-    """Many buffers that are in use until the end."""
+    """Return a model with many buffers that are in use until the end."""
     x = ops.parameter(SQUARE, np.float32)
     return Model([ops.concat([ops.sin(x) for _ in range(count)], axis=0)], [x], "all alive")
 
 
 def many_free(count: int) -> Model:
-    """Many buffers of all sizes that are free while a chain is computed."""
+    """Return a model with many free buffers of all sizes while a chain is computed."""
     x = ops.parameter(SQUARE, np.float32)
     rows = [ops.concat([ops.sin(x)] * (1 + number % 7), axis=0) for number in range(count)]
     node = ops.sin(ops.concat([ops.sin(row) for row in rows], axis=0))

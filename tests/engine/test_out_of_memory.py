@@ -1,4 +1,4 @@
-"""Models that need more memory than there is: a finding with the layer, never a MemoryError."""
+"""Models that need more memory than available: a finding that names the layer, never a MemoryError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans: what is done once, what is released when, and what never becomes a step."""
+"""Plans: work that is done once, buffers that are released, and layers that do not become steps."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_views_share_the_memory_of_what_they_view() -> None:
 
 @pytest.mark.parametrize("shape", [[1 << 14], [-1]])
 def test_weights_that_are_truncated_while_a_model_is_used_are_a_finding(shape: list[int], tmp_path: Path) -> None:
-    """Reading a mapped file where it has ended would end the process."""
+    """Reading a mapped file beyond its end would terminate the process."""
     weights = np.arange(1 << 14, dtype=np.float32)
     x = ops.parameter(shape, np.float32, name="x")
     irexec.save_model(irexec.Model([ops.add(x, weights)], [x], "m"), tmp_path / "m.xml")

@@ -18,7 +18,7 @@ ops: Any = irexec.opset15
 
 @pytest.fixture(autouse=True)
 def every_result_has_a_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small results are planned like large ones."""
+    """Give small results buffers, as large ones have."""
     monkeypatch.setattr(memory, "_MIN_BYTES", 1)
 
 
@@ -89,7 +89,7 @@ def test_compositions(network: Any) -> None:
 
 
 def test_what_a_listener_sees_was_computed() -> None:
-    """MaxPool's indices are not computed when nothing reads them, except when somebody looks."""
+    """MaxPool's indices are not computed if no layer reads them, unless a listener observes them."""
     x = ops.parameter([1, 1, 4, 4], np.float32, name="x")
     pool = ops.max_pool(x, strides=[2, 2], dilations=[1, 1], pads_begin=[0, 0], pads_end=[0, 0], kernel=[2, 2])
     model = Model([pool.output(0)], [x])

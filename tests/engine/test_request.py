@@ -1,4 +1,4 @@
-"""Requests: verification of every result, located failures, listeners, and ways to hand over inputs."""
+"""Requests: verification of every result, located failures, listeners, and forms of inputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def own_operators_forgotten() -> Iterator[None]:
 
 
 def lying(result: Any, shape: Any = (2, 3)) -> Operator:
-    """An operator whose shape rule says f32 of that shape, and whose kernel returns whatever `result` is."""
+    """Return an operator whose shape rule states f32 of this shape, and whose kernel returns `result`."""
 
     @operator("Liar", "lying")
     def liar(x: Float, /) -> Float:
@@ -158,7 +158,7 @@ def test_a_failed_run_leaves_the_request_usable() -> None:
 
 
 class Listening:
-    """Notes what it is told."""
+    """Records its notifications."""
 
     def __init__(self) -> None:
         self.told: list[str] = []

@@ -1,4 +1,4 @@
-"""Results belong to the caller: whatever is written to them changes nothing else, in this call and in later ones."""
+"""Results belong to the caller: writing to them changes no other value, in this call or in later ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_BYTES = "TUO"
 
 
 def overwrite(array: np.ndarray) -> None:
-    """Other values everywhere."""
+    """Overwrite all elements by other values."""
     if array.dtype.kind in NO_BYTES:
         array[...] = "overwritten"
     elif array.dtype.kind == "b":
@@ -41,7 +41,9 @@ def contents(arrays: Any) -> list[Any]:
 
 
 def check(infer: Callable[[list[np.ndarray]], Any], given: list[np.ndarray], calls: int = 4) -> None:
-    """Each result is written to after each call; every call computes the same, and leaves its inputs alone."""
+    """Check that every call computes the same and leaves its inputs unchanged, if each result is overwritten after each
+    call.
+    """
     inputs = [array.copy() for array in given]
     expected = [array.copy() for array in infer(inputs).to_tuple()]
     for _ in range(calls):
@@ -76,7 +78,7 @@ def test_results_of_compiled_code(dynamic: bool, monkeypatch: pytest.MonkeyPatch
 
 
 def outputs(x: Any) -> list[Any]:
-    """Results that read Parameters, constants, each other, and views of all of them."""
+    """Return results that read Parameters, constants, each other, and views of all of them."""
     constant, made = ops.constant(C), ops.relu(x)
     split = ops.split(made, np.int64(1), 3)
     return [
@@ -170,7 +172,7 @@ def test_texts_and_results_of_bodies() -> None:
 def test_what_functions_of_opsets_return_is_the_callers() -> None:
     for op in candidates():
         if op.type == "BinaryConvolution" or (example := example_of(op, F32)) is None:
-            continue  # no array is u1
+            continue  # no array has the type u1
         names = {attribute.name: attribute.file_name for attribute in op.attributes}
         attributes = {names[name]: value for name, value in example.attributes.items() if value is not None}
         before = contents(example.arrays)
@@ -188,7 +190,7 @@ def test_what_functions_of_opsets_return_is_the_callers() -> None:
 
 
 def test_large_results_are_not_copied() -> None:
-    """What a layer made for the result is the result; a view of it too, where nobody else has it."""
+    """An array that a layer computed for the result is the result, and so is a view of it that no other value uses."""
     x = ops.parameter([1 << 10, 1 << 10], np.float32, name="x")
     joined = ops.concat([x, ops.relu(x)], 0)
     array = np.ones((1 << 10, 1 << 10), np.float32)

@@ -15,7 +15,7 @@ ops: Any = irexec.opset15
 
 
 def summing(init: bool = True, shape: str = "1,2") -> irexec.CompiledModel:
-    """total += x; the result is the new total, and a second one is x gathered at i, which may fail."""
+    """Return a model of total += x, whose results are the new total, and x gathered at i, which may fail."""
     net = Net("summing")
     x, start = net.parameter("x", shape), net.parameter("start", shape)
     i, axis = net.parameter("i", "1", "i64"), net.parameter("axis", "", "i64")
@@ -124,7 +124,7 @@ def test_a_state_may_grow() -> None:
 
 
 def test_a_constant_first_value_is_not_taken_for_the_value() -> None:
-    """Inference knows what the variable begins with; what it holds later is another matter."""
+    """Inference knows the initial value of the variable, not its later values."""
     x = ops.parameter([2], np.int64, name="x")
     read = ops.read_value(ops.constant(np.array([1, 2])), variable_id="v", variable_type="i64", variable_shape="2")
     doubled = ops.add(read, read)

@@ -1,4 +1,4 @@
-"""One compiled model in many threads and processes: every result is the one that a single thread gets."""
+"""One compiled model in many threads and processes: every result equals that of a single thread."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from irexec import Model
 
 ops: Any = irexec.opset15
 THREADS = 8
-# In all threads together; each of the models is called so often.
+# The number of calls of each model, in all threads together.
 CALLS = amount(17_000, 2_000)
 
 
 def static_model() -> Model:
-    """[4, 64]: buffers that are used again, a view, and a result in place."""
+    """Return a model of [4, 64] with reused buffers, a view, and a result computed in place."""
     x = ops.parameter([4, 64], np.float32, name="x")
     a = ops.relu(ops.add(x, ops.constant(np.float32(1))))
     b = ops.transpose(a, ops.constant(np.array([1, 0])))
@@ -33,7 +33,7 @@ def static_model() -> Model:
 
 
 def dynamic_model() -> Model:
-    """[?, ?]: shapes that come again have plans of their own."""
+    """Return a model of [?, ?]: repeated shapes have their own plans."""
     x = ops.parameter([-1, -1], np.float32, name="x")
     rows = ops.gather(ops.shape_of(x), ops.constant(np.array([0])), ops.constant(np.int64(0)))
     flat = ops.reshape(ops.exp(x), ops.concat([rows, ops.constant(np.array([-1]))], axis=0), special_zero=False)
@@ -41,7 +41,7 @@ def dynamic_model() -> Model:
 
 
 def stateful_model() -> Model:
-    """A running sum: each call adds its input to the variable."""
+    """Return a running sum: each call adds its input to the variable."""
     x = ops.parameter([2], np.int64, name="x")
     before = ops.read_value(ops.constant(np.zeros(2, np.int64)), variable_id="sum")
     after = ops.add(before, x)
@@ -49,7 +49,7 @@ def stateful_model() -> Model:
 
 
 def in_threads(work: Callable[[int], int]) -> int:
-    """The sum of what `work` gives for each thread's number. Raises what a thread raises."""
+    """Return the sum of the results of `work` for each thread's number. Raises the exception of a thread."""
     with ThreadPoolExecutor(THREADS) as pool:
         return sum(pool.map(work, range(THREADS)))
 
@@ -71,7 +71,7 @@ def inputs_of(shapes: list[tuple[int, int]]) -> list[np.ndarray]:
     ids=["static", "dynamic"],
 )
 def test_calls_of_one_compiled_model_are_as_if_alone(model: Model, inputs: list[np.ndarray]) -> None:
-    config = {"EXECUTION_MODE_HINT": "ACCURACY"}  # Lowering changes the last bits, here after some 3,000 calls.
+    config = {"EXECUTION_MODE_HINT": "ACCURACY"}  # Lowering would change the last bits after some 3,000 calls.
     compiled = irexec.compile_model(model, config=config)
     expected = [irexec.compile_model(model, config=config)([x]).to_tuple() for x in inputs]
 
@@ -88,7 +88,7 @@ def test_calls_of_one_compiled_model_are_as_if_alone(model: Model, inputs: list[
 
 
 def test_calls_of_a_model_with_variables_follow_one_another() -> None:
-    """No assignment is lost: every sum comes once, and the last is the sum of all."""
+    """No assignment is lost: every sum occurs once, and the last one is the sum of all."""
     compiled = irexec.compile_model(stateful_model())
     sums: set[int] = set()
 
@@ -185,6 +185,6 @@ def test_processes(method: str, tmp_path: Path) -> None:
         pytest.skip(f"this system does not {method}")
     path = tmp_path / "m.xml"
     irexec.save_model(static_model(), path)
-    expected = results_of(str(path))  # in this process first: a forked one inherits pools and locks
+    expected = results_of(str(path))  # in this process first: a forked process inherits pools and locks
     with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
         assert list(pool.map(results_of, [str(path)] * 4, timeout=PATIENCE)) == [expected] * 4

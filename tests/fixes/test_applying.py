@@ -1,4 +1,4 @@
-"""Fixes: every code that has one is fixed on its page, results stay, and the rest of the file does."""
+"""Fixes: the page of every code with a fix is corrected, results stay the same, and so does the rest of the file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ MODELS = [(path.read_bytes(), path) for path in SAMPLES]
 MODELS += [(net.text.encode(), None) for net in (two_inputs(), iterating())]
 
 
-# What the pages of these show only a person can fix: what is meant is written as well, or no known name is like it.
+# The examples of these pages need a person: the intended name is also present, or no known name is similar.
 OPEN = {"N002", "N004", "N005", "N007", "N008", "L001", "L002", "L004", "L005", "P007", "E003", "E006", "E009"}
 OPEN |= {"D001", "D006", "D010", "S006"}
 NET = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
-# (code, what is meant, what is written)
+# (code, intended text, written text)
 MISSPELT = [
     ("N004", "edges>", "egdes>"),
     ("N005", ' name="product"', ' nmae="product"'),
@@ -41,7 +41,7 @@ MISSPELT = [
 
 
 def page(code: str) -> bytes:
-    """The failing example of a code's page."""
+    """Return the failing example of a code's page."""
     return next(b.text for b in blocks(ROOT / "docs" / "codes" / f"{code}.md") if b.language == "xml").encode()
 
 
@@ -147,7 +147,7 @@ def test_of_several_choices_none_is_made() -> None:
 
 
 def test_a_fix_that_leads_to_new_errors_is_not_made() -> None:
-    """What is no section becomes a second one, which is not read either."""
+    """An unknown section becomes a second known section, which is not read either."""
     data = NET.replace("</net>", "<egdes></egdes></net>").encode()
     (finding,) = examine(data).report
     assert [fix.title for fix in finding.fixes] == ["write <edges>"]
@@ -178,7 +178,7 @@ def test_a_fix_is_json_with_bytes_and_places() -> None:
 
 
 def test_a_value_that_is_the_default_makes_a_fix_safe() -> None:
-    """The attribute had this value all the time."""
+    """The attribute had this value all the time, as its default."""
     text = two_inputs().text
     assert apply_fixes(text.replace("auto_broadcast", "auto_brodcast").encode()).data == text.encode()
 
@@ -202,7 +202,7 @@ def test_mutants_that_validate_after_their_fixes_compute_what_is_meant() -> None
 
 
 def test_ir_11_of_an_ir_10_is_unsafe() -> None:
-    """What only IR 11 reads takes effect then, and is refused where it cannot be read."""
+    """Content that only IR 11 reads takes effect then, and is rejected if it is invalid."""
     info = '<rt_info><attribute name="fused_names" version="0" value="a"/></rt_info>'
     new = two_inputs().text.replace("<output>", f"{info}<output>", 1)
     old = new.replace('version="11"', 'version="10"').encode()

@@ -1,4 +1,4 @@
-"""Files as beginners write them: `irexec fix --unsafe` makes them right, or two rounds of reading what it says."""
+"""Files as beginners write them: `irexec fix --unsafe` corrects them, if necessary in two rounds with its findings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def softmax(x: Array) -> Array:
 
 
 def pooled(x: Array, combine: Callable[..., Array]) -> Array:
-    """2x2 windows side by side."""
+    """Return the combination of 2x2 windows without overlap."""
     n, c, h, w = x.shape
     return combine(x.reshape(n, c, h // 2, 2, w // 2, 2), axis=(3, 5))
 
@@ -32,7 +32,7 @@ def soft_sign(x: Array) -> Array:
     return x / (1 + np.abs(x))
 
 
-# What whoever wrote the file wants it to compute.
+# The computation that the author of the file intended.
 MEANT: dict[str, Meant] = {
     "wrong_port_ids": lambda a: np.tanh(np.maximum(a, 0)),
     "missing_edge": np.add,
@@ -76,12 +76,12 @@ MEANT: dict[str, Meant] = {
 
 
 def check(data: bytes, meant: Meant) -> None:
-    """The model is right, and computes what is meant."""
+    """Check that the model is valid, and computes the intended results."""
     assert irexec.validate(data).ok
     compiled = irexec.compile_model(irexec.read_model(data, mode="strict"))
     rng = np.random.default_rng(0)
     given = [rng.normal(size=[int(n) for n in port.shape]).astype(np.float32) for port in compiled.inputs]
-    # Sums of products of f32 may cancel, so that only their absolute error is bounded.
+    # Sums of f32 products may cancel, so that only their absolute error is bounded.
     np.testing.assert_allclose(compiled(given)[0], meant(*given), rtol=1e-5, atol=1e-6)
 
 
@@ -93,7 +93,7 @@ def test_it_becomes_right(name: str) -> None:
 
 
 def test_or_in_two_rounds_of_reading() -> None:
-    """What only a person decides is said: another type first, then the attribute that its shapes need."""
+    """Findings name the decisions for a person: another type first, then the attribute that its shapes need."""
     wrong = (FILES / "two_rounds_of_reading.xml").read_bytes()
     first = apply_fixes(wrong, unsafe=True)
     (finding,) = first.report.errors
@@ -109,7 +109,7 @@ def test_or_in_two_rounds_of_reading() -> None:
 
 
 def test_a_constant_whose_value_is_written_as_text() -> None:
-    """The value is not thrown away: it is said where it belongs, and a person puts it there."""
+    """The value is kept: a finding states where it belongs, and a person moves it there."""
     wrong = (FILES / "const_text.xml").read_bytes()
     first = apply_fixes(wrong, unsafe=True)
     assert b'value="2.0"' in first.data
@@ -121,7 +121,7 @@ def test_a_constant_whose_value_is_written_as_text() -> None:
 
 
 def test_an_attribute_that_is_an_input() -> None:
-    """One round of reading: the axes are a constant at input 1."""
+    """One round with the findings: the axes are a constant at input 1."""
     first = apply_fixes((FILES / "reduce_axes.xml").read_bytes(), unsafe=True)
     hints = [finding.hint for finding in first.report.errors if finding.code == "D001"]
     assert hints == ["connect a Const with the value to input 1, 'axes'"]
@@ -159,7 +159,7 @@ def test_no_edges_are_added_where_a_comment_would_be_lost() -> None:
 
 
 def test_layers_are_put_into_a_list() -> None:
-    """Also if a body has a list of its own, or a comment precedes; not if something else stands between them."""
+    """Also if a body has a list of its own, or a comment precedes; not if other elements are between the layers."""
     right = (FILES / "no_edges.xml").read_bytes()
     wrong = re.sub(rb"\s*</?layers>", b"", right)
     assert b"<layers>" not in wrong
@@ -173,6 +173,6 @@ def test_layers_are_put_into_a_list() -> None:
 
 
 def test_ports_counted_from_one_are_not_exchanged() -> None:
-    """A safe fix of one of two edges would take a - b for b - a."""
+    """A safe fix of one of two edges would compute b - a instead of a - b."""
     wrong = (FILES / "one_based.xml").read_bytes()
     assert not apply_fixes(wrong).report.ok

@@ -1,4 +1,4 @@
-"""Differences: they lead from the old text to the new one, and take time that grows with the texts only."""
+"""Differences: they convert the old text to the new one, and are computed in time proportional to the texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irexec.fixes.difference import unified
 
 
 def patched(old: list[str], lines: list[str]) -> list[str]:
-    """What `patch` makes of a text."""
+    """Return the output of `patch` for a text."""
     new, done = [], 0
     for line in lines[2:]:
         if line.startswith("@@"):
@@ -33,7 +33,7 @@ def patched(old: list[str], lines: list[str]) -> list[str]:
 
 
 def drawn(seed: int) -> tuple[list[str], list[str]]:
-    """A text and another that was made of it: some lines changed, added and removed, or all in another order."""
+    """Return a text, and another text made from it: some lines changed, added and removed, or all in another order."""
     rng = random.Random(seed)
     kinds = rng.choice([2, 10, 100, 10**6])
     old = [f"{rng.randrange(kinds)}\n" for _ in range(rng.choice([0, 1, 5, 60, 300]))]

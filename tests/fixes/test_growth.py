@@ -1,4 +1,4 @@
-"""The cost of making fixes grows with the file, however many there are and whatever they are: counted, not timed."""
+"""The cost of creating fixes is proportional to the file, for any number and kind of fixes: counted, not timed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def chain(count: int, data: str = "") -> str:
 
 
 def precisions(count: int) -> str:
-    """No port declares a precision that there is: two findings for each layer, and all edits on a few lines."""
+    """Return a file whose ports declare unknown precisions: two findings for each layer, and all edits on a few
+    lines.
+    """
     return chain(count, 'alpha="1"').replace("FP32", "FP3").replace("\n", "")
 
 
@@ -40,12 +42,12 @@ def lines(count: int) -> str:
 
 
 def in_rounds(count: int) -> str:
-    """A type has to be right before attributes are read, and these before the shape can be inferred."""
+    """Return a file in which types must be correct before attributes are read, and these before shapes are inferred."""
     return chain(count, 'alhpa="1"').replace('"Elu"', '"ELU"').replace("<dim>3<", "<dim>4<", count)
 
 
 def wide(count: int) -> str:
-    """One layer that takes what all others make."""
+    """Return a file with one layer that reads the results of all others."""
     net = Net()
     x = net.parameter("x", "2,3")
     taken = [net.layer("ReLU", [x], "2,3") for _ in range(count)]
@@ -75,7 +77,7 @@ def one_port_id(count: int) -> str:
 
 
 def one_layer_id(count: int) -> str:
-    """All layers but one have the same id, and edges name one that there is not."""
+    """Return a file in which all layers but one have the same id, and edges name an id that no layer has."""
     lost = '<edges><edge from-layer="9999999" from-port="1" to-layer="1" to-port="0"/>'
     return re.sub(r'<layer id="\d*[1-9]" name="Elu', '<layer id="1" name="Elu', chain(count)).replace("<edges>", lost)
 
@@ -98,7 +100,7 @@ def no_edges(count: int) -> str:
 
 
 def no_output(count: int) -> str:
-    """A layer without outputs, at which all edges start that lead to others."""
+    """Return a file with a layer without outputs, at which all edges to other layers start."""
     net = Net()
     last = net.layer("Concat", [net.parameter(f"x{number}", "2,3") for number in range(count)], "2,3", data='axis="0"')
     for _ in range(count):
@@ -107,7 +109,7 @@ def no_output(count: int) -> str:
 
 
 def other_names(count: int) -> str:
-    """Half of the layers have no name, and the other half the names that these would get."""
+    """Return a file in which half of the layers have no name, and the other half the names that these would get."""
     text = re.sub(r'name="Elu_(\d*[02468])"', r'name="Elu_1_\1"', chain(count))
     return re.sub(r'<layer id="\d+" name="Elu_\d*[13579]"', '<layer id="1"', text).replace("_1_2", "_1")
 
@@ -123,12 +125,12 @@ def sizes(count: int) -> str:
 
 
 def ignoring(count: int) -> str:
-    """Each layer asks to ignore other findings than those about it."""
+    """Return a file in which each layer has a comment that ignores other findings than those about it."""
     return precisions(count).replace("<layer ", "<!-- irexec: ignore D001 --><layer ")
 
 
 def ignoring_inside(count: int) -> str:
-    """One element asks so many times."""
+    """Return a file in which one element has this number of comments that ignore findings."""
     comments = "".join(f"<!-- irexec: ignore D{number} -->" for number in range(count))
     return precisions(count).replace("<input>", f"<input>{comments}", 1)
 
@@ -136,7 +138,7 @@ def ignoring_inside(count: int) -> str:
 EACH = [precisions, lines, in_rounds, written_twice, sizes, ignoring, ignoring_inside, one_port_id, other_names]
 AT_ONCE = [no_port_ids, counted_from_one, no_edges, no_output]
 UNKNOWN = [one_layer_id, ports_that_are_not_there, layers_that_are_not_there]
-"""Faults that a fix is made for each of, that a few fixes put right, and that nothing is known to put right."""
+"""Errors with a fix for each, errors that a few fixes correct, and errors without a known fix."""
 
 
 @pytest.mark.parametrize("fault", [*EACH, *AT_ONCE, *UNKNOWN])
@@ -150,14 +152,14 @@ def test_making_fixes(fault: Callable[[int], str], monkeypatch: pytest.MonkeyPat
 
 
 def test_a_fix_of_the_whole_file_is_there_once() -> None:
-    """Each of many findings with an edit as long as the file would make a report as long as its square."""
+    """If each of many findings had an edit as long as the file, the report would grow with the square of the file."""
     found = [finding for finding in examine(no_edges(SIZE).encode()).report if finding.code == "E004"]
     assert len(found) >= SIZE
     assert [len(finding.fixes) for finding in found if finding.fixes] == [1]
 
 
 def test_as_many_fixes_are_made_as_there_are_findings_in_two_readings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report holds a limited number of findings of one code: another reading for each thousand would be quadratic."""
+    """A report is limited to a number of findings of one code: reading again for each thousand would be quadratic."""
     read: list[bytes] = []
     examine = applying.examine
     monkeypatch.setattr(applying, "examine", lambda data, *more: read.append(data) or examine(data, *more))
@@ -168,7 +170,7 @@ def test_as_many_fixes_are_made_as_there_are_findings_in_two_readings(monkeypatc
 
 
 def test_a_version_of_a_file_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For its findings and their fixes; once more where it has errors, to know if the mode of OpenVINO accepts it."""
+    """A version is read once for its findings and their fixes, and again only if it has errors, in openvino mode."""
     read: list[object] = []
     plain = Source.elements
     monkeypatch.setattr(Source, "elements", lambda source: read.append(source) or plain(source))
@@ -183,7 +185,7 @@ def test_a_report_of_what_remains_is_limited() -> None:
 
 
 def spoiling(data: bytes, *, count: int) -> Examined:
-    """A file in which each fix leads to a new error."""
+    """Return a file in which each fix leads to a new error."""
     left = [number for number in range(count) if data[number : number + 1] == b"."]
     found = [Diagnostic("L009", Severity.WARNING, f"fault {number}", attribute=f"{number}") for number in left]
     edits = [Edit(number, number + 1, "!", (1, number + 1), (1, number + 2)) for number in left]

@@ -1,4 +1,4 @@
-"""Mutants of models of every kind, and their safe fixes: OpenVINO and irexec read the same before and after."""
+"""Mutants of models of every kind, and their safe fixes: OpenVINO and irexec read the same model before and after."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fixes_meaning import in_children
 
 
 def test_no_safe_fix_changes_a_meaning() -> None:
-    """In a child process, because OpenVINO ends the process for some mutants."""
+    """In a child process, because OpenVINO terminates the process for some mutants."""
     numbers = list(range(amount(200, 30)))
     outcomes = list(in_children(numbers, ()))
     assert [outcome.number for outcome in outcomes] == numbers

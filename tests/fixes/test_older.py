@@ -1,4 +1,6 @@
-"""Operators in older forms: each computes what it did, in irexec bit by bit, and OpenVINO reads it and agrees."""
+"""Operators in older forms: each computes the same, in irexec bit by bit, and OpenVINO reads it with the same
+results.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def const(values: Any, kind: Any = np.int64) -> Any:
     return opset15.constant(np.array(values, kind))
 
 
-# type, its version, the older one; the inputs; the layer of them
+# type, its version, the older version; the inputs; the layer that reads them
 CASES: list[tuple[str, int, int, Sequence[Array], Make]] = [
     ("AvgPool", 16, 1, [numbers(1, 2, 6, 6)],
      lambda x: opset16.avg_pool(x, dilations=[1, 1], exclude_pad=True, **POOL)),
@@ -130,7 +132,7 @@ def refused(inputs: Sequence[Array], make: Make, opset: int) -> str:
     return finding.message
 
 
-# What keeps a layer from its older form.
+# Layers without an older form.
 REFUSED: list[tuple[str, int, Sequence[Array], Make]] = [
     ("AvgPool has no equivalent in opset15: it has dilations", 15, [numbers(1, 2, 9, 9)],
      lambda x: opset16.avg_pool(x, dilations=[2, 2], exclude_pad=True, **POOL)),
@@ -214,7 +216,7 @@ def test_every_rule_is_for_a_version_with_one_before_it() -> None:
     assert len(rules) > 30
     for type, version in rules:
         assert version in CONTENTS[type][1][1:]
-    untried = {"Assign", "ReadValue", "MulticlassNms", "NonMaxSuppression"}  # Below.
+    untried = {"Assign", "ReadValue", "MulticlassNms", "NonMaxSuppression"}  # These have their own tests below.
     assert {rule for rule in rules if rule[0] not in untried} <= tried
 
 

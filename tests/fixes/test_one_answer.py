@@ -1,4 +1,4 @@
-"""Safe fixes of what is wrong in one way only: something is not there, or says otherwise than all the rest."""
+"""Safe fixes of errors with one possible correction: a missing part, or a part that contradicts all others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.results import computed, same
 
 from irexec.fixes.applying import apply_fixes, examine
 
-# (what is written, what is meant): absent things with one possible answer, and what no reader looks at.
+# (written text, intended text): missing parts with one possible value, and parts that no reader uses.
 ABSENT = [
     (' version="11"', ""),
     ('<layer id="2" name="positive"', '<layer name="positive"'),
@@ -98,7 +98,7 @@ def test_a_constant_that_contradicts_itself_is_fixed(meant: str, written: str, t
 
 
 def test_a_constant_does_not_grow_into_the_next_one() -> None:
-    """Its shape, its port and the user may be right, and its bytes are missing."""
+    """The shape, the port and the user may be right, and bytes may be missing."""
     wrong = CONSTANT.replace('shape="2"', 'shape="3"').replace(
         "<dim>2</dim></port></output>", "<dim>3</dim></port></output>", 1
     )
@@ -106,7 +106,7 @@ def test_a_constant_does_not_grow_into_the_next_one() -> None:
 
 
 def test_the_unused_output_of_another_layer_is_no_answer() -> None:
-    """Of TopK, an output is often left unused; and what the edge means may be taken by others, too."""
+    """One output of TopK is often unused; other layers may also read the output that the edge is meant to start at."""
     net = Net()
     x = net.parameter("x", "2,3")
     y = net.layer("ReLU", [x], "2,3")

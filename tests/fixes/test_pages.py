@@ -1,4 +1,4 @@
-"""Pages fixed: errata become corrections of the text, and everything else stays as it is."""
+"""Fixed pages: errata become corrections of the text, and everything else stays the same."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ABS = """A page, *kept* as it is.\r
 
 
 def fixed(tmp_path: Path, text: str | bytes, *, name: str = "page.rst", unsafe: bool = False) -> str:
-    """The text of a page after its corrections."""
+    """Return the text of a page after its corrections."""
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     before, after = fix_page(path, unsafe=unsafe)
@@ -46,7 +46,7 @@ def fixed(tmp_path: Path, text: str | bytes, *, name: str = "page.rst", unsafe: 
     return after.data.decode()
 
 
-# What is wrong → what is right in its place, of the page above.
+# Wrong text → the correct text in its place, in the page above.
 SAFE = [
     ("[1, 2, 7]", "[1, 2, 3]"),
     ("<dim>4</dim> <!-- values: [1, 2, 3]", "<dim>3</dim> <!-- values: [1, 2, 3]"),
@@ -74,7 +74,7 @@ SAFE = [
 
 @pytest.mark.parametrize(("wrong", "right"), SAFE)
 def test_a_slip_becomes_right_and_nothing_else_changes(tmp_path: Path, wrong: str, right: str) -> None:
-    if right not in ABS:  # The end tag that is missing.
+    if right not in ABS:  # The missing end tag.
         wrong, right = right, wrong
     text = ABS.replace(right, wrong)
     assert text != ABS
@@ -132,7 +132,7 @@ def test_where_two_things_may_be_wrong_a_person_decides(tmp_path: Path) -> None:
     assert fixed(tmp_path, text) == text
     assert fixed(tmp_path, text, unsafe=True) == text.replace("<dim>3</dim>", "<dim>2</dim>")
     both = ABS.replace("<dim>3</dim>", "<dim>4</dim>", 1)
-    assert fixed(tmp_path, both) == ABS  # Its values give the documented result.
+    assert fixed(tmp_path, both) == ABS  # The values give the documented result.
 
 
 def test_the_page_in_html_is_corrected_where_it_is_plain_text(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_the_page_in_html_is_corrected_where_it_is_plain_text(tmp_path: Path) ->
     escaped = f"<pre>{ABS.replace('[1, 2, 3]', '[1, 2, 7]').replace('<', '&lt;').replace('>', '&gt;')}</pre>"
     assert fixed(tmp_path, escaped, name="page.html") == escaped.replace("7", "3")
     dims = escaped.replace("[1, 2, 7]", "[1, 2, 3]").replace('I32"', 'FP32"', 2).replace('FP32"', 'I32"', 1)
-    assert fixed(tmp_path, dims, name="page.html") == dims  # Markup of the page is left alone.
+    assert fixed(tmp_path, dims, name="page.html") == dims  # Markup of the page is not changed.
 
 
 FAULTY = ["slice-scatter-15.page.txt", "onnx-scatter-nd.page.txt", "scatter-nd-update-15.rst"]
@@ -154,7 +154,7 @@ def test_the_errata_of_a_page_are_gone(tmp_path: Path, name: str) -> None:
     path.chmod(0o644)
     assert check_page(path).errata
     _, safe = fix_page(path)
-    # Of updates to one place in an open order two results are possible, and either may be printed.
+    # Two results are possible for updates of one position in an undefined order, and either may be printed.
     assert {finding.message.partition(":")[2][:12] for finding in safe.report.errors} <= {" no order of"}
     _, after = fix_page(path, unsafe=True)
     assert not check_page(path).errata
@@ -199,7 +199,7 @@ GATHER = """# Gather
 
 
 def test_a_cause_is_corrected_before_its_consequences(tmp_path: Path) -> None:
-    """Without the attribute that is meant, the result would have three dims."""
+    """Without the intended attribute, the result would have three dims."""
     path = tmp_path / "page.md"
     path.write_text(GATHER.format(attribute="batch_dim", last=4))
     assert fix_page(path)[1].made == [], "which of the two is wrong is not certain"
@@ -210,7 +210,7 @@ def test_a_cause_is_corrected_before_its_consequences(tmp_path: Path) -> None:
 
 
 def test_no_correction_contradicts_documented_values(tmp_path: Path) -> None:
-    """The attribute is not known, so the dims that the operator produces without it do not fit the values."""
+    """The attribute is unknown, so the dims that the operator produces without it do not fit the values."""
     path = tmp_path / "page.md"
     text = GATHER.format(attribute="zzzzzz", last=4)
     path.write_text(text)
@@ -220,7 +220,7 @@ def test_no_correction_contradicts_documented_values(tmp_path: Path) -> None:
 
 
 def test_a_cause_whose_correction_does_not_help_is_left_alone(tmp_path: Path) -> None:
-    """The values are those of batch_dims 0, so that the attribute is not what is wrong."""
+    """The values are those of batch_dims 0, so the attribute is not the error."""
     path = tmp_path / "page.md"
     values = "[[[1, 1, 5], [5, 1, 1]], [[6, 6, 10], [10, 6, 6]]]"
     text = GATHER.format(attribute="batch_dim", last="2</dim><dim>3").replace("[[1, 1, 5], [10, 6, 6]]", values)

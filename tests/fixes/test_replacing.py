@@ -1,4 +1,6 @@
-"""A file replaced by what it became: what it keeps, and what is reported where it cannot."""
+"""A file that is replaced by its fixed contents: the properties that are kept, and reports about those that
+cannot be.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a safe fix leaves alone: what OpenVINO and irexec read before, and every byte outside of its edits."""
+"""Safe fixes do not change what OpenVINO and irexec read before, nor any byte outside of the edits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_another_letter_case_of_an_end_is_no_safe_fix(type: str, spell) -> None:
 
 
 def test_an_assign_that_is_none_may_name_any_opset() -> None:
-    """Both accept the file: nothing depends on a layer that is no Assign to them."""
+    """Both accept the file: for them, no result depends on a layer that is not an Assign."""
     origin = MODELS["stateful"]
     version = 'type="Assign" version="opset6"'
     assert version in origin.text
@@ -46,7 +46,7 @@ def test_an_assign_that_is_none_may_name_any_opset() -> None:
 
 @pytest.mark.parametrize("mode", ["strict", "openvino"])
 def test_what_is_accepted_in_a_mode_is_accepted_after_all_safe_fixes(mode, monkeypatch) -> None:
-    """Whatever a fix takes for safe: one that uncovers errors of a later stage is not made in such a file."""
+    """Whatever a fix regards as safe: a fix that reveals errors of a later stage is not made in such a file."""
     monkeypatch.setattr(spelling, "OTHER_ENDS", {})
     origin = MODELS["stateful"]
     if mode == "strict":
@@ -62,7 +62,7 @@ def test_what_is_accepted_in_a_mode_is_accepted_after_all_safe_fixes(mode, monke
 
 
 DIMS = [
-    # (what is written in place of two equal dims, what becomes of it)
+    # (text in place of two equal dims, the result of the fix)
     ("<dim><![CDATA[-1]]></dim><dim><![CDATA[7]]></dim>", "<dim><![CDATA[-1]]></dim><dim><![CDATA[3]]></dim>"),
     ("<dim> -1 </dim><dim >\n7\t</dim>", "<dim> -1 </dim><dim >\n3\t</dim>"),
     ("<dim>-1</dim><dim><!-- rows -->7</dim>", "<dim>-1</dim><dim><!-- rows -->3</dim>"),
@@ -70,7 +70,7 @@ DIMS = [
     ("<dim><![CDATA[3]]></dim>", "<dim>-1</dim><dim><![CDATA[3]]></dim>"),
     ("<dim note='a'>-1</dim>", "<dim note='a'>-1</dim><dim>3</dim>"),
     ("<dim><![CDATA[-1]]></dim> <dim>5</dim>\n<dim>3</dim>", "<dim><![CDATA[-1]]></dim>\n<dim>3</dim>"),
-    # What stands beside the number of a dim would be lost.
+    # Text next to the number of a dim would be lost.
     ("<dim>-1</dim><dim>3</dim><dim>3<!-- odd --></dim>", None),
     ("<dim>-1</dim><dim>1<!-- 0 -->2</dim>", None),
 ]
@@ -94,7 +94,7 @@ def test_a_number_is_written_in_its_place(written: str) -> None:
 
 
 def test_an_id_twice_is_no_safe_fix_where_openvino_reads_the_file() -> None:
-    """It takes the second layer of the two, unless a result depends on the id that only edges name."""
+    """OpenVINO uses the second of the two layers, unless a result depends on the id that only edges name."""
     origin = MODELS["iterating"]
     wrong = origin.text.replace('<layer id="2" name="Result_2"', '<layer id="1" name="Result_2"')
     assert wrong != origin.text
@@ -107,7 +107,7 @@ def test_an_id_twice_is_no_safe_fix_where_openvino_reads_the_file() -> None:
 
 @pytest.mark.parametrize("to", ["", '<edge from-layer="1" from-port="0" to-layer="99" to-port="1"/>'])
 def test_an_edge_to_an_input_that_is_not_needed_is_no_safe_fix(to: str) -> None:
-    """In IR 10 OpenVINO joins what there is: an edge more, or one that ends elsewhere, makes another result."""
+    """OpenVINO connects existing ports of IR 10: an additional edge, or one that ends elsewhere, changes the result."""
     net = Net("joined")
     net.result(net.layer("Concat", [net.parameter("a", "1,2"), net.parameter("b", "1,2")], "-1,-1", data='axis="1"'))
     origin = Origin("joined", net.text.replace('version="11"', 'version="10"'))
@@ -122,7 +122,7 @@ def test_an_edge_to_an_input_that_is_not_needed_is_no_safe_fix(to: str) -> None:
 
 
 def test_a_value_in_the_xml_of_a_constant_is_no_safe_fix() -> None:
-    """With the attribute OpenVINO reads no bytes of the constant; without it, it does."""
+    """With the attribute OpenVINO does not read the bytes of the constant; without it, it does."""
     origin = next(origin for origin in MODELS.values() if re.search('<data [^>]*offset="0"', origin.text))
     wrong = re.sub('(<data [^>]*offset="0")', r'\1 value="1"', origin.text, count=1).encode()
     finding = next(found for found in examine(wrong, weights=origin.weights).report if found.code == "C006")

@@ -1,4 +1,4 @@
-"""Baked sizes are removed only where running both models confirms it."""
+"""Baked sizes are removed only if running both models confirms the change."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_token_that_was_broadcast_to_the_batch_is_opened() -> None:
 
 
 def test_a_slice_to_the_exported_length_is_opened() -> None:
-    """A table of positions that an exporter cut to the length that it traced."""
+    """A table of positions that an exporter cut to the traced length."""
 
     def build(x: Any) -> Any:
         table = np.arange(64, dtype=np.float32).reshape(16, 4)
@@ -120,7 +120,7 @@ def test_a_tile_of_the_exported_size_is_opened() -> None:
 
 
 def test_what_can_be_opened_is_and_the_rest_is_told() -> None:
-    """The mask has six rows whatever the length, and is broadcast to a batch of two."""
+    """The mask has six rows for every length, and is broadcast to a batch of two."""
 
     def build(x: Any) -> Any:
         mask = ops.broadcast(np.ones((1, 6, 6), np.float32), np.array([2, 6, 6]), name="mask")

@@ -1,4 +1,4 @@
-"""`irexec.validate`: the findings that the command has."""
+"""`irexec.validate`: the same findings as the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models as PyTorch's exporters write them, beside ONNX Runtime: small architectures with random weights."""
+"""Models as PyTorch's exporters write them, compared with ONNX Runtime: small architectures with random weights."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_beside_onnx_runtime(name: str, dynamo: bool, tmp_path: Path) -> None:
 
 
 def agrees_as_ir(path: Path, inputs: list[np.ndarray], expected: list[np.ndarray]) -> None:
-    """The model, converted, is read by OpenVINO, which makes the same of it."""
+    """Check that OpenVINO reads the converted model and computes the same results."""
     openvino = pytest.importorskip("openvino")
     irexec.save_model(irexec.read_model(path), path.with_suffix(".xml"))
     assert irexec.validate(path.with_suffix(".xml")).ok
@@ -46,7 +46,7 @@ def agrees_as_ir(path: Path, inputs: list[np.ndarray], expected: list[np.ndarray
 
 
 class Samples:
-    """One batch of noise, from which the ranges of a quantized model are taken."""
+    """One batch of random values, from which the ranges of a quantized model are determined."""
 
     def __init__(self, inputs: dict[str, np.ndarray]) -> None:
         self.left = [inputs]
@@ -72,18 +72,18 @@ def test_quantized_models_beside_onnx_runtime(name: str, form: str, tmp_path: Pa
         quantization.quantize_static(whole, path, Samples(fed), quant_format=quantization.QuantFormat[form])
     assert irexec.validate(path).ok
     options = runtime.SessionOptions()
-    # With its fusions ONNX Runtime rounds elsewhere than the file says.
+    # With its fusions ONNX Runtime rounds at other places than the file specifies.
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     expected = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, fed)
     found = irexec.compile_model(path)(fed)
     for index, wanted in enumerate(expected):
-        # A number that falls to the next step of a scale goes on through the layers.
+        # A number that is rounded to the next step of a scale affects later layers.
         np.testing.assert_allclose(found[index], wanted, atol=0.03 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("name", ["perceptron", "mobilenet", "squeeze_and_excite", "transformer", "bert", "vit"])
 def test_models_that_onnx_runtime_optimized(name: str, tmp_path: Path) -> None:
-    """With all fusions they run; what is laid out for one processor is refused, with how to save it without."""
+    """Models with all fusions run; models in the layout of one processor are rejected, with advice on saving them."""
     whole, path = tmp_path / "whole.onnx", tmp_path / "optimized.onnx"
     inputs = [tensor.numpy() for tensor in export(name, whole, dynamo=False)]
     for level in ("ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"):

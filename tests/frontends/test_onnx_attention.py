@@ -1,4 +1,4 @@
-"""Attention of com.microsoft: every input and attribute that ONNX Runtime's CPU kernels take, live beside them."""
+"""Attention of com.microsoft: every input and attribute that ONNX Runtime's CPU kernels support, compared with them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def turns(half: int) -> list[np.ndarray]:
 
 
 def grouped(times: int, past: int, ends: tuple[int, ...], *more: Any, packed: bool = False, **options: Any) -> Case:
-    """GroupQueryAttention of rows of a batch that end at `ends`; `past` is the room of the cache, 0 for none."""
+    """Return GroupQueryAttention of rows of a batch that end at `ends`; `past` is the length of the cache, 0
+    for none.
+    """
     batch = len(ends)
     parts: list[Any] = [f(batch, times, n * SIZE) for n in (HEADS, GROUPS, GROUPS)]
     parts = [np.concatenate(parts, -1), None, None] if packed else parts
@@ -52,7 +54,7 @@ def grouped(times: int, past: int, ends: tuple[int, ...], *more: Any, packed: bo
 
 
 def stored_in_8_bits(times: int, past: int, ends: tuple[int, ...], kind: str, channels: tuple[int, ...]) -> Case:
-    """As `grouped`, with a cache of whole numbers."""
+    """Return the same as `grouped`, with a cache of integers."""
     scales = [RNG.uniform(0.01, 0.03, channels).astype(np.float32) for _ in range(2)]
     type, inputs, attributes, count = grouped(times, past, ends, *[None] * 5, *scales)
     inputs[3:5] = [RNG.integers(-99, 99, (len(ends), GROUPS, past, SIZE)).astype(np.int8) for _ in range(2)]
@@ -173,7 +175,9 @@ def test_beside_onnx_runtime(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("open", ["batch", "times", "past", "all"])
 def test_extents_that_are_open(open: str, tmp_path: Path) -> None:
-    """A decoder as exporters write it: batch, times and past are open, and one file serves prompt and tokens."""
+    """A decoder as exporters write it: batch, times and past are dynamic, and one file is used for prompt and
+    tokens.
+    """
     type, _, attributes, _ = grouped(1, 6, (7, 7), do_rotary=1)
     names = ["q", "k", "v", "past_k", "past_v", "ends", "total", "cos", "sin"]
     extents = {"batch": "B", "times": "S", "past": "P"}
@@ -206,7 +210,7 @@ def test_what_is_not_translated_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", [grouped(1, 6, (4, 7), *turns(8), do_rotary=1), grouped(5, 0, (5, 3))])
 def test_queries_and_keys_that_are_normalized(case: Case, tmp_path: Path) -> None:
-    """ONNX Runtime's CPU kernel has no norms: it gets what is normalized already."""
+    """ONNX Runtime's CPU kernel has no norms: its inputs are already normalized."""
     type, inputs, attributes, _ = case
     scales, epsilon = (f(SIZE), f(SIZE)), 1e-3
 

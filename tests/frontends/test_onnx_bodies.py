@@ -1,4 +1,4 @@
-"""ONNX models with bodies, sequences and optional values: what callers give and get, and what findings name."""
+"""ONNX models with bodies, sequences and optional values: inputs and results of callers, and names in findings."""
 
 from __future__ import annotations
 

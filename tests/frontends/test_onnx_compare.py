@@ -1,4 +1,4 @@
-"""An ONNX model and the IR that OpenVINO makes of it: the same layers under the same names, compared one by one."""
+"""An ONNX model and the IR that OpenVINO creates from it: the same layers with the same names, compared one by one."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_all_layers_agree_with_the_ir_of_the_model(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     make(tmp_path)
-    # A long name would be broken over lines.
+    # A long name would be split over two lines.
     monkeypatch.chdir(tmp_path)
     path = Path("model.onnx")
     assert main(["compare", str(path), "--with", str(converted(path))]) == 0

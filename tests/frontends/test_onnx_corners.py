@@ -1,4 +1,4 @@
-"""Corners of ONNX's operators that its own tests leave out, beside ONNX Runtime."""
+"""Edge cases of ONNX's operators that its own tests do not cover, compared with ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = np.float32
 
 
 class Corner(NamedTuple):
-    """A node: its operator, its inputs (shapes stand for noise), and which of them are initializers."""
+    """A node: its operator, its inputs (a shape stands for random values), and which of them are initializers."""
 
     type: str
     inputs: list[Any]

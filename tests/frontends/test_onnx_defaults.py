@@ -1,4 +1,4 @@
-"""Initializers that are inputs, too: values that a caller may leave out, beside ONNX Runtime."""
+"""Initializers that are also inputs: values that a caller may omit, compared with ONNX Runtime."""
 
 from __future__ import annotations
 

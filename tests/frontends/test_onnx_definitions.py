@@ -1,4 +1,4 @@
-"""What irexec knows of ONNX's operators without asking its package, and the package's messages without the rest."""
+"""irexec's copy of ONNX's operator definitions, and ONNX's message classes imported without the rest of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detectors as they are deployed: PyTorch's export, with the suppression of overlapping boxes behind it."""
+"""Detectors as they are deployed: PyTorch's export, followed by the suppression of overlapping boxes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from support.torch_exports import export
 
 
 def with_suppression(path: Path, threshold: float) -> None:
-    """Behind a detector's [batch, boxes, 4 + classes]: the boxes that remain, their scores and their classes."""
+    """Write a model that appends to a detector's [batch, boxes, 4 + classes] the boxes that remain, with scores and
+    classes.
+    """
     model = onnx.load(path)
     graph = model.graph
     made = graph.output.pop().name

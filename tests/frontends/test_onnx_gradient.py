@@ -1,4 +1,4 @@
-"""Gradient of ai.onnx.preview.training, beside differences of what the graph computes."""
+"""Gradient of ai.onnx.preview.training, compared with finite differences of the graph's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile ONNX files: bounded work and memory, a finding for each fault, nothing else."""
+"""Hostile ONNX files: bounded work and memory, and a finding for each error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parsed(text: str) -> Any:
 
 
 def doubling(depth: int) -> str:
-    """Functions that each call the next one twice."""
+    """Return functions that each call the next one twice."""
     text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"
     for i in range(depth):
         text += '<domain: "d", opset_import: ["" : 17, "d" : 1]>\n'

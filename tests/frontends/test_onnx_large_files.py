@@ -1,4 +1,4 @@
-"""ONNX files with large tensors, which stay in the file, and with more external data than a message can hold."""
+"""ONNX files with large tensors, which stay in the file, and with more external data than one message can hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGE = np.arange(1 << 17, dtype=np.float32)
 
 
 def with_weights(folder: Path, *weights: np.ndarray, padding: int = 0) -> Path:
-    """y = x + the first element of each of the weights; `padding` moves them within the file."""
+    """Write y = x + the first element of each of the weights; `padding` moves them within the file."""
     names = [f"w{i}" for i in range(len(weights))]
     nodes = [onnx.helper.make_node("Constant", [], ["zero"], value_int=0)]
     of = "x"

@@ -1,4 +1,4 @@
-"""Operators of com.microsoft, live beside ONNX Runtime."""
+"""Operators of com.microsoft, compared with ONNX Runtime."""
 
 from __future__ import annotations
 

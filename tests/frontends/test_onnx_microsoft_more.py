@@ -1,4 +1,6 @@
-"""Further operators of com.microsoft, live beside ONNX Runtime: of few bits, of experts, and small ones."""
+"""Further operators of com.microsoft, compared with ONNX Runtime: low-bit weights, mixtures of experts, small
+operators.
+"""
 
 from __future__ import annotations
 
@@ -318,7 +320,7 @@ for direction in ("forward", "bidirectional"):
             "DynamicQuantizeLSTM",
             [
                 f(5, 2, 3),
-                # Of 7 bits: ONNX Runtime's sums of two products are 16 bits wide on a processor without VNNI.
+                # 7 bits only: ONNX Runtime's sums of two products have 16 bits on a processor without VNNI.
                 i8(n, 3, 16) // 2,
                 i8(n, 4, 16) // 2,
                 f(n, 32),

@@ -1,4 +1,4 @@
-"""ONNX models: what becomes of their parts, and what is said of those that cannot be read."""
+"""ONNX models: the conversion of their parts, and the findings about models that cannot be converted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def types(model: irexec.Model) -> list[str]:
 X = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
 
 
-# What becomes of a graph
+# The conversion of a graph
 
 
 def test_names_types_and_shapes(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_bounds_that_are_numbers_clamp_unless_they_cross(tmp_path: Path, bounds:
     model = read(tmp_path, model_of(text.replace("BOUNDS", bounds)))
     found = irexec.compile_model(model)([X])[0]
     low, high = ({"lo": -1, "hi": 2}.get(name.strip()) for name in (bounds + ",").split(",")[:2])
-    # ONNX: the upper bound wins where they cross.
+    # ONNX: the upper bound takes precedence if the bounds are in reverse order.
     expected = X if low is None else np.maximum(X, low)
     np.testing.assert_array_equal(found, expected if high is None else np.minimum(expected, high))
     assert [node.type for node in model.nodes if node.type in ("Clamp", "Maximum", "Minimum")] == types
@@ -263,7 +263,7 @@ def test_external_data_that_does_not_fit(tmp_path: Path, entries: dict[str, int]
     assert findings(tmp_path, with_external(tmp_path, "."))[0][0] == "F015"
 
 
-# What is said
+# Findings
 
 
 def test_every_operator_without_translation_is_named(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_every_operator_without_translation_is_named(tmp_path: Path) -> None:
     }"""
     report = irexec.validate(written(tmp_path, model_of(text, header)))
     found = [(d.code, d.layer.name, d.layer.type, d.layer.version) for d in report if d.layer is not None]
-    # The second is a function of ONNX's; the value that it takes could not be made.
+    # The second node calls a function of ONNX; its input value could not be computed.
     assert found == [("F003", "first", "Op", "com.example 3"), ("F003", "third", "Reluu", "onnx18")]
     assert "com.example Op" in report.diagnostics[0].message
     assert report.diagnostics[-1].hint == "did you mean Relu?"
@@ -343,7 +343,7 @@ def test_irexec_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def mutants(data: bytes, count: int, seed: int) -> list[bytes]:
-    """The data with a few bytes changed, dropped or put in."""
+    """Return the data with a few bytes changed, removed or inserted."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(count):
@@ -363,7 +363,7 @@ def mutants(data: bytes, count: int, seed: int) -> list[bytes]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_mutants_give_findings(tmp_path: Path, seed: int) -> None:
-    """2,000 changed files: each is read or refused with a finding, none raises anything else."""
+    """2,000 changed files: each is read, or rejected with a finding; no other exception is raised."""
     text = """agraph (float[2, 3] x, int64[2, 1] i) => (float[2, 3] y, float z) <float[3] c = {1.0, 2.0, 3.0}> {
         h = Add(x, c)
         t = ScatterND <reduction = "add"> (h, i, x)

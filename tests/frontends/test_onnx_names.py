@@ -1,4 +1,4 @@
-"""The names of layers that a model of ONNX becomes."""
+"""The names of layers converted from an ONNX model."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from support.onnx_cases import EXCEPTIONS, RANDOM, Case, check, node_cases, stor
 from support.onnx_mutants import judged, mutants, seeds
 
 PARTS = 12
-# Softmax normalized over all axes from the given one on, Scan had batches.
+# Softmax normalized over all axes from the given one on, and Scan had batches.
 OTHER_NUMBERS = {(type, version) for type in ("Softmax", "LogSoftmax", "Hardmax") for version in (1, 11)} | {
     ("Scan", 8)
 }
@@ -33,7 +33,7 @@ def failures(cases: list[Case], folder: Path) -> dict[str, str]:
     for case in cases:
         try:
             check(case, folder)
-        except Exception as error:  # every kind of failure is collected, to be shown by the case's name
+        except Exception as error:  # every kind of failure is collected and shown with the name of the case
             failed[case.name] = f"{error.__class__.__name__}: {error}"[:300]
     return failed
 
@@ -75,12 +75,12 @@ def test_the_page_of_operators_is_in_step() -> None:
 
 
 def test_every_version_of_every_operator_from_opset_7_on_is_translated(tmp_path: Path) -> None:
-    """But one, which ONNX took away; it is refused by name."""
+    """All versions except one that ONNX removed; that version is rejected by name."""
     from irexec.frontends.onnx.status import ways
 
     newer: dict[str, list[tuple[int, str]]] = {}
     for name, versions in ways("").items():
-        # The version that opset 7 has, and those that came later.
+        # The version in opset 7, and later versions.
         first = max((since for since, _ in versions if since <= 7), default=0)
         newer[name] = [(since, how) for since, how in versions if since >= first]
     counts = Counter(how for versions in newer.values() for _, how in versions)
@@ -97,7 +97,7 @@ def test_every_version_of_every_operator_from_opset_7_on_is_translated(tmp_path:
 
 
 def since_versions() -> dict[str, list[int]]:
-    """The versions of each operator, oldest first."""
+    """Return the versions of each operator, oldest first."""
     found = defaultdict(list)
     for schema in onnx.defs.get_all_schemas_with_history():
         if not schema.domain and not schema.deprecated:
@@ -106,14 +106,14 @@ def since_versions() -> dict[str, list[int]]:
 
 
 def in_opset(model: Any, opset: int) -> Any:
-    """The model in an older opset, as it is or converted by onnx; None where ONNX does not take it."""
+    """Return the model in an older opset, unchanged or converted by onnx; None if ONNX does not accept it."""
     older = onnx.ModelProto()
     older.CopyFrom(model)
     older.opset_import[0].version, older.ir_version = opset, min(model.ir_version, 10)
     for attempt in (lambda: older, lambda: onnx.version_converter.convert_version(model, opset)):
         try:
             onnx.checker.check_model(found := attempt(), full_check=True)
-        except Exception:  # whatever kind of error says that this is none of that opset
+        except Exception:  # any kind of error means that the node does not exist in that opset
             continue
         return found
     return None
@@ -142,7 +142,7 @@ def test_older_versions_make_the_same(part: int, tmp_path: Path) -> None:
             ran[key] += 1
             try:
                 check(case._replace(model=older), tmp_path)
-            except Exception as error:  # every kind of failure is collected, to be shown by what failed
+            except Exception as error:  # every kind of failure is collected and shown with its cause
                 failed[f"{type}-{version}: {case.name}"] = str(error)[:300]
     assert failed == {}
     assert len(ran) > 40

@@ -1,4 +1,4 @@
-"""Models as exporters of all times wrote them, beside ONNX Runtime."""
+"""Models as exporters of all periods wrote them, compared with ONNX Runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Nodes in an order that is none: run with a warning, as ONNX Runtime does, and an error where a file is judged."""
+"""Nodes that are not in topological order: run with a warning, as in ONNX Runtime, and reported as an error by
+validate.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ PLAIN = """g (float[2, 3] x) => (float[2, 3] y) {
     [middle] r = Relu(h)
     [first] h = Neg(x)
 }"""
-# The branches take a value that is made behind the node.
+# The branches read a value that a later node computes.
 BODIES = """g (float[2, 3] x, bool c) => (float[2, 3] y) {
     [choice] y = If<then_branch = t () => (float[2, 3] a) { b = Relu(x) a = Mul(b, h) },
                     else_branch = e () => (float[2, 3] d) { d = Identity(h) }>(c)

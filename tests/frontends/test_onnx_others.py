@@ -1,4 +1,4 @@
-"""What ONNX's own checks, its reference and ONNX Runtime say of a file, beside irexec's findings."""
+"""The messages of ONNX's own checks, its reference and ONNX Runtime about a file, in addition to irexec's findings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_all_findings_at_once_with_what_onnx_states_of_each(tmp_path: Path) -> N
     version = onnx.__version__
     messages = [dict(d.notes) for d in report.errors]
     assert messages[0][f"onnx.checker {version}"] == "Unrecognized attribute: slope for operator Relu"
-    # What could not be translated has the type that ONNX infers, so that what follows on it is examined.
+    # Values of untranslated nodes have the type that ONNX infers, so that later nodes are checked.
     assert messages[1]["inputs"] == "t f32[3,4] from Relu 'node0', b f32[5]"
     assert messages[1][f"onnx.shape_inference {version}"] == "Incompatible dimensions"
     assert f"onnx.shape_inference {version}" in messages[2]
@@ -115,7 +115,7 @@ def test_functions_that_would_keep_inference_busy(depth: int) -> None:
 
 
 def test_nobody_is_asked_about_functions_that_multiply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would be busy for as long as they may; irexec knows before it starts that the file is refused."""
+    """The tools would run until their time limit; irexec knows in advance that the file is rejected."""
     monkeypatch.setattr(others, "Question", None)
     text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"
     for i in range(30):

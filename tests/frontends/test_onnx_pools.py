@@ -1,4 +1,4 @@
-"""Pools of ONNX with auto_pad, by the specification's formulas; what ONNX Runtime does otherwise is in docs/onnx.md."""
+"""Pools of ONNX with auto_pad, by the specification's formulas; docs/onnx.md lists ONNX Runtime's deviations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ onnx = pytest.importorskip("onnx")
 
 
 def pool(type: str, extents: list[int], folder: Path, **attributes: Any) -> Any:
-    """The path of a model of one pool."""
+    """Return the path of a model of one pool."""
     info = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph(
         [onnx.helper.make_node(type, ["x"], ["y"], **attributes)], "g", [info("x", 1, [1, 1, *extents])],

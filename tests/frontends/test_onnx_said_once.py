@@ -1,4 +1,4 @@
-"""Findings about an ONNX file in ONNX's words, each cause once: missing data, wrong groups of a convolution."""
+"""Findings about an ONNX file in ONNX's terms, each cause once: missing data, wrong groups of a convolution."""
 
 from __future__ import annotations
 

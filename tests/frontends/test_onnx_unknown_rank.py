@@ -1,4 +1,4 @@
-"""Images whose rank becomes known while a model runs, after an If with branches of different ranks."""
+"""Images whose rank becomes known only when the model runs, after an If with branches of different ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands as functions: values that print as the commands do, short as `repr`, and HTML in notebooks."""
+"""The commands as functions: values that print as the commands do, a short `repr`, and HTML in notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fixture `ir_golden`, in a pytest of its own."""
+"""The fixture `ir_golden`, in a separate pytest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alignment of two models: layers are paired by what they compute and by structure, names come last."""
+"""Alignment of two models: layers are paired by what they compute, then by structure, then by name."""
 
 from __future__ import annotations
 
@@ -41,12 +41,14 @@ def layers(model: Model) -> list[Node]:
 
 
 def as_numbers(nodes: list[Node]) -> list[str]:
-    """Numbers, as for tensors without names: the first one is another layer's in another export."""
+    """Return numbers as names, as tensors without names have them: in another export, a number is another
+    layer's name.
+    """
     return [str(38 + number) for number in range(len(nodes))]
 
 
 def shifted(nodes: list[Node]) -> list[str]:
-    """Each layer has the name of the next one of its type."""
+    """Give each layer the name of the next layer of its type."""
     names = {node: node.friendly_name for node in nodes}
     same = {node: [other for other in nodes if other.type == node.type] for node in nodes}
     return [names[same[node][(same[node].index(node) + 1) % len(same[node])]] for node in nodes]
@@ -73,7 +75,7 @@ def test_other_names_change_nothing(rename: Callable[[list[Node]], list[str]], t
 
 
 def test_a_layer_less_shifts_all_names_and_no_pairs() -> None:
-    """Without the first block, what was numbered 1 to 3 is numbered 0 to 2."""
+    """Without the first block, the layers numbered 1 to 3 are numbered 0 to 2."""
     right, other = chain(), chain(skip=0)
     for node in layers(other):
         kind, _, number = node.friendly_name.rpartition("_")
@@ -133,7 +135,7 @@ def test_a_layer_of_another_type_in_the_same_place() -> None:
 
 
 def test_names_of_the_same_file_hold_where_edges_changed() -> None:
-    """Two layers whose inputs were swapped are still themselves: what they read is what changed."""
+    """Two layers whose inputs were exchanged are paired with themselves: their inputs have changed."""
 
     def model(swapped: bool) -> Model:
         x = ops.parameter([2, 8], F, name="x")

@@ -1,4 +1,4 @@
-"""Which parts of an axis iterations take."""
+"""The parts of an axis that iterations process."""
 
 from __future__ import annotations
 

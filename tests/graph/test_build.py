@@ -1,4 +1,4 @@
-"""From the document to the model: operators bound, attributes read, values connected, named and ordered."""
+"""From the document to the model: operators are bound, attributes read, values connected, named and ordered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from irexec.graph.body_maps import Slicing
 
 
 def layer(number: int, type: str, data: str = "", inputs: str = "", outputs: str = "", version: str = "opset1") -> str:
-    """A layer; `inputs` and `outputs` are the ports' dims, between `;`, each with the precision FP32 or its own."""
+    """Return a layer; `inputs` and `outputs` are the ports' dims, separated by `;`, each with the precision FP32 or its
+    own.
+    """
     ports, count = [], 0
     for section, dims in (("input", inputs), ("output", outputs)):
         items = []
@@ -27,7 +29,7 @@ def layer(number: int, type: str, data: str = "", inputs: str = "", outputs: str
 
 
 def net(*layers: str, edges: str, version: int = 11) -> str:
-    """`edges`: `0.0-1.0` and the like, between blanks."""
+    """Return a model. `edges`: texts such as `0.0-1.0`, separated by blanks."""
     joined = ""
     for edge in edges.split():
         (a, b), (c, d) = (end.split(".") for end in edge.split("-"))

@@ -1,4 +1,4 @@
-"""Classes of constants: equal numbers for equal arrays, however large."""
+"""Classes of constants: equal arrays have equal numbers, whatever their size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of nodes and models: what they have of their own, and that a constant is not read for them."""
+"""Copies of nodes and models: the parts that are copied, and constants that need not be read."""
 
 from __future__ import annotations
 

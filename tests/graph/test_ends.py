@@ -1,4 +1,4 @@
-"""Types of ends in other letter case: inputs, results and assignments are those that OpenVINO finds, in its order."""
+"""Parameter, Result and Assign in other letter case: irexec finds the same ones as OpenVINO, in the same order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import irexec
 
 pytest.importorskip("openvino")
 ASSIGN = 2
-"""The place of the Assign among the ends of the stateful model."""
+"""The position of the Assign among these layers of the stateful model."""
 MODELS = {origin.name: origin for origin in origins()}
 
 
 def respelt(text: str, *places: int) -> str:
-    """The text with the types of its ends at these places in capitals."""
+    """Return the text with the types at these positions in capitals."""
     for old in ("Parameter", "Result", "Assign", "ReadValue"):
         text = text.replace(f'type="{old}"', f'type="@{old}"')
     parts = text.split('type="@')
@@ -40,7 +40,7 @@ def test_what_irexec_runs_means_what_openvino_makes_of_it(name: str) -> None:
         itertools.combinations(range(ends_of(origin.text)), count) for count in (1, 2)
     ):
         if name == "stateful" and ASSIGN in places:
-            continue  # A ReadValue without an Assign: OpenVINO's CPU plugin reads memory that nothing has written.
+            continue  # A ReadValue without an Assign: OpenVINO's CPU plugin reads uninitialized memory.
         text = respelt(origin.text, *places).encode()
         theirs, ours = by_openvino(text, origin), by_irexec(text, origin)
         if theirs is not None:

@@ -1,4 +1,4 @@
-"""What a caller may give an operator: every argument becomes an array, or is refused by the name of its port."""
+"""Arguments of operators: every argument becomes an array, or is rejected with the name of its port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing models: every kind of difference is told, and nothing else."""
+"""Comparing models: every kind of difference is reported, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two questions: strict says what is not right, openvino mode runs whatever computes one thing."""
+"""The two modes: strict reports every error, openvino mode runs every model with a well-defined result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*irexec.validate shows")
 
 
 def ports(kind: str, *shapes: str, first: int = 0) -> str:
-    """The section of a layer's ports; a shape may begin with a precision: "I64:2"."""
+    """Return the section of a layer's ports; a shape may begin with a precision: "I64:2"."""
     found = ""
     for number, shape in enumerate(shapes, first):
         precision, _, dims = shape.rpartition(":")
@@ -30,7 +30,7 @@ def ports(kind: str, *shapes: str, first: int = 0) -> str:
 
 
 def unary(type: str, data: str = "", opset: str = "opset1", shape: str = "2,3", extra: str = "") -> str:
-    """A model of one layer with one input; `extra` are layers that nothing takes."""
+    """Return a model of one layer with one input; `extra` are layers without readers."""
     layers = [
         LAYER.format(0, "x", "Parameter", "opset1", f'shape="{shape}" element_type="f32"', ports("output", shape)),
         LAYER.format(1, "op", type, opset, data, ports("input", shape) + ports("output", shape, first=1)),
@@ -64,7 +64,7 @@ def test_attributes_that_old_writers_left_are_a_warning() -> None:
 @pytest.mark.parametrize(
     ("type", "data", "in_openvino_mode"),
     [
-        ("Elu", "", "error"),  # There is no telling what OpenVINO's variable holds.
+        ("Elu", "", "error"),  # The value of OpenVINO's variable is unknown.
         ("SoftMax", 'axis="-1"', "error"),
         ("Elu", 'alpha="1.5x"', "warning"),
         ("Reshape", "", "error"),
@@ -104,7 +104,7 @@ def test_two_layers_of_one_id_are_refused_in_every_mode() -> None:
 
 
 def test_dims_that_were_not_updated() -> None:
-    """The shape of the Parameter was edited, and no port."""
+    """The shape of the Parameter was edited, but not the ports."""
     compiled = irexec.compile_model(STALE)
     assert compiled(np.float32([[-1, 2, 3, 4, 5]] * 2))[0].tolist() == [[0, 2, 3, 4, 5]] * 2
 

@@ -1,4 +1,4 @@
-"""What can be sent to another process arrives there, and what cannot is refused with what to do instead."""
+"""Objects that can be sent to another process are equal there; others are rejected with an alternative."""
 
 from __future__ import annotations
 

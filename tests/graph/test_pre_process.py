@@ -1,4 +1,4 @@
-"""pre-process: the mean that an old model asks to be subtracted, as OpenVINO subtracts it."""
+"""pre-process: the mean that an old model subtracts from its input, compared with OpenVINO."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import irexec
 
 
 def model(shape: str, section: str, kind: str = "f32", precision: str = "FP32") -> str:
-    """x → ReLU → Result with a pre-process section; `shape` as a Parameter has it."""
+    """Return x → ReLU → Result with a pre-process section; `shape`: the shape as a Parameter declares it."""
     dims = "".join(f"<dim>{d if d.isdigit() else -1}</dim>" for d in shape.split(","))
     port = f'precision="{precision}">{dims}</port>'
     return f"""<net name="m" version="11"><layers>

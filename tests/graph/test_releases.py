@@ -1,4 +1,4 @@
-"""What an older release of OpenVINO cannot read."""
+"""Constructs that an older release of OpenVINO cannot read."""
 
 from __future__ import annotations
 

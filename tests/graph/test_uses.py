@@ -1,4 +1,4 @@
-"""The uses of a value: kept by `Node.inputs`, in models that were read, built, copied or edited."""
+"""The uses of a value: maintained by `Node.inputs`, in models that were read, built, copied or edited."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLES = sorted((Path(__file__).parents[2] / "samples").rglob("*.xml"))
 
 
 def assert_true_uses(model: Model) -> None:
-    """Every edge of the model is a use, and every use of a value is an input that takes it."""
+    """Check that every edge of the model is a use, and every use of a value is an input that reads it."""
     nodes = [*model.nodes, *model.unreachable]
     expected = {
         (id(value), node, index) for node in nodes for index, value in enumerate(node.inputs) if value is not None

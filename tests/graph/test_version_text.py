@@ -1,4 +1,4 @@
-"""`version` of a layer names an opset, or nothing: every other text is a located finding."""
+"""`version` of a layer is the name of an opset; every other text is a finding with its location."""
 
 from __future__ import annotations
 

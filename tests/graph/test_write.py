@@ -1,4 +1,4 @@
-"""save_model: what is built here, written and read again is equal; what cannot be written is said."""
+"""save_model: a model that is built, written and read again is equal; items that cannot be written are reported."""
 
 from __future__ import annotations
 
@@ -239,11 +239,11 @@ def test_an_operator_of_a_foreign_opset(tmp_path: Path) -> None:
         del REGISTRY["Double", "mine"]
 
 
-# What cannot be written
+# Models that cannot be written
 
 
 def refusal(model: irexec.Model, path: Path) -> irexec.Report:
-    """The report of a refused save; old files are untouched and nothing new is there."""
+    """Return the report of a rejected save, after which old files are unchanged and no new file exists."""
     path.write_text("old text")
     path.with_suffix(".bin").write_text("old weights")
     with pytest.raises(irexec.IRError) as refused:

@@ -1,4 +1,4 @@
-"""save_model: what OpenVINO wrote, irexec read and wrote is to OpenVINO what it was."""
+"""save_model: a file that OpenVINO wrote, and irexec read and wrote, is the same model for OpenVINO."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import irexec
 
 
 def same_for_openvino(original: Path, written: Path, seed: int = 0) -> None:
-    """OpenVINO writes the same text and weights of both files, and computes the same."""
+    """Check that OpenVINO writes the same text and weights of both files, and computes the same."""
     import openvino as ov
 
     core = ov.Core()
@@ -23,7 +23,7 @@ def same_for_openvino(original: Path, written: Path, seed: int = 0) -> None:
     texts, weights, results = [], [], []
     for model in models:
         path = written.with_name("theirs.xml")
-        # Legacy sections are converted when they are looked at, and written as they stand before that.
+        # Legacy sections are converted when they are accessed, and written unchanged before that.
         assert [model.rt_info[key] for key in model.rt_info]
         ov.save_model(model, path, compress_to_fp16=False)
         texts.append(path.read_text())
@@ -98,7 +98,9 @@ def state(ov: Any, op: Any) -> Any:
 
 
 def attributes(ov: Any, op: Any) -> Any:
-    """Floats, lists, element types, enumerations, booleans, tensor names, layouts, rt_info."""
+    """Return an operator with floats, lists, element types, enumerations, booleans, tensor names, layouts and
+    rt_info.
+    """
     x = op.parameter([1, 3, 8, 8], np.float32, name="x")
     x.output(0).set_names({"x", " blank ", "with,comma", 'quote"<&>'})
     x.set_layout(ov.Layout("NCHW"))

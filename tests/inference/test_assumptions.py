@@ -100,7 +100,7 @@ def test_no_safe_fix_depends_on_an_assumption() -> None:
 
 
 def test_a_layer_without_a_correction_takes_its_declared_shape() -> None:
-    """The shape behind the layer is checked against what its port declares; which of two ports is right is unknown."""
+    """The shape after the layer is compared with that of its port; which of two ports is right is unknown."""
     unknown = POOL.replace('kernel="2,2"', 'kernel="none"')
     report, found = checked(model(unknown, pooled="1,3,5,4", made="1,3,4,5"))
     assert found == [("D010", "pool", False), ("E008", "prob", True), ("P005", "prob", True)]

@@ -1,4 +1,4 @@
-"""Types go into the bodies of If, Loop and TensorIterator and come out through their maps, as in OpenVINO, live."""
+"""Types pass into the bodies of If, Loop and TensorIterator and out through their maps, compared with OpenVINO."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ o = pytest.importorskip("openvino.opset13")
 
 
 def both(model: Any, folder: Path) -> list[tuple[PartialShape, PartialShape]]:
-    """What irexec and OpenVINO infer, output by output."""
+    """Return the shapes that irexec and OpenVINO infer, output by output."""
     ov.serialize(model, folder / "m.xml")
     report = irexec.validate(folder / "m.xml", mode="openvino")
     assert report.ok, report.errors
@@ -35,7 +35,7 @@ def parameter(shape: str, kind: Any = None) -> Any:
 
 
 def iterator(shape: str, **slicing: int) -> Any:
-    """A TensorIterator that sums slices along axis 1: the last sum, and all of them."""
+    """Return a TensorIterator that sums slices along axis 1, with the last sum and all sums as outputs."""
     x = parameter(shape)
     part = {"start": 0, "stride": 1, "part_size": 1, "end": -1, "axis": 1} | slicing
     rank = len(PartialShape.parse(shape))
@@ -66,7 +66,7 @@ def test_a_tensor_iterator(shape: str, slicing: dict[str, int], tmp_path: Path) 
 
 
 def loop(trips: int | None, condition: bool | None, shape: str) -> Any:
-    """A Loop that doubles x; the last value, and all of them along axis 0. None: not known before it runs."""
+    """Return a Loop that doubles x, with the last value and all values along axis 0. None: unknown before it runs."""
     x = parameter(shape)
     inputs = [x]
 
@@ -104,7 +104,7 @@ def test_a_loop(trips: int | None, condition: bool | None, shape: str, tmp_path:
 
 
 def branch(then: Callable[[Any], Any], other: Callable[[Any], Any], shape: str, condition: bool | None) -> Any:
-    """An If on x; None: which branch is taken is known only when it runs."""
+    """Return an If on x; None: the branch is known only when it runs."""
     x = parameter(shape)
     inputs = [x]
     cond = parameter("", ov.Type.boolean) if condition is None else o.constant(np.array(condition))
@@ -141,7 +141,9 @@ def test_an_if(then: Any, other: Any, condition: bool | None, shape: str, tmp_pa
 
 
 def test_inputs_with_which_one_branch_cannot_run(tmp_path: Path) -> None:
-    """The types are those of the other branch: only that one can be selected. The model itself promises neither."""
+    """The types are those of the other branch, the only one that can be selected. The model itself does not promise
+    either.
+    """
 
     def added(size: int) -> Callable[[Any], Any]:
         return lambda x: o.add(x, o.constant(np.ones(size, np.float32)))
@@ -174,7 +176,7 @@ def texts(model: Any, folder: Path) -> tuple[str, bytes]:
 
 
 def errors(text: str, weights: bytes, passes: bool = False) -> list[str]:
-    """Codes of the errors, and that OpenVINO refuses the file as well, unless it `passes`."""
+    """Return the codes of the errors; check that OpenVINO rejects the file as well, unless it `passes`."""
     if not passes:
         with pytest.raises(RuntimeError):
             ov.Core().read_model(text.encode(), ov.Tensor(np.frombuffer(weights or b"0", np.uint8)))
@@ -182,7 +184,7 @@ def errors(text: str, weights: bytes, passes: bool = False) -> list[str]:
 
 
 def test_a_body_that_is_wrong_by_its_own_parameters(tmp_path: Path) -> None:
-    """What comes from outside would suit it."""
+    """The types of its inputs from outside would fit."""
     text, weights = texts(branch(lambda x: o.add(x, o.constant(np.float32(1))), unchanged, "4,3", None), tmp_path)
     inner = text.index("<then_body>")
     for old, new in (('element_type="f32"', 'element_type="f16"'), ('shape="4,3"', 'shape="4,?,?,3"')):
@@ -211,7 +213,7 @@ def test_an_iterator_over_a_part_of_an_axis(part: dict[str, int], tmp_path: Path
 
 
 def test_parts_that_an_axis_does_not_have(tmp_path: Path) -> None:
-    """OpenVINO reads it, and refuses to run it."""
+    """OpenVINO reads the file, and rejects it when it runs."""
     text, weights = texts(iterator("2,5,3"), tmp_path)
     start, end = 'start="0"', 'end="-1"'
     for old, new in (
@@ -228,7 +230,7 @@ def test_parts_that_an_axis_does_not_have(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", ["2", "1,1"])
 def test_a_condition_is_one_value(shape: str, tmp_path: Path) -> None:
-    """OpenVINO looks at the rank."""
+    """OpenVINO checks the rank."""
     text, weights = texts(branch(unchanged, unchanged, "4,3", None), tmp_path)
     changed = text.replace('shape="" element_type="boolean"', f'shape="{shape}" element_type="boolean"')
     assert errors(changed, weights, shape == "2") == ["O001"]
@@ -248,7 +250,7 @@ def test_what_a_loop_counts_with(tmp_path: Path) -> None:
 
 
 def nested(depth: int, innermost: str) -> str:
-    """TensorIterators within one another."""
+    """Return nested TensorIterators."""
     data = f'<data shape="{"?" if depth % 2 else 2},?" element_type="f32"/>'
     inner = (
         innermost
@@ -271,7 +273,7 @@ def nested(depth: int, innermost: str) -> str:
 
 @pytest.mark.parametrize(("axis", "codes"), [(1, []), (9, ["O001"])])
 def test_bodies_within_bodies_take_no_more_than_their_number(axis: int, codes: list[str]) -> None:
-    """Each body is inferred a few times, not twice as often as the one around it."""
+    """Each body is inferred a few times, not twice as often as the body around it."""
     softmax = (
         f'<layer id="5" name="s" type="SoftMax" version="opset8"><data axis="{axis}"/><input><port id="0"/></input>'
         '<output><port id="1" precision="FP32"/></output></layer>'

@@ -1,4 +1,4 @@
-"""What a file claims costs inference no more than a bounded amount of memory, and MemoryError is a finding."""
+"""The memory of inference is bounded whatever a file declares, and a MemoryError becomes a finding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IMAGE = np.ones((1, 1, 4, 4), np.float32)
 PLAIN: dict[str, Any] = {"strides": (1, 1), "pads_begin": (0, 0), "pads_end": (0, 0), "dilations": (1, 1)}
 FAR_TAPS = PLAIN | {"dilations": (FAR, 1), "pads_begin": (FAR, 0)}
 
-# Operators on constants whose results are small: what inference might compute to know their values.
+# Operators on constants with small results, which inference might compute to know their values.
 COSTLY: dict[str, tuple[str, str, list[Any], dict[str, Any]]] = {
     "dilations of a convolution": ("Convolution", "opset1", [IMAGE, np.ones((1, 1, 2, 2), np.float32)], FAR_TAPS),
     "dilations of a pool": (
@@ -51,7 +51,7 @@ COSTLY: dict[str, tuple[str, str, list[Any], dict[str, Any]]] = {
 
 
 def file_of(node: Node, path: Path) -> Path:
-    """A model whose only result says the shape that the node's values make: a few kilobytes."""
+    """Write a model whose only result has the shape given by the node's values: a file of a few kilobytes."""
     ops: Any = irexec.opset13
     x = ops.parameter([-1], np.float32, name="x")
     flat = ops.convert(ops.reduce_sum(node.outputs[0], np.array([0]), keep_dims=True), "i64")
@@ -79,13 +79,13 @@ def test_a_small_file_stays_within_a_budget(case: str, tmp_path: Path) -> None:
 
 
 def squared(value: Any, ops: Any) -> Any:
-    """Forty times: a number of 10^12 digits, if it did not wrap."""
+    """Return the value squared forty times: a number of 10^12 digits, if it did not wrap."""
     for _ in range(40):
         value = ops.multiply(value, value)
     return value
 
 
-# Layers on values of which one element is an extent of the input, and another a number that the file gives.
+# Layers on values of which one element is an extent of the input, and another a number in the file.
 PARTLY_KNOWN: dict[str, Callable[[Any, Any], Any]] = {
     "squares of squares": squared,
     "a large power": lambda value, ops: ops.power(value, np.array([10**12, 1])),

@@ -1,4 +1,4 @@
-"""What a file declares at its output ports, against what the operators make: P004 and P005, each at its place."""
+"""Types declared at output ports, compared with the inferred ones: P004 and P005, each with its location."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_an_operator_that_is_refused_is_not_compared() -> None:
 
 
 def test_what_was_declared_wrongly_does_not_go_on() -> None:
-    """Layers behind a port that is declared wrongly are inferred from what the operator makes."""
+    """Layers after a wrongly declared port are inferred from the operator's result."""
     port = '<port id="1" precision="I64"><dim>2</dim></port>'
     report = irexec.validate(model(port).encode(), mode="openvino")
     assert [d.code for d in report] == ["P004"]
@@ -102,7 +102,7 @@ def test_what_a_body_declares_hides_nothing_of_the_layer_around_it() -> None:
 
 
 def compressed(info: str) -> str:
-    """A constant of f16 widened to f32, at a port that declares FP16."""
+    """Return a constant of f16 converted to f32, at a port that declares FP16."""
     return f"""<net name="m" version="11"><layers>
 <layer id="0" name="x" type="Parameter" version="opset1"><data shape="2" element_type="f16"/>
 <output><port id="0" precision="FP16"/></output></layer>

@@ -1,4 +1,4 @@
-"""One-change mutants through the public function: nothing escapes, and every refusal has a line."""
+"""Mutants with one change through the public function: no exception escapes, and every rejection has a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One cause is one finding, whichever room sees it first."""
+"""One cause is one finding, whichever room detects it first."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_an_empty_type() -> None:
 def test_too_many_bytes_along_an_edge() -> None:
     text = MODEL.replace(">3<", ">4611686018427387903<").replace('shape="2,3"', 'shape="2,?"')
     assert codes(text) == ["P011:error"]
-    # The shape that starts it all is said at the port or at the attribute, not at both.
+    # The shape that causes all errors is reported at the port or at the attribute, not at both.
     assert codes(text.replace('shape="2,?"', 'shape="2,4611686018427387903"')) == ["P011:error"]
 
 
@@ -153,7 +153,7 @@ def test_a_constant_without_shape_is_reported_once() -> None:
 
 
 def test_where_the_two_ends_of_an_edge_differ() -> None:
-    """The fault is where the declaration is not what inference says."""
+    """The error is where the declaration differs from the inferred type."""
     port = Y.replace('<port id="0" precision="FP32">', '<port id="0" precision="I32">')
     (finding,) = irexec.validate(MODEL.replace(Y, port).encode())
     assert (finding.code, finding.line, finding.column, finding.found, finding.allowed) == (

@@ -1,4 +1,4 @@
-"""Layers that repeat are inferred once; what is wrong with each of them is still said of each."""
+"""Repeated layers are inferred once; errors are still reported for each of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PORT = "<port id='{}' precision='FP32'><dim>2</dim><dim>3</dim></port>"
 
 
 def chain(*layers: str) -> bytes:
-    """A Parameter, layers that take one value and make one (type and data), and a Result."""
+    """Return a Parameter, layers with one input and one output (given by type and data), and a Result."""
     texts = [
         "<layer id='0' name='x' type='Parameter' version='opset1'><data shape='2,3' element_type='f32'/>"
         f"<output>{PORT.format(0)}</output></layer>"

@@ -1,4 +1,4 @@
-"""The types of a model's values: inference determines them, and nothing else sets them."""
+"""The types of a model's values: only inference sets them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes that layers compute: what inference knows of them, beside OpenVINO's inference of the same model, live."""
+"""Shapes that layers compute: their values known to inference, compared with OpenVINO's inference of the same model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def scalar(value: int) -> Node:
 
 
 def axis_of(x: Node, *axes: int) -> Node:
-    """The extents of x at these axes."""
+    """Return the extents of x at these axes."""
     return o.gather(o.shape_of(x), i64(*axes), scalar(0))
 
 
@@ -129,12 +129,12 @@ GRAPHS: list[Callable[[Node], Node]] = [
     squeezed_extent, squared, split_shape, the_larger, the_smaller, converted, product, chosen, scattered, resized,
     between_two_extents, backwards_from_an_extent,
 ]  # fmt: skip
-# OpenVINO knows intervals of negative numbers; irexec lets go of a value that may be negative.
+# OpenVINO knows intervals of negative numbers; irexec drops a value that may be negative.
 MAY_BE_NEGATIVE = [from_an_extent_less_three]
 
 
 def both(graph: Callable[[Node], Node], shape: str, folder: Path) -> tuple[PartialShape, PartialShape]:
-    """What irexec and OpenVINO infer of the graph's output."""
+    """Return the shapes that irexec and OpenVINO infer for the graph's output."""
     x = o.parameter(ov.PartialShape(shape), ov.Type.f32)
     model = ov.Model([graph(x)], [x])
     ov.serialize(model, folder / "m.xml")
@@ -152,7 +152,7 @@ def test_as_much_is_inferred_as_openvino_does(graph: Callable[[Node], Node], sha
 @pytest.mark.parametrize("graph", GRAPHS + MAY_BE_NEGATIVE, ids=lambda g: g.__name__)
 @pytest.mark.parametrize("extents", [(2, 3, 8), (4, 2, 6), (1, 5, 10)])
 def test_what_is_inferred_is_so(graph: Callable[[Node], Node], extents: tuple[int, ...], tmp_path: Path) -> None:
-    """Every inferred shape admits what comes out for extents that the parameter's shape admits."""
+    """Every inferred shape admits the results for extents that the parameter's shape admits."""
     x = o.parameter(ov.PartialShape("?,?,?"), ov.Type.f32)
     ov.serialize(ov.Model([graph(x)], [x]), tmp_path / "m.xml")
     model = irexec.read_model(tmp_path / "m.xml", mode="openvino")
@@ -169,7 +169,7 @@ ARITHMETIC = ["add", "subtract", "multiply", "divide", "mod", "floor_mod", "maxi
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("type", ARITHMETIC)
 def test_an_input_may_hold_negative_numbers(type: str, swapped: bool) -> None:
-    """What is known of a result does not take the input for an extent."""
+    """Facts about a result do not assume that the input is an extent."""
     operator = getattr(irexec.opset15, type)
     for number in (-3, -1, 0, 1, 3):
         x = irexec.opset15.parameter([5], np.int64, name="x")

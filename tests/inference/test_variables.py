@@ -1,4 +1,4 @@
-"""Operations on one variable agree on its type and shape, wherever they stand."""
+"""Operations on one variable agree on its type and shape, wherever they are."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_is_assigned_fits_the_variable(read: str, assigned: str, kind: str,
     assert [(d.code, d.line, d.layer and d.layer.name) for d in found] == ([] if agree else [("V003", 10, "write")])
 
 
-# The CPU plugin takes no dynamic rank at all.
+# The CPU plugin does not support dynamic ranks.
 @pytest.mark.parametrize(("read", "assigned", "kind", "agree"), [case for case in CASES if case[0] != "..."])
 def test_openvino_compiles_the_same_models(read: str, assigned: str, kind: str, agree: bool) -> None:
     openvino = pytest.importorskip("openvino")

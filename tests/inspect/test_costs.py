@@ -39,7 +39,7 @@ def test_a_stride_rounds_up_so_that_multiples_have_the_polynomial() -> None:
 
 
 def test_patches_cost_a_polynomial_of_multiples_only() -> None:
-    """Neighbouring sizes have as many patches: they say nothing about others."""
+    """Neighbouring sizes have the same number of patches, and give no information about others."""
     image = op.parameter([-1, 3, -1, -1], np.float32, name="image")
     patches = op.convolution(image, op.constant(np.ones((4, 3, 8, 8), np.float32)), [8, 8], [0, 0], [0, 0], [1, 1])
     flat = op.reshape(patches, np.array([0, 4, -1]), special_zero=True)

@@ -1,4 +1,4 @@
-"""The facts about a model: counts, multiply-adds, memory, places, findings, and what is open."""
+"""The facts about a model: counts, multiply-adds, memory, places, findings, and unknown values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 def convolution() -> irexec.Model:
-    """A 3x3 convolution of 4 to 8 channels on 16x16, an Add of a bias, and a Reshape, which is a view."""
+    """Return a 3x3 convolution of 4 to 8 channels on 16x16, an Add of a bias, and a Reshape, which is a view."""
     image = opset15.parameter([1, 4, 16, 16], np.float32, name="image")
     weights = np.ones((8, 4, 3, 3), np.float32)
     made = opset15.convolution(
@@ -40,7 +40,7 @@ def test_sums_are_those_of_the_shapes() -> None:
 def test_live_memory_is_two_neighbours_and_a_view_is_free() -> None:
     found = summarize(convolution())
     live = found.totals.live
-    # The convolution's result and the biased one, 8 x 16 x 16 floats each; the input is no longer needed.
+    # The convolution's result and its sum with the bias, 8 x 16 x 16 floats each; the input is no longer needed.
     assert live.bytes == 2 * 8 * 16 * 16 * 4
     assert live.layer is not None and found.layers[live.layer].name == "biased"
 

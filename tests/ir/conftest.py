@@ -1,4 +1,4 @@
-"""Reading a text in a test, and an IR that is right to start from."""
+"""Fixtures for reading a text, and a valid IR to start from."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ MARK = "¦"
 
 
 class Outcome(NamedTuple):
-    """What reading a text gave; findings in file order."""
+    """The outcome of reading a text; findings in file order."""
 
     document: Document | None
     found: list[Diagnostic]
@@ -151,9 +151,9 @@ def loop() -> str:
 
 
 class Change(NamedTuple):
-    """A text that is right with one change: what must be found, the first of `codes` at the mark in `new`.
+    """A valid text with one change: the expected findings, the first of `codes` at the mark in `new`.
 
-    Where the place is not in what was changed, `where` is what stands there.
+    `where`: the text at the finding's place, if that is not in the change.
     """
 
     codes: str
@@ -190,7 +190,7 @@ def change() -> type[Change]:
 
 @pytest.fixture
 def openvino_agrees(read_ir: Read, tmp_path: Path) -> Callable[[str], bool]:
-    """True when OpenVINO reads a text exactly if "openvino" mode finds no error in it."""
+    """Return True if OpenVINO reads a text exactly when "openvino" mode finds no error in it."""
     openvino = pytest.importorskip("openvino")
 
     def run(text: str) -> bool:
@@ -209,7 +209,7 @@ def openvino_agrees(read_ir: Read, tmp_path: Path) -> Callable[[str], bool]:
 
 @pytest.fixture
 def finds(read_ir: Read) -> Callable[..., Outcome]:
-    """Read a changed text; check that exactly the codes are found, the first of them where the mark is."""
+    """Read a changed text; check that exactly the codes are found, the first of them at the mark."""
 
     def run(*fields: Any) -> Outcome:
         changed = Change(*fields)

@@ -1,4 +1,4 @@
-"""Files that a user names: what is read, what is replaced, and what is refused by name."""
+"""Files that a user names: which are read, which are replaced, and which are rejected by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that once broke a reader, and their likes: findings, in bounded time and memory, never a traceback."""
+"""Files that once broke a reader, and similar files: findings, in bounded time and memory, never a traceback."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_work_of_the_tolerant_reader_grows_with_the_text(unit: str, monkeypa
     "unit", [*UNCLOSED, "<a>", "<a b='", "<a>x</a>", "<!-- -->", "<?a?>", "<a b=''/>", "&lt;", "]]>"]
 )
 def test_a_text_of_200_kilobytes_is_cut_into_its_markup(unit: str) -> None:
-    # Quadratic work in a pattern takes minutes here.
+    # A pattern with quadratic work takes minutes here.
     text = unit * (200_000 // len(unit))
     source = Source(text)
     assert source.readable or source.problems

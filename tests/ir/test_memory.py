@@ -1,4 +1,4 @@
-"""What reading leaves behind: a model, and nothing of the text that it was read from."""
+"""Memory after reading: a model remains, and no part of the text from which it was read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def without_collector() -> Iterator[None]:
 
 @pytest.fixture
 def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As in a program that does not freeze its objects, which the process of the tests does."""
+    """Prevent the process from freezing objects, as the process of the tests does otherwise."""
     monkeypatch.setattr(memory, "_pauses", memory._Pauses())
     gc.unfreeze()
     yield
@@ -41,7 +41,7 @@ def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_what_is_made_to_stay_is_not_searched(nothing_frozen: None) -> None:
     looks: list[int] = []
-    gc.collect()  # So that no collection of what tests before left is due.
+    gc.collect()  # Collect the garbage of earlier tests, so that no collection is due.
     gc.callbacks.append(lambda phase, found: looks.append(found["generation"]))
     try:
         with no_collection(to_stay=True):
@@ -68,7 +68,7 @@ def test_what_a_program_froze_stays_frozen_and_is_counted_once(monkeypatch: pyte
     for _ in range(3):
         with no_collection(to_stay=True):
             made = [[number] for number in range(10)]
-        # The collector does not show what is frozen.
+        # The collector does not list frozen objects.
         assert made and not any(each is own for each in gc.get_objects())
     assert len(counted) == 1 and counted[0] > 1000
 
@@ -89,7 +89,7 @@ def test_pauses_nest_and_overlap_between_threads(without_pauses: None) -> None:
         with no_collection():
             assert not gc.isenabled()
         assert not gc.isenabled()
-    # The other thread's goes on.
+    # The collector of the other thread stays enabled.
     assert not gc.isenabled()
     go_on.set()
     thread.join(60)
@@ -169,12 +169,12 @@ def test_a_dropped_document_is_freed_at_once(without_collector: None) -> None:
     document = read_document(source, Findings(source.locate))
     assert document is not None and len(document.net.layers) == 501
     del document, source
-    # Nothing of each layer is left to be found.
+    # No object of a layer remains to be found.
     assert text() is None and gc.collect() < 500
 
 
 def test_models_that_are_dropped_one_after_the_other_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody calls the collector, and Python's own measure does not count what is read."""
+    """The test does not call the collector, and Python's own thresholds do not count the objects of a reading."""
     monkeypatch.setattr(memory, "_MANY_LAYERS", 1000)
     monkeypatch.setattr(memory, "_SECONDS_PER_LAYER", 1e9)
     text, living, most = chain(200), [], 0
@@ -189,7 +189,7 @@ def test_models_that_are_dropped_one_after_the_other_do_not_pile_up(monkeypatch:
 def test_a_search_that_takes_longer_than_reading_did_waits_for_more(
     monkeypatch: pytest.MonkeyPatch, searches: list[int]
 ) -> None:
-    """In a program that has many objects of its own."""
+    """The program has many objects of its own."""
     pauses = memory._Pauses()
     clock = iter(range(0, 100, 4))
     monkeypatch.setattr(memory.time, "monotonic", lambda: float(next(clock)))
@@ -197,12 +197,12 @@ def test_a_search_that_takes_longer_than_reading_did_waits_for_more(
     for _ in range(10):
         pauses.dropped(100_000)
         counts.append(searches.count(2))
-    # A search lasts 4 s, in which 200,000 layers are read.
+    # A collection takes 4 s, in which 200,000 layers are read.
     assert counts == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
 
 
 def chain(count: int) -> bytes:
-    """So many layers in a row, written as converters do."""
+    """Return this number of layers in a row, written as converters do."""
     port = '<port id="{}" precision="FP32"><dim>1</dim><dim>4</dim><dim>4</dim><dim>4</dim></port>'
     taken, made = port.format(0), port.format(1)
     layers = '<layer id="0" name="x" type="Parameter" version="opset1"><data shape="1,4,4,4" element_type="f32"/>'
@@ -230,7 +230,7 @@ def test_a_layer_that_was_read_takes_less_than_5_kilobytes() -> None:
         tracemalloc.stop()
         taken.append(now)
         most.append(peak)
-    # Beside Python's objects, libxml2 has no tree of the text that would have to be counted.
+    # In addition to Python's objects, libxml2 must not have a tree of the text.
     assert (taken[1] - taken[0]) / 1000 < 5000
     assert (most[1] - most[0]) / 1000 < 5000
 

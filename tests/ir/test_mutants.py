@@ -1,4 +1,4 @@
-"""One-change mutants of files that are right: nothing escapes, and whatever is refused is refused at a line."""
+"""Mutants of valid files with one change: no exception escapes, and every rejection has a line."""
 
 from __future__ import annotations
 

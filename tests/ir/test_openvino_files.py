@@ -1,4 +1,4 @@
-"""What OpenVINO itself writes is right: nothing is said of it."""
+"""Files that OpenVINO writes are valid and have no findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operator as OpenVINO's Python functions make it, written by OpenVINO: nothing is said of the file."""
+"""Every operator as OpenVINO's Python functions create it, written by OpenVINO: the file has no findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from openvino.utils.node_factory import NodeFactory
 
 # Types whose name in a file is not the name of OpenVINO's class.
 CLASSES = {"PReLU": "PRelu", "ReLU": "Relu", "SoftMax": "Softmax"}
-# With bodies or state, which tests/ir/test_openvino_files.py has; and what is in all models.
+# Operators with bodies or state, which tests/ir/test_openvino_files.py covers, and those that all models contain.
 ELSEWHERE = {"If", "Loop", "TensorIterator", "ReadValue", "Assign", "Parameter", "Const", "Result"}
 # OpenVINO's factory cannot set its attribute.
 NOT_MADE = {"ReorgYolo-2"}
@@ -54,7 +54,7 @@ def attribute(value: Any) -> Any:
 
 
 def model(call: Call, *, constants: bool) -> Any:
-    """A model of one operator; `constants`: its first input is a parameter, and the others are constants."""
+    """Return a model of one operator; `constants`: its first input is a parameter, and the others are constants."""
     operator = call.operator
     values, problems = operator.parse_attributes(call.attributes)
     assert not problems
@@ -63,7 +63,7 @@ def model(call: Call, *, constants: bool) -> Any:
     inputs = []
     for place, array in enumerate(call.arrays):
         if array is not None:
-            # What is not finite is noted, wherever it comes from (C011).
+            # Values that are not finite have a finding, whatever their origin (C011).
             fixed = constants and place > 0 and (array.dtype.kind != "f" or np.isfinite(array).all())
             # NumPy has no type of one bit.
             packed = operator.type == "BinaryConvolution" and place == 1
@@ -84,7 +84,7 @@ def test_nothing_is_reported(type: str, group: list[Call], tmp_path: Path) -> No
         for constants in (True, False):
             try:
                 made = model(call, constants=constants)
-            except RuntimeError as error:  # Some operators want their values known, some judge those that are known.
+            except RuntimeError as error:  # Some operators require known values, some check known values.
                 assert "Check '" in str(error) or str(call.operator) in NOT_MADE
                 continue
             ov.save_model(made, path, compress_to_fp16=constants)

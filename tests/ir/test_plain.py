@@ -1,4 +1,4 @@
-"""What is written as converters write it is read by patterns, to the same document as tag by tag."""
+"""Files in the form of converters are read by patterns, to the same document as tag by tag."""
 
 from __future__ import annotations
 

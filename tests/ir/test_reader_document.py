@@ -1,4 +1,4 @@
-"""What the document holds of a file, and that it holds all of it."""
+"""The document contains every part of a file."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def test_a_model(model, read_ir) -> None:
 
 
 def elements_of(document: Document) -> list[etree._Element]:
-    """The elements of a document's text, as another reader of XML numbers them."""
+    """Return the elements of a document's text, as another XML parser numbers them."""
     return list(etree.fromstring(document.source.text.encode()).iter(etree.Element))
 
 
 def numbers(item: object) -> list[int]:
-    """The numbers of all items of a document."""
+    """Return the numbers of all items of a document."""
     if isinstance(item, tuple):
         return [number for part in item for number in numbers(part)]
     if not isinstance(item, Item):
@@ -66,7 +66,7 @@ def test_every_item_knows_its_element(name, read_ir, request) -> None:
     tags = [element.tag for element in elements_of(document)]
     found = numbers(document.net)
     assert len(set(found)) == len(found)
-    # Sections that only hold a list are no items.
+    # Sections that only contain a list are not items.
     lists = {"layers", "edges", "input", "output", "port_map", "back_edges"}
     assert {tags[number] for number in set(range(len(tags))) - set(found)} <= lists
 

@@ -1,4 +1,4 @@
-"""Findings about edges, bodies, variables and metadata: each code, where it must stand."""
+"""Findings about edges, bodies, variables and metadata: each code, with its location."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def branches(then_port: str, else_port: str) -> str:
 def test_branches_give_the_same_outputs(read_ir) -> None:
     assert read_ir(branches("1", "1").replace('<port id="2" precision="I8"/>', "")).codes == []
     assert read_ir(branches("1", "2")).places == [("B010", 3, 1)]
-    # An If has no output that is internal only.
+    # An If has no output without an external port.
     assert sorted(read_ir(branches("-1", "-1")).codes) == ["B014", "B014", "B015", "B015"]
 
 
@@ -209,7 +209,7 @@ def test_a_loop_that_is_right(loop, read_ir) -> None:
 
 
 def test_follow_up_findings_are_left_out(model, read_ir) -> None:
-    # The edges of a layer whose id is unreadable are not wrong, and neither are the ports that they reach.
+    # The edges of a layer with an unreadable id are not wrong, nor are the ports that they reach.
     assert read_ir(model.replace('<layer id="1"', '<layer id="one"')).codes == ["L010"]
     assert read_ir(model.replace('<port id="2"', '<port id="two"')).codes == ["P001"]
 

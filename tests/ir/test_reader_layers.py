@@ -1,4 +1,4 @@
-"""Findings about the sections of a model, its layers and their ports: each code, where it must stand."""
+"""Findings about the sections of a model, its layers and their ports: each code, with its location."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers in text: the strict reading, OpenVINO's, and that they agree wherever both read."""
+"""Numbers in text: the strict reading, OpenVINO's reading, and their agreement if both accept the text."""
 
 from __future__ import annotations
 

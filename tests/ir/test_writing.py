@@ -1,4 +1,4 @@
-"""Files that are written: those that belong together appear as one, and no failure leaves a half."""
+"""Written files: those that belong together appear at once, and no failure leaves an incomplete set."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def write(folder: Path, text: str) -> None:
 
 
 def content(folder: Path) -> dict[str, str]:
-    """Every file with its text, hidden ones too."""
+    """Return every file with its text, including hidden files."""
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
 def failing(function: Callable[..., None], number: int, error: BaseException, *, after: bool) -> Callable[..., None]:
-    """The function, whose call of this number raises: before it does anything, or after it has."""
+    """Return the function such that its call of this number raises: before it does anything, or after it has."""
     count = 0
 
     def call(*arguments: object) -> None:
@@ -151,7 +151,7 @@ def test_a_full_disk_leaves_the_old_files(limit: int, fails: str, tmp_path: Path
 
 
 def small() -> irexec.Model:
-    """x [2] → x times 500 rows of weights, 4,000 bytes in the `.bin`."""
+    """Return a model of x [2] → x times 500 rows of weights, 4,000 bytes in the `.bin`."""
     x = ops.parameter([2], np.float32, name="x")
     weights = ops.constant(np.arange(1000, dtype=np.float32).reshape(500, 2))
     return irexec.Model([ops.multiply(x, weights)], [x], "small")
@@ -161,7 +161,7 @@ def test_a_model_saved_over_its_own_file_keeps_its_values(tmp_path: Path) -> Non
     path = tmp_path / "m.xml"
     irexec.save_model(small(), path)
     before = irexec.compile_model(path)([np.float32([1, 2])])[0]
-    model = irexec.read_model(path)  # Its weights are the mapped file.
+    model = irexec.read_model(path)  # Its weights are mapped from the file.
     for _ in range(2):
         irexec.save_model(model, path)
     irexec.serialize(model, path, tmp_path / "m.bin")
@@ -237,13 +237,13 @@ def test_a_replaced_file_keeps_its_extended_attributes(tmp_path: Path) -> None:
     assert os.getxattr(path, "user.note") == b"kept"
 
 
-# Replacing what is expected
+# Replacing an expected version
 
 Writer = Callable[[Path], None]
 
 
 def saves(path: Path) -> None:
-    """As an editor that writes a new file, and gives it the name."""
+    """Save the file as an editor does that writes a new file and renames it."""
     (path.parent / "typed").write_bytes(b"typed")
     os.replace(path.parent / "typed", path)
 

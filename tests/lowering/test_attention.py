@@ -1,4 +1,4 @@
-"""Compiled attention: what the plain kernel computes, for any extents, masks and arrangement in memory."""
+"""Compiled attention: the results of the plain kernel, for any extents, masks and arrangement in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def drawn(*shape: int) -> np.ndarray:
 
 
 def model_of(arrays: list[np.ndarray], causal: bool = False, order: tuple[int, ...] | None = None) -> Model:
-    """A model of attention alone. `order`: how query, key and value are transposed before."""
+    """Return a model of attention alone. `order`: the transposition of query, key and value before it."""
     given = [ops.parameter(array.shape, array.dtype, name=f"in{number}") for number, array in enumerate(arrays)]
     taken = list(given)
     if order is not None:
@@ -35,7 +35,7 @@ def model_of(arrays: list[np.ndarray], causal: bool = False, order: tuple[int, .
 
 
 def runs(model: Model, arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """What the kernel gives, and compiled code in its second run."""
+    """Return the results of the kernel, and of compiled code in its second run."""
     compiled = lowered(model)
     assert isinstance(forms(compiled)["ScaledDotProductAttention"], Attention)
     compiled(arrays)
@@ -81,7 +81,7 @@ def test_any_arrangement_in_memory(order: tuple[int, ...]) -> None:
 
 
 def test_values_at_the_ends_of_what_f32_holds() -> None:
-    """Nothing allowed is nan, nan stays where it is, and a forbidden score forbids whatever it was."""
+    """No allowed value becomes NaN, NaN stays where it is, and a forbidden score is ignored whatever it was."""
     query, key, value = drawn(1, 12, 16), drawn(1, 40, 16), drawn(1, 40, 20)
     query[0, 1], query[0, 2, 3], query[0, 3] = 3e18, np.nan, 1e-40
     key[0, 5] = 3e18

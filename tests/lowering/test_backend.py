@@ -24,7 +24,7 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def model_of(seed: int = 0, rows: int = 30) -> Model:
-    """Convolution, product, normalization, attention and elementwise layers."""
+    """Return a model with convolution, product, normalization, attention and elementwise layers."""
     x = ops.parameter([1, 4, rows, 32], np.float32, name="x")
     convolved = ops.convolution(x, ops.constant(numbers(4, 4, 3, 3, seed=seed)), [1, 1], [1, 1], [1, 1], [1, 1])
     biased = ops.relu(ops.add(convolved, ops.constant(numbers(1, 4, 1, 1, seed=seed))))
@@ -35,7 +35,7 @@ def model_of(seed: int = 0, rows: int = 30) -> Model:
 
 
 def dynamic_model() -> Model:
-    """Layers that follow others where the shapes are known, and compute alone where not."""
+    """Return layers that are computed with a preceding layer if the shapes are known, and alone otherwise."""
     x = ops.parameter([-1, 48], np.float32, name="x")
     last, axes = x, ops.constant(np.int64([-1]))
     functions = [
@@ -54,7 +54,7 @@ def dynamic_model() -> Model:
 
 
 def images_of(seed: int) -> Model:
-    """Convolutions with padding, pooling, a resized image, and rows of bytes."""
+    """Return convolutions with padding, pooling, a resized image, and rows of bytes."""
     x = ops.parameter([1, 3, 24, 20], np.float32, name="x")
     convolved = ops.convolution(x, ops.constant(numbers(8, 3, 3, 3, seed=seed)), [1, 1], [1, 1], [1, 1], [1, 1])
     pooled = irexec.opset1.max_pool(ops.relu(convolved), [2, 2], [0, 0], [0, 0], [2, 2])
@@ -91,7 +91,7 @@ def test_the_same_bits_in_many_calls_whatever_happens_in_between(compile: Any) -
             assert bits(drawing, image) == of_image
     finally:
         parallel.set_num_threads(None)
-    # Another compiled model, as another process has it.
+    # Another compiled model, as in another process.
     assert bits(compile(model), x) == expected
     assert bits(compile(images_of(0)), image) == of_image
 

@@ -1,4 +1,4 @@
-"""MatMul of quantized rows and matrices in bytes: exact sums, and f32 or f64 where values are on no grid."""
+"""MatMul of quantized rows and matrices in bytes: exact sums, and f32 or f64 if values are not on a grid."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def stored(numbers: np.ndarray, steps: np.ndarray) -> Any:
 
 
 def compare(model: Model, x: np.ndarray, *, is_exact: bool = False) -> bool:
-    """Compare the lowered model with its kernels; return whether its product is in bytes."""
+    """Compare the lowered model with its kernels; return whether its product is computed in bytes."""
     expected, found = kernels(model)([x])[0], lowered(model)([x])[0]
     if is_exact:
         np.testing.assert_array_equal(found, expected)
@@ -80,7 +80,7 @@ def test_sums_of_whole_numbers_are_exact(limits: tuple[float, float], rows: int)
 
 
 def product(rows: np.ndarray, zero: int, matrix: np.ndarray, transposed: bool) -> Model:
-    """A product as ONNX's MatMulInteger: in f64, of bytes less a zero point."""
+    """Return a product as in ONNX's MatMulInteger: in f64, of bytes minus a zero point."""
     x = ops.parameter(list(rows.shape), rows.dtype, name="x")
     centred = ops.subtract(ops.convert(x, "f64"), ops.convert(ops.constant(rows.dtype.type(zero)), "f64"))
     found = ops.matmul(centred, ops.convert(ops.constant(matrix), "f64"), False, transposed)
@@ -107,13 +107,13 @@ def test_other_values_keep_their_product() -> None:
     plain, step = stored(numbers, np.full((30, 1), 0.5, np.float32)), np.ones((30, 1), np.float32)
     data = quantized(x, (-1.0, 127 / 128))
     for left, right in [
-        (x, plain),  # no grid
-        (quantized(x, (-1.0, 1.0)), plain),  # 0 is between two levels
+        (x, plain),  # the rows are not on a grid
+        (quantized(x, (-1.0, 1.0)), plain),  # 0 lies between two levels
         (data, ops.constant(rng.standard_normal((30, 64)).astype(np.float32))),
-        (data, stored(numbers, rng.uniform(0.1, 1, (30, 64)).astype(np.float32))),  # a step for each element
+        (data, stored(numbers, rng.uniform(0.1, 1, (30, 64)).astype(np.float32))),  # each element has its own step
     ]:
         assert not compare(Model([ops.matmul(left, right, False, True)], [x]), given)
-    # Its rows are no elements of 32 bits.
+    # The rows of the matrix have no elements of 32 bits.
     y = ops.parameter([5, 62], np.float32, name="y")
     odd = ops.matmul(quantized(y, (-1.0, 127 / 128)), stored(numbers[:, :62], step), False, True)
     assert not compare(Model([odd], [y]), given[:, :62].copy())

@@ -36,7 +36,7 @@ def model_of() -> Model:
     x = ops.parameter([1, 4, 12, 10], np.float32, name="x")
     sums = ops.convolution(x, constant(4, 4, 3, 3), [1, 1], [1, 1], [1, 1], [1, 1])
     flat = ops.reshape(ops.add(sums, constant(1, 4, 1, 1)), ops.constant(np.int64([1, 48, 10])), False)
-    # Other readers of the values that the groups read.
+    # Other layers that read the values which the groups read.
     gated = ops.multiply(ops.relu(flat), ops.reshape(ops.exp(x), ops.constant(np.int64([1, 48, 10])), False))
     product = ops.add(ops.matmul(gated, constant(10, 16), False, False), constant(16))
     limits = [ops.constant(np.float32(limit)) for limit in (-3, 3, -3, 3)]
@@ -67,7 +67,7 @@ def test_a_wrong_layer_is_named(place: Any, layer: str, monkeypatch: pytest.Monk
     right = place.tasks
 
     def wrong(self: Any, work: Any, data: np.ndarray, *given: Any) -> None:
-        """Compute the right result somewhere else."""
+        """Compute the correct result in another place."""
         out = next(array for array in given if isinstance(array, np.ndarray))
         out[...] = 7
         right(self, work, data.copy(), *[np.empty_like(out) if one is out else one for one in given])

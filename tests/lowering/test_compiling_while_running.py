@@ -39,7 +39,9 @@ def small_arrays_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def of_everything(seed: int) -> Model:
-    """Convolutions of all kinds, pooling, gates, normalization, products and an LSTM, each compiled in its own way."""
+    """Return convolutions of all kinds, pooling, gates, normalization, products and an LSTM, each with its own compiled
+    form.
+    """
     rng = np.random.default_rng(seed)
 
     def constant(*shape: int) -> Any:
@@ -68,7 +70,7 @@ def of_everything(seed: int) -> Model:
 
 @pytest.mark.parametrize(("seed", "calls"), [(0, 20), (1, 3), (2, 1)])
 def test_every_call_is_right(seed: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model is lowered at the call with this number, of all threads."""
+    """The model is lowered at the call with this number, counting the calls of all threads."""
     monkeypatch.setattr(backend, "MANY_CALLS", calls)
     monkeypatch.setattr(backend, "MUCH_WORK", 1)
     model = of_everything(seed)
@@ -86,14 +88,15 @@ def test_every_call_is_right(seed: int, calls: int, monkeypatch: pytest.MonkeyPa
         running = [pool.submit(call, number) for number in range(THREADS)]
         begin.wait(PATIENCE)
         while not all(one.done() for one in running):
-            # Another number of threads means another pool, in the middle of what the last one does.
+            # Another number of threads creates another pool, while the previous pool is still working.
             parallel.set_num_threads(int(rng.integers(1, 5)))
             threading.Event().wait(float(rng.choice([0.002, 0.05])))
     for one, x, right in zip(running, given, expected, strict=True):
         lowered_results = compiled([x]).to_tuple()
         for found, wanted in zip(lowered_results, right, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
-        # Each call has the bits of the kernels, or those of compiled code; after these, never those of the kernels.
+        # Each call has the bits of the kernels, or those of compiled code; after the latter, never those of the
+        # kernels.
         was_lowered = [_same(results, lowered_results) for results in one.result(PATIENCE)]
         assert was_lowered == sorted(was_lowered)
         assert all(_same(results, right) for results in one.result(PATIENCE)[: was_lowered.count(False)])

@@ -1,4 +1,4 @@
-"""Compiled Concat: bit by bit what NumPy lays end to end, and when it begins."""
+"""Compiled Concat: bit-identical to NumPy's concatenation, and the conditions for using it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays as one run of memory: whatever lies how, the elements are the same, in their order."""
+"""Contiguous copies of arrays: for any strides, the elements are the same and in order."""
 
 from __future__ import annotations
 

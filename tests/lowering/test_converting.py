@@ -27,7 +27,7 @@ LIMITS = [0.0, -0.0, 0.5, -0.5, 127.5, -128.5, 255.9, 256.0, 32768.0, 65504.0, -
 
 
 def numbers(type: Any, size: int) -> np.ndarray:
-    """Numbers of all sizes of a type, of floats also those that whole numbers do not hold."""
+    """Return numbers of all sizes of a type, for floats including numbers that integers cannot represent."""
     rng = np.random.default_rng(size)
     if not type.is_real:
         return np.frombuffer(rng.bytes(size * type.dtype.itemsize), type.dtype if type.name != "boolean" else "?")
@@ -55,7 +55,7 @@ def test_all_pairs_of_types(source: str) -> None:
         for pair in zip(*results, strict=True):
             assert pair[0].dtype == pair[1].dtype
             if irexec.Type.by_name[target].is_real:
-                # An assertion on bf16 takes nan for unequal.
+                # An assertion on bf16 treats NaN as unequal.
                 pair = tuple(each.astype(np.float64) for each in pair)
             np.testing.assert_array_equal(*pair, err_msg=f"{source} to {target}, {size}")
         is_left = source == target or target == "boolean"
@@ -66,7 +66,7 @@ def test_all_pairs_of_types(source: str) -> None:
 
 
 def test_conversions_are_part_of_sequences() -> None:
-    """Small results of other types than f32 have memory of the program, and results are copied from it."""
+    """Small results of other types than f32 are in memory of the program, from which results are copied."""
     x = ops.parameter([3, 40], np.float32, name="x")
     level = ops.convert(ops.clamp(ops.reduce_max(x, np.array([0, 1])), 0.0, 255.0), "u8")
     wide = ops.convert(level, "f64")

@@ -1,4 +1,6 @@
-"""Compiled convolution: the sums of the plain kernel, for all geometries, any number of threads, and when it begins."""
+"""Compiled convolution: the sums of the plain kernel, for all geometries and numbers of threads, and when it is
+used.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def threads() -> Iterator[None]:
 
 
 def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, Windows]:
-    """Data, weights `[G, O, I, *K]` and windows of 1 to 3 axes; some kernels reach beyond the padded data."""
+    """Return data, weights `[G, O, I, *K]` and windows of 1 to 3 axes; some kernels extend beyond the padded data."""
     rng = np.random.default_rng(seed)
     axes = int(rng.integers(1, 4))
 
@@ -143,7 +145,7 @@ def test_weights_are_laid_out_once_for_images_of_all_sizes(monkeypatch: pytest.M
     for extent in (30, 40, 50):
         for _ in range(3):
             model([np.ones((1, 8, extent, extent), np.float32)])
-    # The first run with a shape is the general plan's, the others are by a plan for the shape.
+    # The first run with a shape uses the general plan, the others a plan for the shape.
     assert len(made) == 12 and len({convolver.image for convolver in made}) == 3
     heights = {convolver.tile.height for convolver in made}
     assert len({id(convolver._parts[0].weights(Work())) for convolver in made}) == 2 * len(heights) < len(made)

@@ -1,4 +1,4 @@
-"""Fusion: layers that compiled code computes with the one before give what they give alone, and stay layers."""
+"""Fusion: layers that compiled code computes together with the one before have the same results as alone."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
 
 
 def taken(compiled: Any) -> int:
-    """How many layers follow others."""
+    """Return the number of layers that are computed with a preceding layer."""
     return sum(len(group.following) for group in groups(compiled))
 
 
@@ -165,7 +165,7 @@ def test_a_chain_computes_what_its_layers_do(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(amount(300, 60)))
 def test_an_operand_is_seen_in_another_shape(seed: int) -> None:
-    """It does the same to elements that lie in one shape and in another."""
+    """Elements in one shape or another have the same results."""
     draw = np.random.default_rng(seed)
     factors = [int(n) for n in draw.choice([1, 2, 3, 5], draw.integers(0, 5))]
 
@@ -182,7 +182,7 @@ def test_an_operand_is_seen_in_another_shape(seed: int) -> None:
     if extents is not None:
         assert np.array_equal((x.reshape(target) + y.reshape(extents)).reshape(shape), expected)
     else:
-        # Every choice of axes along which the operand varies, or does not, makes something else of it.
+        # Every choice of axes along which the operand varies gives another operand.
         numbers = np.broadcast_to(np.arange(y.size).reshape(y.shape), shape).reshape(target)
         choices = product(*[sorted({1, n}) for n in target])
         fitting = [one for one in choices if prod(one) == y.size]
@@ -197,7 +197,7 @@ def test_what_another_layer_reads_ends_the_chain() -> None:
 
 
 def test_a_long_chain_is_divided_into_groups() -> None:
-    """One function for all layers would take minutes to compile."""
+    """Compiling one function for all layers would take minutes."""
     x = ops.parameter([64], np.float32, name="x")
     last = x
     for number in range(400):
@@ -236,7 +236,7 @@ def test_a_result_ends_the_chain() -> None:
     ids=["swish", "sigmoid", "relu", "tanh", "mish", "maximum", "abs", "sqrt", "hsigmoid", "clamp"],
 )
 def test_extremes(function: Callable[[Any], Any], exact: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Very large, very small, infinite and nan."""
+    """Very large, very small and infinite values, and NaN."""
     magnitudes = np.float32([0, 1e-45, 1e-20, 0.5, 1, 17, 80, 87.4, 88.8, 89, 95, 103, 104.5, 120, 1e10, 3e38, np.inf])
     values = np.concatenate([magnitudes, -magnitudes, np.float32([np.nan] * 30), np.linspace(-110, 95, 64 * 64)])
     values = np.resize(values.astype(np.float32), (1, 4, 8, 160))
@@ -259,7 +259,7 @@ def test_extremes(function: Callable[[Any], Any], exact: Callable[[np.ndarray], 
 
 @pytest.mark.parametrize("mode", ["erf", "tanh"])
 def test_gelu_is_as_right_as_the_plain_kernel(mode: str) -> None:
-    """Deep in the tail the power's argument, and so the result, is known to fewer digits: by both in the same way."""
+    """Far below 0 the argument of the power, and so the result, has fewer correct digits, in both forms alike."""
     values = np.resize(np.linspace(-14, 14, 40_000).astype(np.float32), (1, 4, 100, 100))
     values[0, 0, 0, :6] = [np.nan, np.inf, -np.inf, -0.0, 3e38, -3e38]
     x = ops.parameter(values.shape, np.float32, name="x")
@@ -295,7 +295,7 @@ def quantized(x: Any, levels: int = 256, *limits: float) -> Any:
 
 @pytest.mark.parametrize("levels", [2, 16, 255, 256])
 def test_fake_quantize_gives_the_bits_of_its_kernel(levels: int) -> None:
-    """Behind an elementwise layer that is exact, for values at, between and beyond the limits, and nan."""
+    """After an exact elementwise layer, for values at, between and beyond the limits, and NaN."""
     low, high = np.float32(-1.7), np.float32(2.3)
     halves = low + (high - low) * (np.arange(4 * levels, dtype=np.float32) / np.float32(2 * (levels - 1)))
     values = np.concatenate([halves, rng.uniform(-3, 4, 5000), [low, high, np.nan, np.inf, -np.inf, 0.0, -0.0]])
@@ -354,7 +354,7 @@ def test_limits_along_a_row_keep_the_kernel(shape: tuple[int, ...]) -> None:
 
 
 def test_fake_quantize_behind_a_convolution() -> None:
-    """A sum that is rounded in another way may be on the other side of the middle between two levels."""
+    """A sum that is rounded in another way may fall on the other side of the middle between two levels."""
     x = ops.parameter(SHAPE, np.float32, name="x")
     model = Model([ops.negative(quantized(ops.relu(ops.add(convolved(x), constant(1, 6, 1, 1)))))], [x])
     given = rng.standard_normal(SHAPE).astype(np.float32)

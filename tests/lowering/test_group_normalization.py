@@ -1,4 +1,4 @@
-"""GroupNormalization in compiled code: as its kernel computes it, for any groups, and with the layers that follow."""
+"""GroupNormalization in compiled code: the results of its kernel, for any groups, and with the layers after it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_groups_of_any_extent(shape: tuple[int, ...], number: int, dtype: Any) -
 
 @pytest.mark.parametrize("shape", [(2, 6), (1, 8, 7), (0, 6, 4, 4), (2, 6, 0)])
 def test_small_planes_and_empty_data_keep_the_kernel(shape: tuple[int, ...]) -> None:
-    """The groups of these shapes are in no compiled form; the results are those of the kernel."""
+    """The groups of these shapes have no compiled form; the results are those of the kernel."""
     x = ops.parameter(shape, np.float32, name="x")
     model = Model([layer(x, shape[1], 2)], [x])
     values = rng.standard_normal(shape).astype(np.float32)

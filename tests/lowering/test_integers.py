@@ -1,4 +1,4 @@
-"""MatMul of whole numbers in compiled code: the numbers of the kernel, which wrap."""
+"""MatMul of integers in compiled code: the numbers of the kernel, which wrap."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TYPES = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, 
 
 
 def drawn(rng: np.random.Generator, dtype: Any, shape: tuple[int, ...], most: int | None = None) -> np.ndarray:
-    """Numbers over the whole range, or of a magnitude of at most `most`."""
+    """Return numbers over the whole range, or with a magnitude of at most `most`."""
     information = np.iinfo(dtype)
     low, high = information.min, information.max
     if most is not None:

@@ -1,4 +1,4 @@
-"""Products of computed matrices by compiled code: those of the plain kernel, however the matrices lie."""
+"""Products of computed matrices by compiled code: the results of the plain kernel, for any strides."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ops: Any = irexec.opset15
 
 
 def drawn(draw: np.random.Generator, *shape: int) -> np.ndarray:
-    """A matrix or stack that lies anyhow."""
+    """Return a matrix or a stack of matrices with random strides."""
     array = draw.standard_normal(shape, dtype=np.float32)
     order = draw.permutation(len(shape))
     if draw.random() < 0.5:

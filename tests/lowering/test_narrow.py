@@ -68,7 +68,9 @@ def test_rounding_gives_the_bits_of_numpy(dtype: np.dtype[Any], size: int) -> No
 
 
 def compare(make: Callable[[Any], Any], dtype: np.dtype[Any], ulps: int, shape: tuple[int, ...] = SHAPE) -> None:
-    """Compare a lowered model with its kernels in every call. `ulps`: how many narrow numbers may lie between."""
+    """Compare a lowered model with its kernels in every call. `ulps`: the number of narrow numbers that may lie
+    between.
+    """
     x = ops.parameter(shape, irexec.Type.bf16 if dtype == BF16 else irexec.Type.f16, name="x")
     model = Model([make(x)], [x])
     given = np.random.default_rng(1).standard_normal(shape).astype(np.float32).astype(dtype)
@@ -95,7 +97,7 @@ def convolved(x: Any, groups: int = 1) -> Any:
 
 
 def kept(x: Any) -> Any:
-    """A layer without a compiled form."""
+    """Return the result of a layer without a compiled form."""
     return ops.elu(x, 0.5)
 
 
@@ -103,7 +105,7 @@ def reshaped(x: Any, *shape: int) -> Any:
     return ops.reshape(x, np.array(shape), False)
 
 
-# Layers whose operations are exact but for the rounding.
+# Layers whose operations are exact except for the rounding.
 EXACT: dict[str, Callable[[Any], Any]] = {
     "add": lambda x: ops.add(x, constant(x, 1, 6, 1, 1)),
     "chain": lambda x: ops.relu(ops.subtract(ops.multiply(ops.add(x, constant(x, 10)), constant(x, 9, 1)), x)),
@@ -122,7 +124,7 @@ EXACT: dict[str, Callable[[Any], Any]] = {
     "kernel of a view": lambda x: ops.add(kept(reshaped(ops.add(x, x), 2, 6, 90)), constant(x, 6, 1)),
     "two readers": lambda x: ops.add(kept(y := ops.add(x, constant(x, 1))), ops.multiply(y, constant(x, 10))),
 }
-# Layers with sums of products or approximated functions.
+# Layers with sums of products, or with approximated functions.
 ROUNDED: dict[str, Callable[[Any], Any]] = {
     "convolution": convolved,
     "convolutions": lambda x: ops.relu(ops.add(convolved(ops.relu(convolved(x))), constant(x, 1, 6, 1, 1))),
@@ -161,7 +163,7 @@ def test_results_are_those_of_the_kernels(make: Callable[[Any], Any], dtype: np.
 def test_convolutions_of_whole_numbers_give_the_bits_of_the_kernel(
     groups: int, outputs: int, inputs: int, extent: int, size: int, stride: int, dtype: np.dtype[Any]
 ) -> None:
-    """All products and sums are exact, so that results are rounded once from the same number."""
+    """All products and sums are exact, so that both forms round the same number once."""
     rng = np.random.default_rng(0)
     kind = irexec.Type.bf16 if dtype == BF16 else irexec.Type.f16
     x = ops.parameter((2, groups * inputs, extent, extent), kind, name="x")
@@ -176,7 +178,7 @@ def test_convolutions_of_whole_numbers_give_the_bits_of_the_kernel(
 
 
 def attention(x: Any) -> Any:
-    """Attention of two heads over rows of 12 numbers."""
+    """Return attention of two heads over rows of 12 numbers."""
 
     def heads(x: Any) -> Any:
         return ops.transpose(

@@ -1,4 +1,4 @@
-"""Compiled code for machines with shorter vectors and fewer registers than this one: the same tests hold there."""
+"""Compiled code for machines with shorter vectors and fewer registers than this one: the same tests pass there."""
 
 from __future__ import annotations
 

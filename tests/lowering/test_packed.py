@@ -1,4 +1,6 @@
-"""Products with packed weights by compiled code: every element is unpacked to the bits of the layers one by one."""
+"""Products with packed weights by compiled code: every element is unpacked to the same bits as by the separate
+layers.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,12 @@ SHAPES = [((67, 256), 128), ((70, 192), 64), ((35, 260), 130), ((33, 333), 0), (
 
 @pytest.fixture(autouse=True)
 def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Matrices of models with few packed weights stay packed, too."""
+    """Keep matrices packed even in models with few packed weights."""
     monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
 
 
 def matrix(type: str, shape: tuple[int, int], group: int, **options: Any) -> PackedMatrix:
-    """A packed matrix of any size: rows are repeated until it is large enough to be packed."""
+    """Return a packed matrix of any size: rows are repeated until it is large enough to be packed."""
     rows = -(-(1 << 14) // shape[1]) + shape[0]
     computed = weights(np.random.default_rng(0), type, (rows, shape[1]), group=group, **options)
     graph = model(computed, type=options.get("final", "f32"))
@@ -55,7 +57,7 @@ def multiplied(compiled: CompiledPacked, x: np.ndarray) -> np.ndarray:
 
 
 def check(found: PackedMatrix) -> None:
-    """Compare elements, which are products with rows of a unit matrix, and products of random rows."""
+    """Compare elements, as products with rows of a unit matrix, and products of random rows."""
     compiled, whole, depth = CompiledPacked(found), found.unpacked().astype(np.float32), found.shape[1]
     rng = np.random.default_rng(1)
     picked = rng.permutation(depth)[:12]
@@ -117,7 +119,7 @@ def test_any_number_of_rows_and_threads() -> None:
 @pytest.mark.parametrize("type", FLOATS)
 @pytest.mark.parametrize("depth", [16, 528, 1040, 1047])
 def test_some_rows_of_16_bits(type: str, depth: int) -> None:
-    """Columns of a tile that are none, tiles that overlap, and more elements than are unpacked at a time."""
+    """Columns of a tile beyond the matrix, tiles that overlap, and more elements than are unpacked at a time."""
     found = matrix(type, (61, depth), 0, arithmetic="f32", scale=None)
     compiled, whole = CompiledPacked(found), found.unpacked().astype(np.float64)
     rng = np.random.default_rng(depth)

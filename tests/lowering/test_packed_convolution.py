@@ -1,4 +1,4 @@
-"""Convolutions with packed kernels by compiled code: panels have the bits of the layers one by one."""
+"""Convolutions with packed kernels by compiled code: unpacked panels have the same bits as the separate layers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KERNELS = [(67, 128, 2), (70, 192, 1), (35, 26, 5, 4), (33, 62, 3, 3), (8, 36, 1
 
 @pytest.fixture(autouse=True)
 def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels of models with few packed weights stay packed, too, and are unpacked in several parts."""
+    """Keep kernels packed even in models with few packed weights, and unpack them in several parts."""
     monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
     monkeypatch.setattr(constants, "LEAST_PACKED", 1 << 12)
     monkeypatch.setattr(packed_module, "UNPACKED", 1 << 13)
@@ -135,7 +135,7 @@ def test_kernels_of_quantized_data_are_read_in_bytes(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("zero", ["", "i8"])
 def test_whole_numbers_in_f64_are_exact(zero: str) -> None:
-    """As in ONNX's ConvInteger, whose weights are in the file as i8, or as u8 less 128."""
+    """As in ONNX's ConvInteger, whose weights are stored as i8, or as u8 minus 128."""
     rng, x = np.random.default_rng(6), ops.parameter([2, 66, 9, 9], np.uint8, name="x")
     data = ops.subtract(ops.convert(x, "f64"), ops.constant(np.float64(117)))
     kernel = ops.constant(rng.integers(-128, 128, (40, 66, 3, 3)).astype(np.int8))

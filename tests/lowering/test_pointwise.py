@@ -1,4 +1,4 @@
-"""Elementwise layers that compiled code computes by themselves, with operands of any broadcast."""
+"""Elementwise layers that compiled code computes alone, with operands of any broadcast."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ POINTWISE: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", POINTWISE)
 def test_layers_of_single_elements_are_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each gives what it gives alone: up to rounding, and exactly for any number of threads."""
+    """Each layer has the result of its kernel: up to rounding, and the same bits for any number of threads."""
     monkeypatch.setattr(pointwise, "LEAST_WORK", 1)
     x = ops.parameter(SHAPE, np.float32, name="x")
     model = Model([ops.exp(POINTWISE[name](ops.floor(x)))], [x])
@@ -87,7 +87,9 @@ def test_layers_of_single_elements_are_compiled(name: str, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("seed", range(amount(60, 20)))
 def test_operands_of_any_broadcast(seed: int) -> None:
-    """Rows of the result take what NumPy broadcasts to them, wherever the layout takes the layer on at all."""
+    """Rows of the result read the elements that NumPy broadcasts to them, whenever the compiled form accepts
+    the layer.
+    """
     draw = np.random.default_rng(seed)
     shape = tuple(int(n) for n in draw.choice([1, 2, 3, 5, 17], draw.integers(1, 5)))
     source = draw.standard_normal(shape).astype(np.float32)

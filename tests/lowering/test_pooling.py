@@ -1,4 +1,4 @@
-"""Compiled pooling: the largest elements and the means of the plain kernels, for all windows, and when it begins."""
+"""Compiled pooling: the largest elements and the means of the plain kernels, for all windows, and when it is used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ops: Any = irexec.opset15
 
 
 def drawn(seed: int) -> tuple[np.ndarray, Windows]:
-    """Data with a few nan and infinities, and windows of 1 to 3 axes; some reach beyond the padded data."""
+    """Return data with a few NaN and infinities, and windows of 1 to 3 axes; some extend beyond the padded data."""
     rng = np.random.default_rng(seed)
     axes = int(rng.integers(1, 4))
 
@@ -87,7 +87,7 @@ def test_the_means_are_those_of_the_plain_kernel(seed: int, exclude_pad: bool, m
 
 @pytest.mark.parametrize("exclude_pad", [False, True])
 def test_means_of_large_numbers(exclude_pad: bool) -> None:
-    """Sums that overflow f32 are made of wider numbers, by compiled code as well."""
+    """Sums that overflow f32 are computed with wider numbers, by compiled code as well."""
     x = ops.parameter([1, 3, 9, 9], np.float32, name="x")
     pooled = ops.avg_pool(x, [1, 1], [1, 1], [1, 1], [3, 3], exclude_pad, "floor")
     compiled = lowered(Model([pooled], [x]))

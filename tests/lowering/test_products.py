@@ -1,4 +1,4 @@
-"""Products by compiled code: those of the plain kernel, for all shapes, any number of threads, and when it begins."""
+"""Products by compiled code: the results of the plain kernel for all shapes and threads, and when it is used."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_layers_that_multiply_by_one_constant_share_its_layout() -> None:
     weights = ops.constant(rng.standard_normal((64, 48), np.float32))
     model = lowered(Model([ops.matmul(x, weights, False, False), ops.matmul(y, weights, False, False)], [x, y]))
     rows = rng.standard_normal((7, 64), np.float32)
-    # The third call has a plan of its own for its shapes.
+    # The third call has its own plan for these shapes.
     for _ in range(3):
         model([rows, rows[:1]])
     # One layout for many rows, and one for few.

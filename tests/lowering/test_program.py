@@ -1,4 +1,4 @@
-"""Programs: sequences of compiled layers give what the layers give one by one."""
+"""Programs: sequences of compiled layers have the same results as the layers one by one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def numbers(*shape: int) -> np.ndarray:
 
 
 def checked(model: Model, *shape: int) -> InferRequest:
-    """A request after some runs, whose results were those of plain kernels."""
+    """Return a request after some runs, whose results were those of plain kernels."""
     request = lowered_engine(model).create_infer_request()
     for _ in range(RUNS):
         given = [numbers(*shape)]
@@ -62,7 +62,7 @@ def checked(model: Model, *shape: int) -> InferRequest:
 
 
 def projected(x: Any, width: int) -> Any:
-    """With small weights: scores that are far apart would make rounding errors large."""
+    """Return a product with small weights: scores that differ much would amplify rounding errors."""
     weights = ops.constant(numbers(width, width) / np.float32(4))
     return ops.add(ops.matmul(x, weights, False, False), constant(width))
 
@@ -79,7 +79,7 @@ def attention(x: Any) -> Any:
 
 
 def convolution(x: Any) -> Any:
-    """With small weights: sums that grew from layer to layer would make the exponential of a rounding error large."""
+    """Return a convolution with small weights: sums that grow from layer to layer would amplify rounding errors."""
     weights = ops.constant(numbers(6, 6, 3, 3) / np.float32(8))
     sums = ops.convolution(x, weights, [1, 1], [1, 1], [1, 1], [1, 1])
     return ops.swish(ops.add(sums, constant(1, 6, 1, 1)), ops.constant(np.float32(1)))
@@ -205,7 +205,7 @@ def test_the_number_of_a_scalar_mask_is_seen_in_every_run() -> None:
 
 
 def test_a_program_holds_the_memory_that_it_reads() -> None:
-    """The forms of layers may forget what they compiled for a shape, which the program still runs."""
+    """The forms of layers may drop code that they compiled for a shape, while the program still runs it."""
     x = ops.parameter([1, 6, 20, 20], np.float32, name="x")
     compiled = lowered_engine(Model([ops.exp(convolution(convolution(x)))], [x]))
     request, given = compiled.create_infer_request(), numbers(1, 6, 20, 20)
@@ -223,7 +223,7 @@ def test_a_program_holds_the_memory_that_it_reads() -> None:
 
 @pytest.mark.parametrize("wrong", ["follows", "viewed", "alone"])
 def test_declared_dims_are_held_in_strict_mode(wrong: str) -> None:
-    """Also of layers that no call computes."""
+    """Dims of layers that no call computes are also checked."""
     net = Net()
     last = net.parameter("x", "-1,40")
     for type, name in (("ReLU", "leads"), ("Abs", "follows"), ("SoftMax", "alone"), ("Identity", "viewed")):

@@ -1,4 +1,4 @@
-"""Programs amid all else that happens: threads, dropped models, errors, forks, and arrays of any kind."""
+"""Programs under adverse conditions: threads, dropped models, errors, forks, and arrays of any kind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.any_python
 ops: Any = irexec.opset15
 RUNS = 6
 Float = Annotated[Array, Elements("T", {F32})]
-# What happens in the middle of a run, where a model has a layer Between.
+# Functions that the layer Between calls in the middle of a run.
 happening: list[Callable[[], object]] = []
 
 
@@ -64,7 +64,7 @@ def projected(x: Any, seed: int) -> Any:
 
 
 def layers(x: Any, seed: int) -> Any:
-    """Some that are compiled code, with a view and a copy among them."""
+    """Return layers, some of them compiled, with a view and a copy between them."""
     turned = ops.transpose(projected(projected(x, seed), seed + 1), ops.constant(np.int64([0, 2, 1])))
     flat = ops.reshape(turned, ops.constant(np.int64([0, -1, 24])), True)
     return ops.softmax(projected(flat, seed + 2), axis=-1)
@@ -125,7 +125,7 @@ KINDS: dict[str, Callable[[np.ndarray], Any]] = {
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("first", KINDS)
 def test_inputs_of_any_kind(first: str, threads: int) -> None:
-    """The inputs of the first run determine nothing about those of further runs."""
+    """The inputs of the first run do not determine those of further runs."""
     parallel.set_num_threads(threads)
     model = model_of()
     request = lowered_engine(model).create_infer_request()
@@ -152,7 +152,7 @@ def test_inputs_that_are_one_array_or_a_result() -> None:
 
 
 def test_results_are_the_callers_own() -> None:
-    """Those of earlier runs stay as they are, and what is written into them is seen by nobody."""
+    """Results of earlier runs stay as they are, and writing to them affects no other value."""
     x = ops.parameter([1, 12, 24], np.float32, name="x")
     first = layers(x, 0)
     second = layers(first, 3)
@@ -191,7 +191,7 @@ def test_a_model_that_is_dropped_in_the_middle_of_a_run() -> None:
         assert reached.wait(PATIENCE)
         del compiled, model, request
         gc.collect()
-        # Whoever takes memory that is gone writes into it.
+        # Code that uses freed memory would write into these arrays.
         rubbish = [np.full(size, np.nan, np.float32) for size in range(1, 4000)]
         go_on.set()
         close(running.result(PATIENCE)[0], expected)
@@ -201,7 +201,7 @@ def test_a_model_that_is_dropped_in_the_middle_of_a_run() -> None:
 
 
 def test_plans_that_are_replaced_in_turn() -> None:
-    """More shapes than a model has plans for, each with a program."""
+    """More shapes than a model keeps plans for, each with a program."""
     x = ops.parameter([1, -1, 24], np.float32, name="x")
     model = Model([ops.exp(layers(layers(x, 0), 3))], [x])
     request = lowered_engine(model).create_infer_request()
@@ -217,7 +217,7 @@ def test_plans_that_are_replaced_in_turn() -> None:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ValueError, SystemExit])
 @pytest.mark.parametrize("at", range(1, 5))
 def test_what_interrupts_a_run_leaves_the_next_one_right(error: type[BaseException], at: int) -> None:
-    """In the first run and in later ones."""
+    """In the first run and in later runs."""
     model = model_of()
 
     def fail() -> None:
@@ -294,7 +294,7 @@ def test_a_copy_of_a_model_has_programs_of_its_own() -> None:
 
 
 def test_variables() -> None:
-    """What a run assigns, and the next one reads, is memory of no program."""
+    """The memory of a variable, which one run assigns and the next one reads, does not belong to a program."""
     x = ops.parameter([1, 12, 24], np.float32, name="x")
     before = ops.read_value(ops.constant(np.zeros((1, 12, 24), np.float32)), variable_id="v")
     after = layers(ops.add(layers(x, 0), before), 3)
@@ -365,7 +365,7 @@ def _in_child(request: InferRequest, given: np.ndarray, answers: Any) -> None:
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_forked_process_runs_the_programs_of_its_parent(threads: int) -> None:
-    """While another thread of its parent is in the middle of runs of its own."""
+    """Meanwhile another thread of the parent process is in the middle of its own runs."""
     parallel.set_num_threads(threads)
     model = model_of(middle=lambda x: x, rows=200)
     request, other = ran_often(model, 1, 200, 24), ran_often(model, 1, 200, 24)

@@ -1,4 +1,4 @@
-"""Convolutions of quantized data with quantized weights: exact sums of bytes, and f32 where values are on no grid."""
+"""Convolutions of quantized data and weights: exact sums of bytes, and f32 if values are not on a grid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def quantized(x: Any, limits: tuple[float, float], levels: int = 256) -> Any:
 
 
 def stored(numbers: np.ndarray, scales: np.ndarray, as_half: bool = False) -> Any:
-    """Weights as they are stored: i8, converted and multiplied by a scale for each output channel."""
+    """Return weights as they are stored: i8, converted and multiplied by a scale for each output channel."""
     factor = ops.constant(scales.astype(np.float16) if as_half else scales)
     factor = ops.convert(factor, "f32") if as_half else factor
     return ops.multiply(ops.convert(ops.constant(numbers.astype(np.int8)), "f32"), factor)
@@ -57,7 +57,7 @@ def compare(model: Model, x: np.ndarray, is_exact: bool = False) -> Any:
 
 
 def is_of_bytes(compiled: Any) -> bool:
-    """Whether a convolution is in bytes, or has no reason not to be but the machine."""
+    """Return whether a convolution is computed in bytes, or would be on another machine."""
     return isinstance(compiled, FoldedConvolver) == compiler().has_bytes
 
 
@@ -98,7 +98,7 @@ def test_sums_of_whole_numbers_are_exact(limits: tuple[float, float], inputs: in
     weights = stored(numbers, np.ones((70, 1, 1, 1), np.float32))
     model = Model([ops.convolution(quantized(x, limits), weights, [1, 1], pads, pads, [1, 1])], [x])
     given = (rng.standard_normal(tuple(x.shape)) * 150).astype(np.float32)
-    # All partial sums of f32 are exact, too.
+    # All partial sums of f32 are exact as well.
     assert np.abs(numbers).sum(axis=(1, 2, 3)).max() * 255 < 1 << 24
     assert is_of_bytes(compare(model, given, is_exact=True))
 
@@ -159,7 +159,7 @@ def test_other_values_are_summed_in_f32(limits: Any, levels: int, pads: int, wei
 @pytest.mark.parametrize(("dtype", "zero"), [(np.uint8, 0), (np.uint8, 255), (np.int8, -3)])
 @pytest.mark.parametrize(("inputs", "extent", "size"), [(16, 30, 3), (66, 9, 1), (5, 7, 7), (520, 4, 3)])
 def test_whole_numbers_in_f64(dtype: Any, zero: int, inputs: int, extent: int, size: int) -> None:
-    """As in ONNX's ConvInteger: bytes less a zero point, with sums of more bits than f32 has."""
+    """As in ONNX's ConvInteger: bytes minus a zero point, with sums of more bits than f32 has."""
     rng, limits = np.random.default_rng(0), np.iinfo(dtype)
     x = ops.parameter([2, inputs, extent, extent], dtype, name="x")
     data = ops.subtract(ops.convert(x, "f64"), ops.convert(ops.constant(dtype(zero)), "f64"))

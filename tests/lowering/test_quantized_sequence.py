@@ -1,4 +1,6 @@
-"""DynamicQuantizeLSTM in compiled code: the results of the kernel, up to levels of states that rounding may change."""
+"""DynamicQuantizeLSTM in compiled code: the results of the kernel, except for levels of states that rounding may
+change.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ pytestmark = pytest.mark.any_python
 
 
 def drawn(seed: int, steps: int, *, zero: int = 0, peepholes: bool = False, **attributes: Any) -> tuple[Any, list[Any]]:
-    """A model of ONNX with one layer, and inputs: x, the lengths, and both states."""
+    """Return an ONNX model with one layer, and inputs: x, the lengths, and both states."""
     rng = np.random.default_rng(seed)
     batch, inputs, hidden = (int(rng.integers(1, most)) for most in (6, 40, 90))
     directions = 1 + (attributes.get("direction") == "bidirectional")
@@ -113,7 +115,7 @@ def test_the_same_bits_in_every_call_and_beside_checks() -> None:
 def test_layers_without_a_compiled_form() -> None:
     for options in (
         {"peepholes": True},
-        {"zero": -120},  # weights less their zero points have more than 8 bits
+        {"zero": -120},  # weights minus their zero points have more than 8 bits
         {"input_forget": 1},
         {"activations": ["Sigmoid", "Softsign", "Tanh"]},
         {"activations": ["Sigmoid", "Tanh", "Tanh", "Sigmoid", "Relu", "Tanh"], "direction": "bidirectional"},

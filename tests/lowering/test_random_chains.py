@@ -26,7 +26,7 @@ ops: Any = irexec.opset15
 
 
 class Graph:
-    """Values in f32 and in bytes, all of two axes with the same rows."""
+    """Values in f32 and in bytes, all with two axes and the same rows."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -51,7 +51,7 @@ class Graph:
         return values[-1 - self.below(min(3, len(values)))]
 
     def number(self) -> Any:
-        """A positive number: a constant, or one that depends on a value."""
+        """Return a positive number: a constant, or a number that depends on a value."""
         if not self.below(3):
             return ops.constant(np.float32(self.rng.uniform(0.05, 0.5)))
         largest = ops.reduce_max(ops.abs(self.recent(self.floats)), np.array([0, 1]), keep_dims=False)
@@ -59,13 +59,13 @@ class Graph:
         return largest if self.below(2) else ops.divide(largest, np.float32(127))
 
     def stored(self, x: Any) -> None:
-        """Limit whole numbers to those of bytes."""
+        """Store integers, limited to the range of bytes."""
         dtype = np.dtype([np.uint8, np.int8][self.below(2)])
         low, high = float(np.iinfo(dtype).min), float(np.iinfo(dtype).max)
         self.bytes.append(ops.convert(ops.clamp(x, low, high), irexec.Type(dtype)))
 
     def point(self, type: str) -> Any:
-        """A zero point that is computed."""
+        """Return a computed zero point."""
         return ops.convert(
             ops.convert(ops.clamp(self.number(), 0.0, 100.0), self.choose(lambda: "u8", lambda: "i8")), type
         )

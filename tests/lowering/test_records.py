@@ -1,4 +1,4 @@
-"""Records for compiled code: their numbers, and that they hold what the addresses among these lead to."""
+"""Records for compiled code: their numbers, and the references that keep the addressed memory alive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled LSTM and GRU: results of the plain kernel for all shapes and options, for any number of threads."""
+"""Compiled LSTM and GRU: the results of the plain kernel for all shapes and options, for any number of threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def threads() -> Iterator[None]:
 
 
 def drawn(rng: np.random.Generator, batch: int, steps: int, inputs: int, units: int, directions: int) -> list[Any]:
-    """X, the states, lengths, W, R and B."""
+    """Return X, the states, lengths, W, R and B."""
 
     def numbers(*shape: int) -> np.ndarray:
         return (rng.standard_normal(shape) / np.sqrt(shape[-1] if len(shape) == 3 else 4)).astype(np.float32)
@@ -67,7 +67,7 @@ def test_the_results_of_a_gru_are_those_of_the_plain_kernel(seed: int, before: b
     rng = np.random.default_rng(seed)
     batch, steps, inputs, units = (int(rng.integers(1, most)) for most in (8, 7, 40, 150))
     direction = ("forward", "reverse", "bidirectional")[seed % 3]
-    # An update that is not between 0 and 1 would let errors of rounding grow from step to step.
+    # With an update gate outside of 0 to 1, rounding errors would grow from step to step.
     activations = ("sigmoid", ("tanh", "relu", "sigmoid")[seed // 3 % 3])
     gates = gru.SequenceGates(activations=activations, clip=0.0 if seed % 2 else 0.7)
     x, hidden, _, lengths, w, r, b = drawn(rng, batch, steps, inputs, units, 1 + (direction == "bidirectional"))

@@ -1,5 +1,5 @@
-"""Compiled rows and columns: sums, means, normalization and softmax as the plain kernels compute them, for any width
-and any values.
+"""Compiled rows and columns: sums, means, normalization and softmax with the results of the plain kernels, for any
+width and any values.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ LAYERS: dict[str, Callable[[Any], Any]] = {
 
 
 def runs(layer: Callable[[Any], Any], values: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-    """What a layer gives by the plain kernel and by compiled code, and how it is called."""
+    """Return the results of a layer by the plain kernel and by compiled code, and the call."""
     x = ops.parameter(values.shape, np.float32, name="x")
     model = Model([layer(x)], [x])
     compiled = lowered(model)
@@ -77,10 +77,10 @@ def test_rows_of_any_width(name: str, width: int) -> None:
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_values_at_the_ends_of_what_f32_holds(name: str) -> None:
-    """Sums that overflow are made of wider numbers; nan and infinity reach what the plain kernel lets them reach."""
-    # Differences of nearly equal numbers are only as accurate as the numbers: the seed draws none.
+    """Sums that overflow are computed with wider numbers; NaN and infinity propagate as in the plain kernel."""
+    # Differences of nearly equal numbers are only as accurate as the numbers: this seed draws none.
     values = np.random.default_rng(0).standard_normal((8, 3, 70)).astype(np.float32)
-    # Whether a sum overflows depends on the order of additions; means are computed in wider numbers.
+    # Whether a sum overflows depends on the order of additions; means are computed with wider numbers.
     values[1] *= np.float32(1e35 if name.startswith("sum") else 7e37)
     values[2] *= np.float32(1e30)
     values[3, 1, 5] = np.nan

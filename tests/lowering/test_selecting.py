@@ -1,4 +1,4 @@
-"""Compiled layers that select elements of their data: bit by bit what their kernels select, and where they begin."""
+"""Compiled layers that select elements of their data: bit-identical to their kernels, and when they are used."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_other_layers_keep_their_kernels(layer: Callable[[Any], Any]) -> None:
 
 
 def test_layers_without_memory_of_the_plan_are_part_of_a_sequence() -> None:
-    """Neither an Interpolate nor a MaxPool with two outputs takes memory from the plan."""
+    """Neither an Interpolate nor a MaxPool with two outputs uses memory of the plan."""
     x = ops.parameter([1, 4, 12, 16], np.float32, name="x")
     image = resized(ops.relu(x), [2, 2], [2, 3])
     windows = {"strides": [1, 1], "pads_begin": [2, 2], "pads_end": [2, 2], "kernel": [5, 5]}

@@ -1,4 +1,4 @@
-"""Threads that share tasks: each task runs once in each round, whoever takes it; members leave the caller's core."""
+"""Threads that share tasks: each task runs once in each round, in any thread; threads leave the caller's core."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def same_threads_afterwards() -> Iterator[None]:
 
 
 def write_count(module: Any, name: str, lanes: int) -> None:
-    """Write `count(shared, task, scratch, round)`: add one to the task's number, if all numbers before this round were
-    the round's.
+    """Write `count(shared, task, scratch, round)`: increment the task's number, if all numbers were those of the
+    previous round.
     """
     code = Code(module, name, 4, lanes)
     shared, task, _, number = code.parameters

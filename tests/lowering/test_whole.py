@@ -1,4 +1,4 @@
-"""Layers of whole numbers, as ONNX's QLinearConv is stored: computed in bytes, with the same bits."""
+"""Layers of integers, as ONNX's QLinearConv is stored: computed in bytes, with the same bits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WEIGHTS = np.dtype(np.int8)
 
 
 def centred(x: Any, zero: Any, shape: list[int] | None = None) -> Any:
-    """Bytes less a zero point, in f64."""
+    """Return bytes minus a zero point, in f64."""
     wide = ops.convert(x, "f64")
     if zero is None:
         return wide
@@ -34,7 +34,7 @@ def centred(x: Any, zero: Any, shape: list[int] | None = None) -> Any:
 
 
 def quantized(sums: Any, factors: Any, zero: int, dtype: Any) -> Any:
-    """Sums in f64 times factors, as bytes with a zero point, in the layers of QLinearConv."""
+    """Return sums in f64 times factors, as bytes with a zero point, in the layers of QLinearConv."""
     x = ops.multiply(ops.convert(sums, "f32"), ops.constant(np.asarray(factors, np.float32)))
     x = ops.round(ops.divide(x, ops.constant(np.float32(1))), "half_to_even")
     limits = np.iinfo(dtype)
@@ -110,7 +110,7 @@ def test_convolutions(seed: int) -> None:
 
 @pytest.mark.skipif(not compiler().has_bytes, reason="the processor has no instructions for products of bytes")
 def test_layers_in_a_row_are_sequences() -> None:
-    """The result of each may be in the memory of its input."""
+    """The result of each layer may be in the memory of its input."""
     rng = np.random.default_rng(0)
     x = ops.parameter([1, 8, 40, 40], np.uint8, name="x")
     y = x
@@ -129,7 +129,7 @@ def test_layers_in_a_row_are_sequences() -> None:
 
 
 def dynamic(x: Any, weights: Any, dtype: Any, *, numbers: int = 1) -> Any:
-    """The layers of ONNX's DynamicQuantizeLinear, MatMulInteger, and what scales its sums."""
+    """Return the layers of ONNX's DynamicQuantizeLinear and MatMulInteger, and those that scale its sums."""
     limits, one = np.iinfo(dtype), ops.constant(np.float32(1))
     axes = np.array(range(len(x.shape)))
     high, low = ops.reduce_max(x, axes, keep_dims=False), ops.reduce_min(x, axes, keep_dims=False)
@@ -184,7 +184,7 @@ def test_elementwise_layers_that_end_in_bytes(dtype: Any) -> None:
 
 
 def test_a_number_that_another_layer_reads_later() -> None:
-    """Its memory is free before the last of the layers: they are not one group, or read it in time."""
+    """The memory of the value is free before the last of the layers: they are not one group, or read it in time."""
     rng = np.random.default_rng(0)
     for size in (2, 3000):
         x = ops.parameter([5, size], np.float32, name="x")

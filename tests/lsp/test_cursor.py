@@ -1,4 +1,4 @@
-"""What a place in a text is, while the text is being typed. A `|` marks the place."""
+"""The element, attribute and value at a position while the text is being typed. A `|` marks the position."""
 
 from __future__ import annotations
 

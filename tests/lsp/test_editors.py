@@ -1,4 +1,4 @@
-"""The recipes for editors, as far as they can be tried without the editors."""
+"""The configurations for editors, as far as they can be tested without the editors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from irexec.lsp.more_requests import FIX, REPORT, RUN
 EDITORS = Path(__file__).parents[2] / "editors"
 VSCODE = EDITORS / "vscode"
 
-# The extension in Node, with stand-ins for the two modules that only the editor has. Prints what the extension did.
+# Runs the extension in Node, with substitutes for the two modules that only the editor has; prints its actions.
 HARNESS = """
 const Module = require("module");
 const load = Module._load, told = [], commands = {};
@@ -69,7 +69,7 @@ def test_the_manifest_starts_the_command_that_there_is() -> None:
     command = manifest["contributes"]["configuration"]["properties"]["irexec.command"]["default"]
     assert command == ["irexec", "lsp"]
     assert manifest["version"] == irexec.__version__.split(".dev")[0]
-    # The bundle is made when the extension is packaged.
+    # The bundle is created when the extension is packaged.
     assert manifest["scripts"]["bundle"].startswith("esbuild extension.js ")
     assert manifest["scripts"]["bundle"].endswith(f"--outfile={manifest['main'].removeprefix('./')}")
     assert all((VSCODE / name).is_file() for name in ("extension.js", manifest["icon"], "LICENSE", "README.md"))
@@ -87,7 +87,7 @@ def test_neovim_gets_the_same_command() -> None:
 
 
 def neovim_version() -> tuple[int, ...]:
-    """The version of the installed Neovim; nothing where there is none."""
+    """Return the version of the installed Neovim; an empty tuple if it is not installed."""
     if shutil.which("nvim") is None:
         return ()
     first = subprocess.run(["nvim", "--version"], capture_output=True, text=True, timeout=60).stdout.partition("\n")[0]
@@ -99,7 +99,7 @@ def test_neovim_with_the_recipe_as_printed(tmp_path: Path) -> None:
     model = tmp_path / "wrong.xml"
     model.write_bytes((EDITORS.parent / "samples" / "wrong.xml").read_bytes())
     recipe, driver = EDITORS / "neovim" / "irexec.lua", Path(__file__).with_name("neovim.lua")
-    # The recipe starts `irexec`: that of the tests.
+    # The configuration starts `irexec`, which is that of the tests.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     homes = {name: str(tmp_path) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
     run = subprocess.run(

@@ -1,4 +1,4 @@
-"""The language server as an editor meets it: the real process, spoken to in JSON-RPC."""
+"""The language server as an editor uses it: the real process, with requests in JSON-RPC."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_all_safe_fixes_at_once(editor: Editor, uri: str) -> None:
     assert fixed == MODEL.replace("FP16", "FP32")
 
 
-# What is at a place
+# Information at a position
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_hover_of_an_input_gives_the_sizes_that_the_model_accepts(editor: Editor
     line = next(number for number, line in enumerate(text.splitlines()) if 'type="Parameter"' in line)
 
     def hovered() -> str:
-        """The text of a new study: on a busy machine a study may not be complete within its time."""
+        """Return the hover text after a new study: on a busy machine a study may not be complete within its time."""
         versions.append(len(versions) + 2)
         whole = {"text": text}
         editor.change(address(sample), versions[-1], [whole])
@@ -249,7 +249,7 @@ def test_a_name_with_a_value_is_replaced_alone(editor: Editor, uri: str) -> None
     assert written(item["textEdit"]["range"]) == "axes"
 
 
-# From place to place
+# Navigation
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_ids_in_a_body_are_its_own(editor: Editor, tmp_path: Path) -> None:
     assert editor.at("definition", uri, 6, inner)["range"]["start"]["line"] == 9
 
 
-# What the editor counts, and large texts
+# Units of positions, and large texts
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
@@ -355,7 +355,7 @@ def test_positions_are_counted_as_the_editor_does(encoding: str, tmp_path: Path)
 
 
 def test_a_large_text_does_not_keep_typing_waiting(editor: Editor, tmp_path: Path) -> None:
-    """While a text of megabytes is checked, what is asked about another text's tag is answered at once: before it."""
+    """While a text of megabytes is checked, a request about another text's tag is answered at once."""
     large = MODEL.replace(
         "</layers>",
         "".join(
@@ -374,7 +374,7 @@ def test_a_large_text_does_not_keep_typing_waiting(editor: Editor, tmp_path: Pat
 
 
 def test_a_large_text_is_answered_about_while_it_is_checked(editor: Editor, tmp_path: Path) -> None:
-    """Its check starts when nothing was typed for as long as the last one took, and then takes as long again."""
+    """Its check starts after no key was pressed for as long as the last check took, and then takes as long again."""
     uri, layers = address(tmp_path / "large.xml"), amount(6000, 600)
     net = Net()
     last = net.parameter("x", "1,3,8")

@@ -1,4 +1,4 @@
-"""Pages, indentation, selections, names of elements, links, symbols and commands, asked of the real server."""
+"""Pages, indentation, selections, names of elements, links, symbols and commands, requested from the real server."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def uri(editor: Editor, tmp_path: Path) -> str:
 
 
 def place(text: str, line: int | None = None) -> tuple[int, int]:
-    """The line and the character at which a text begins."""
+    """Return the line and the character at which a text begins."""
     number = next(n for n, each in enumerate(LINES) if text in each and (line is None or n >= line))
     return number, LINES[number].index(text)
 
 
 def covered(span: dict[str, dict[str, int]], text: str = MODEL) -> str:
-    """What stands in a range."""
+    """Return the text of a range."""
     lines = text.splitlines(keepends=True)
     start, end = (sum(map(len, lines[: at["line"]])) + at["character"] for at in (span["start"], span["end"]))
     return text[start:end]
@@ -76,7 +76,7 @@ def test_examples_of_a_page_have_findings_and_fixes(editor: Editor, tmp_path: Pa
     assert "axis" in editor.at("hover", uri, 3, 20)["contents"]["value"]
     labels = [item["label"] for item in editor.at("completion", uri, 4, 10)["items"]]
     assert labels == ["axis"]
-    # A page without examples has nothing to be said about it.
+    # A page without examples has no findings.
     assert editor.open(address(tmp_path / "other.md"), "# Notes\n\nNothing here.\n") == []
 
 
@@ -95,7 +95,7 @@ def test_white_space_becomes_that_of_openvino(editor: Editor, uri: str) -> None:
 def test_indentation_changes_no_model(path: Path, tmp_path: Path) -> None:
     text = path.read_text("utf-8")
     drawn = random.Random(0)
-    # Any white space between tags.
+    # Any white space between tags is accepted.
     squeezed = "".join(
         part + drawn.choice(["", " ", "\n\n  "]) if part.endswith(">") else part for part in text.splitlines()
     )

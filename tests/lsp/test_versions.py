@@ -1,4 +1,4 @@
-"""Versions of a text: what is asked while one is checked is answered from the one before, and older ones are gone."""
+"""Versions of a text: requests during a check are answered from the previous version, and older versions are freed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_version_that_is_being_checked_is_asked_about_in_the_one_before(monkey
     checked = threading.Event()
 
     class Held(Analysis):
-        """A check that takes until it may end."""
+        """A check that lasts until the test releases it."""
 
         def __init__(self, text: str, path: str | None) -> None:
             assert checked.wait(PATIENCE)
@@ -59,13 +59,13 @@ def test_a_version_that_is_being_checked_is_asked_about_in_the_one_before(monkey
         then = await serving.ask_soon("file:///a.xml", place, answer)
         return [told for told in (soon, then) if told is not None]
 
-    # The place is further on by the comment than when the text was checked.
+    # The comment moves the position further on than when the text was checked.
     assert asyncio.run(ask()) == [(1, 3), (2, len("<!-- a\ncomment -->") + 3)]
 
 
 @pytest.mark.parametrize("each", [1, 3, 100])
 def test_versions_that_were_replaced_are_gone_without_the_collector(each: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Texts, analyses and models: of checks that were done, and of those that something typed has cancelled."""
+    """Texts, analyses and models of completed checks, and of checks that a key cancelled, are freed."""
     made: list[weakref.ref[object]] = []
     models: list[weakref.ref[object]] = []
 
@@ -89,7 +89,7 @@ def test_versions_that_were_replaced_are_gone_without_the_collector(each: int, m
             if version % each == 0:
                 await serving.ask("file:///a.xml", lambda _, found: found.written)
         await serving.ask("file:///a.xml", lambda *_: None)
-        # What the event loop and the threads did last, they hold until they do something else.
+        # The event loop and the threads hold their last objects until they do something else.
         for _ in range(3):
             await serving._in_thread(serving._checker, int)
             await serving._in_thread(serving._answerer, int)
@@ -105,7 +105,7 @@ def test_versions_that_were_replaced_are_gone_without_the_collector(each: int, m
 
 
 def test_a_long_text_that_is_no_xml_is_not_put_right_while_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would take a second for each million characters, at each move of the cursor."""
+    """The repair would take a second for each million characters, at each move of the cursor."""
     broken = two_inputs().text.replace("</layers>", "")
     assert [len(finding.fixes) for finding in Analysis(broken).repaired] == [1]
     monkeypatch.setattr(analysis, "MOST_REPAIRED", len(broken) - 1)
@@ -113,7 +113,7 @@ def test_a_long_text_that_is_no_xml_is_not_put_right_while_it_is_typed(monkeypat
 
 
 def test_a_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For its findings, their fixes, its outline and every other question."""
+    """The text is read once for its findings, their fixes, its outline and every other request."""
     read: list[object] = []
     plain = Source.elements
     monkeypatch.setattr(Source, "elements", lambda source: read.append(source) or plain(source))

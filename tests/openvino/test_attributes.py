@@ -111,6 +111,6 @@ def test_an_edited_model_has_the_findings_of_its_saved_file(tmp_path: Path) -> N
     assert len(irexec.validate(tmp_path / "edited.xml")) == 0
     again = read(tmp_path)
     node(again, "conv").attributes["strides"] = [2, 2]
-    assert irexec.validate(again).diagnostics == []  # Shapes that the file declares are those of the unchanged model.
+    assert irexec.validate(again).diagnostics == []  # Shapes that the file declares belong to the unchanged model.
     node(again, "conv").attributes["strides"] = [2]
     assert [finding.code for finding in irexec.validate(again)] == ["O001"]

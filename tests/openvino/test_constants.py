@@ -68,7 +68,7 @@ def test_a_model_names_its_ports_when_it_is_created(name: str, tmp_path: Path) -
     ov, ops = package(name)
     x, y = ops.parameter([2], np.float32, name="x"), ops.parameter([2], np.float32, name="y")
     relu = ops.relu(x, name="relu")
-    assert x.output(0).names == set()  # The name of a node is not that of its tensor.
+    assert x.output(0).names == set()  # The name of a node is not a name of its tensor.
     y.output(0).tensor.add_names({"own"})
     model = ov.Model([relu], [x, y])
     assert (x.output(0).names, y.output(0).names) == ({"x"}, {"own"})
@@ -84,7 +84,7 @@ def test_a_model_names_its_ports_when_it_is_created(name: str, tmp_path: Path) -
     compiled = ov.Core().compile_model(model, "CPU")
     assert [bool(port.names) for port in compiled.outputs] == [True, True, False]
     assert [sorted(port.names) for port in compiled.inputs] == [["x"], ["own"], []]
-    # A file contains the invented names in some form.
+    # A file contains the generated names in some form.
     ov.save_model(model, tmp_path / "m.xml")
     again = ov.Core().read_model(tmp_path / "m.xml")
     assert [bool(port.names) for port in again.outputs] == [True, True, False]
@@ -197,7 +197,7 @@ def test_numbers_become_elements_of_a_type(kind: str) -> None:
 @BOTH
 def test_a_number_that_a_packed_type_does_not_hold(name: str, kind: str, number: int) -> None:
     ov, ops = package(name)
-    with pytest.raises((RuntimeError, UnicodeDecodeError)):  # OpenVINO's message need not be a text.
+    with pytest.raises((RuntimeError, UnicodeDecodeError)):  # OpenVINO's message need not be valid text.
         ops.constant(np.int64([number, 1]), getattr(ov.Type, kind))
 
 

@@ -1,4 +1,6 @@
-"""Operators as classes: what is refused, and how; what they do is compared with OpenVINO in test_programs.py."""
+"""Operators as classes: rejected declarations and their messages; test_programs.py compares the effects with
+OpenVINO.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ ops: Any = ov.opset13
 
 
 class Doubled(ov.Op):
-    """No method but those that it needs: it is cloned as objects are copied."""
+    """An operator with only the necessary methods: it is cloned as objects are copied."""
 
     def __init__(self, inputs: Any = None, **attributes: Any) -> None:
         self.values = attributes or {"times": 2}

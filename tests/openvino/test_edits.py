@@ -1,4 +1,4 @@
-"""Edits of a graph: the models that hold what was changed follow, all others stay as they were read."""
+"""Edits of a graph: models that contain a changed node are updated, all others stay as they were read."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_two_planes_before_a_model_whose_channels_are_first() -> None:
 
 
 class Holding(ov.Op):
-    """An operator with the attributes that it is given."""
+    """An operator with the attributes that its constructor is given."""
 
     def __init__(self, inputs: Any = None, **attributes: Any) -> None:
         super().__init__(self)

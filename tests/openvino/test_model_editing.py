@@ -1,4 +1,4 @@
-"""Models edited, written and read again with OpenVINO's words; passes and frontends, as far as they are offered."""
+"""Models edited, written and read again with OpenVINO's API; passes and frontends, as far as they are offered."""
 
 from __future__ import annotations
 
@@ -187,8 +187,7 @@ def test_outputs_have_an_order_and_their_description_is_a_map() -> None:
 
 
 def test_the_shapes_of_a_model_remain_without_inference() -> None:
-    """As in OpenVINO, a model whose Parameter was removed can be "reshaped" to the shapes that it has, and nothing
-    else."""
+    """As in OpenVINO, a model whose Parameter was removed can be "reshaped" to its present shapes only."""
     model, x, _ = small()
     model.remove_parameter(x)
     model.add_parameters([ops.parameter([2, 3], np.float32, name="y")])

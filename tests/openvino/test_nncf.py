@@ -22,7 +22,7 @@ PATIENCE = 600
 
 
 def run(*arguments: Path) -> dict[str, list[Any]]:
-    """Return the layers of each path's model, in a process of its own."""
+    """Return the layers of each path's model, in a new process."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_TELEMETRY": "1"}
     command = [sys.executable, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment)

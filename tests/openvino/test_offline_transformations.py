@@ -1,4 +1,4 @@
-"""Transformations before a model is saved: what they do to it, and which are refused."""
+"""Transformations before a model is saved: their effects, and rejected transformations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes: what is refused, and how; what they do is compared with OpenVINO in test_programs.py."""
+"""Passes: rejected arguments and their messages; test_programs.py compares the effects with OpenVINO."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ops: Any = ov.opset13
 
 
 def model_with_bodies() -> ov.Model:
-    """A Loop whose body adds constants, and an If beside it."""
+    """Return a model with a Loop whose body adds constants, and an If next to it."""
     condition = ops.parameter([], np.bool_, name="condition")
     x = ops.parameter([2], np.float32, name="x")
     branches = []

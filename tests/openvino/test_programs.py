@@ -1,4 +1,4 @@
-"""The same programs with OpenVINO and with irexec in its place find the same."""
+"""The same programs with OpenVINO, and with irexec in its place, give the same results."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_the_model_computes_the_same_before_and_after(seed: int) -> None:
 
 
 def decompressed(ov: Any, ops: Any, weights: np.ndarray, zeros: np.ndarray, scales: np.ndarray) -> Any:
-    """Return a model of one product with weights of 8 bits, whose scales have a type of their own."""
+    """Return a model of one product with weights of 8 bits, whose scales have another type."""
     kind = {"float16": "f16", "float32": "f32"}[str(scales.dtype)]
     x = ops.parameter([3, weights.shape[1]], np.float32, name="x")
     wide = [ops.convert(ops.constant(part), kind) for part in (weights, zeros)]

@@ -92,7 +92,7 @@ def test_the_names_are_those_of_openvino(edit: Callable[..., Any], name: set[str
 
 
 def test_an_input_that_is_an_output_keeps_its_name() -> None:
-    """OpenVINO's copies lose it."""
+    """The name is lost in OpenVINO's copies."""
     x = irexec.opset13.parameter([4], np.float32, name="x")
     x.output(0).set_names({"x"})
     model = irexec.Model([irexec.opset13.result(x)], [x], "m")

@@ -1,4 +1,4 @@
-"""Results of requests and of calls, compared with OpenVINO: whose memory they are, and their form."""
+"""Results of requests and of calls, compared with OpenVINO: their memory and their form."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_shared_results_of_calls_are_overwritten_and_others_are_not(ov: Any) -> 
 
 @BOTH
 def test_a_float16_array_holds_the_bits_of_a_bf16_input(ov: Any) -> None:
-    """1.0 of bf16 is 1.875 as float16: it must not become a bf16 of 1.875."""
+    """The bits of 1.0 in bf16 are 1.875 as float16: the input must not become a bf16 of 1.875."""
     ops = ov.opset13 if ov is irexec else __import__("openvino.opset13").opset13
     x, y = (ops.parameter([2], ov.Type.bf16, name=name) for name in "xy")
     wide = ops.convert(ops.concat([x, y], 0), "f32")
@@ -114,7 +114,7 @@ def test_results_have_the_form_of_tensors(ov: Any, kind: str, dtype: type, shape
 
 
 def test_the_own_function_returns_arrays_of_ml_dtypes() -> None:
-    """`irexec.compile_model` is irexec's: its arrays show the values and the shape that the model declares."""
+    """Arrays of `irexec.compile_model` have the values and the shape that the model declares."""
     x = irexec.opset13.parameter([2, 8], irexec.Type.u4, name="x")
     model = irexec.Model([irexec.opset13.result(x)], [x], "through")
     given = np.arange(16).reshape(2, 8).astype(ml_dtypes.uint4)

@@ -1,6 +1,6 @@
-"""Statements of OpenVINO's Python API, area by area: with irexec each gives the same value, or raises as OpenVINO does.
+"""Statements of OpenVINO's Python API, by area: with irexec each gives the same value, or raises the same exception.
 
-A file in tests/data/openvino_statements is one program. A line that ends in `# differs: REASON` gives something else.
+A file in tests/data/openvino_statements is one program. A line that ends in `# differs: REASON` gives another value.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ import irexec
 
 AREAS = sorted((Path(__file__).parents[1] / "data" / "openvino_statements").glob("*.txt"))
 MARK = "  # differs: "
-# Areas in which OpenVINO changes the process: it flushes denormals to zero, and reserves processors.
+# Areas in which OpenVINO changes the process: it flushes denormal numbers to zero, and reserves processors.
 PROCESS_WIDE = {"states_and_properties"}
 
 
 def differences(area: Path) -> list[str]:
-    """Return the statements of an area with the values of both libraries, if they differ, or are said to and do not."""
+    """Return the statements of an area with the values of both libraries, if they differ, or are marked as differing
+    and do not.
+    """
     lines = [line for line in area.read_text().splitlines() if line]
     theirs, mine = (execute(lines, library) for library in (openvino, irexec))
     return [

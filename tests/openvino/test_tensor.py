@@ -1,4 +1,4 @@
-"""Tensor: memory of its own, shared or part of another; types that NumPy has not."""
+"""Tensor: own memory, shared memory, and parts of other tensors; types that NumPy lacks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BYTES = ["f8e4m3", "f8e5m2", "f8e8m0"]
 @pytest.mark.parametrize("kind", [*KINDS, *PACKED, *BYTES])
 def test_data_looks_like_openvinos(kind: str) -> None:
     mine, theirs = (o.Tensor(getattr(o.Type, kind), [3, 5]) for o in (ov, openvino))
-    if kind not in ("u3", "u6"):  # OpenVINO shows less than it holds.
+    if kind not in ("u3", "u6"):  # OpenVINO returns fewer bytes than the tensor has.
         assert (mine.data.dtype, mine.data.shape) == (theirs.data.dtype, theirs.data.shape)
     assert (list(mine.shape), mine.size, mine.byte_size) == (list(theirs.shape), theirs.size, theirs.byte_size)
     assert mine.element_type.name == theirs.element_type.get_type_name()

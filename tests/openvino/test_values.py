@@ -1,4 +1,4 @@
-"""Shapes, dimensions, types, layouts and boxes, beside OpenVINO's own."""
+"""Shapes, dimensions, types, layouts and OVAny, compared with OpenVINO's own."""
 
 from __future__ import annotations
 

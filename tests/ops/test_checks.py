@@ -1,4 +1,4 @@
-"""Which constraints were checked: noted by rules and kernels of the operator that is meant, in its own thread."""
+"""The constraints that were checked: recorded by rules and kernels of the operator in question, in its own thread."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Each constraint of an operator is stated at one place: a condition with its message.
+"""Each constraint of an operator is stated in one place: a condition with its message.
 
-The shape rule is run for each call and each inference, on all values that are known. A kernel checks what only values
-tell; where the rule checks the same for constants, both call one function, with `check` and with `require`.
+The shape rule runs for each call and each inference, on all known values. A kernel checks constraints on values; if the
+rule checks the same for constants, both call one function, with `check` and with `require`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from irexec.ops.declare.operator import REGISTRY, Operator
 pytestmark = pytest.mark.any_python
 
 ALLOWED: dict[tuple[str, str], str] = {}
-"""(operator, constraint) → why its kernel has a condition that its rule, which also checks the constraint, has not."""
+"""(operator, constraint) → the reason why its kernel has a condition that its rule, which also checks the constraint,
+lacks.
+"""
 
 
 def _operators() -> list[Operator]:
@@ -38,11 +40,11 @@ def test_a_kernel_repeats_no_condition_of_its_rule() -> None:
 
 
 def test_the_places_of_constraints_are_found() -> None:
-    """A shared function counts for both, at whatever depth, and with a number that was passed to it."""
+    """A shared function counts for both, at any depth, and with a number that was passed to it."""
     operators = {str(made): made for made in _operators()}
     shared = {"Gather-8": "C5", "ReduceSum-1": "C3", "ScatterUpdate-3": "C1", "CTCLoss-4": "C2", "RNN-onnx7": "C1"}
     for name, constraint in shared.items():
         made = operators[name]
         assert stated(made.kernel)[constraint] <= stated(made.rule)[constraint], name
-    assert {"C1", "C2"} <= stated(operators["FakeConvert-13"].rule).keys()  # The numbers are those of a loop.
+    assert {"C1", "C2"} <= stated(operators["FakeConvert-13"].rule).keys()  # These numbers come from a loop.
     assert "C2" not in stated(operators["Add-1"].kernel)

@@ -1,4 +1,4 @@
-"""Random inputs that operators draw for themselves: they fit their constraints, and inference holds without them."""
+"""Random inputs that operators draw: they satisfy the constraints, and inference without their values is correct."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ parametrize = pytest.mark.parametrize(
 
 
 def drawn(type: str, version: int, ports: dict[str, str], values: dict[str, Any]) -> list[np.ndarray]:
-    """Arrays for all ports, as a tool would draw them."""
+    """Return arrays for all ports, as a tool would draw them."""
     op, rng = the(type, version), np.random.default_rng(0)
     types = {}
     for name, text in ports.items():
@@ -111,7 +111,7 @@ def test_drawn_inputs_run(type: str, version: int, ports: dict[str, str], attrib
 def test_inference_of_less_holds_what_is(
     type: str, version: int, ports: dict[str, str], attributes: dict[str, Any]
 ) -> None:
-    """Whatever is unknown of shapes and values, inference finds no fault and its shapes admit the real ones."""
+    """Whatever is unknown of shapes and values, inference reports no error, and its shapes admit the actual ones."""
     op, rng = the(type, version), np.random.default_rng(1)
     values, _ = op.parse_attributes(attributes)
     arrays = drawn(type, version, ports, values)
@@ -127,7 +127,7 @@ def test_inference_of_less_holds_what_is(
 
 
 def loosened(rng: np.random.Generator, array: np.ndarray) -> TensorType:
-    """The type of an array of which some extents, the rank, some values or all are not known."""
+    """Return the type of an array, of which some extents, the rank, some values or all are unknown."""
     ways = [lambda n: Dimension(n), lambda n: Dimension(-1), lambda n: Dimension(max(n - 1, 0), n + 2)]
     shape = PartialShape(ways[rng.integers(3)](n) for n in array.shape)
     kind = ElementType.of(array.dtype)
@@ -138,7 +138,7 @@ def loosened(rng: np.random.Generator, array: np.ndarray) -> TensorType:
         return TensorType(kind, shape)
     if known == 2 and kind.is_integral_number and array.size:
         partial = np.empty(array.size, object)
-        # An interval is an extent: it holds no negative value.
+        # An interval is an extent, so it contains no negative value.
         partial[:] = [
             ways[rng.integers(3)](v) if v >= 0 and rng.integers(2) else int(v) for v in array.ravel().tolist()
         ]

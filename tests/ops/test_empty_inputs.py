@@ -1,4 +1,6 @@
-"""Zero-size axes: every operator version computes what follows, or refuses it by one of its constraints."""
+"""Axes of size zero: every operator version computes the defined result, or rejects the input by one of its
+constraints.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ Axes = frozenset[tuple[int, int]]
 
 
 def emptied(call: Call) -> Iterator[Call]:
-    """The call with some axes cut to 0: one, two of the same extent, all of one extent, or one in all inputs."""
+    """Yield the call with some axes reduced to 0: one, two of the same extent, all of one extent, or one in all
+    inputs.
+    """
     axes = [(i, k) for i, a in enumerate(call.arrays) if a is not None for k in range(a.ndim)]
     extents = {place: call.arrays[place[0]].shape[place[1]] for place in axes}
     choices: set[Axes] = {frozenset([place]) for place in axes}
@@ -34,7 +38,7 @@ def emptied(call: Call) -> Iterator[Call]:
 
 @pytest.mark.parametrize("first", sorted({name[0] for name, _, _ in table()}))
 def test_zero_size_axes(first: str) -> None:
-    """Rule and kernel agree, and no error is raised that names no constraint."""
+    """Rule and kernel agree, and every error names a constraint."""
     for call in calls():
         if not call.operator.type.startswith(first):
             continue
@@ -54,7 +58,7 @@ def test_the_table_of_calls_has_every_operator_without_a_body() -> None:
 
 def test_every_call_of_the_table_is_legal() -> None:
     for call in calls():
-        if call.operator.type != "BinaryConvolution":  # whose u1 kernel no array says
+        if call.operator.type != "BinaryConvolution":  # no array represents the u1 kernel of BinaryConvolution
             call.run()
 
 
@@ -104,7 +108,7 @@ def test_a_box_that_is_not_finite_gives_zeros_and_a_huge_one_costs_what_it_meets
 
 
 def test_clipped_samples_are_those_that_count() -> None:
-    """A region in pieces, each near the feature map, has the sum of the samples that the whole has."""
+    """A region in pieces, each near the feature map, has the same sum of samples as the whole region."""
     features = np.random.default_rng(1).uniform(-1, 1, (1, 3, 8, 8)).astype(np.float32)
     plain = {"pooled_h": 1, "sampling_ratio": 0, "spatial_scale": 1.0, "mode": "avg"}
     far = np.float32([[-96, 0, 104, 8]])

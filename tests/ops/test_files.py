@@ -1,4 +1,4 @@
-"""Whoever knows an operator finds its code by its page, and its tests by its code."""
+"""The file of an operator follows from its page, and the file of its tests from its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ OPS = Path(__file__).parent
 
 
 def _modules() -> list[str]:
-    """The modules of OpenVINO's operators; those of ONNX are held to ONNX's own tests, in tests/frontends."""
+    """Return the modules of OpenVINO's operators; ONNX's operators are tested by ONNX's own tests, in
+    tests/frontends.
+    """
     return sorted({module for module, _ in CONTENTS.values()})
 
 

@@ -1,7 +1,7 @@
 """Hostile calls of all operators: ragged lists, dates, foreign byte orders, huge numbers, wrong ranks, missing inputs.
 
-A seeded sample of the campaign benchmarks/hostile_operators.py: a call gives a result, or an IRError that says what is
-wrong and is no confession of a failed kernel or shape rule.
+A seeded sample of the calls of benchmarks/hostile_operators.py: a call returns a result, or raises an IRError that
+names the error and is not about a failed kernel or shape rule.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import resource
 
 CALLS_PER_OPERATOR = amount(16, 6)
 ROOM = 1 << 30
-# The kernel failed, its result is not what inference says.
+# The codes of a failed kernel, and of a result that differs from the inferred type.
 CONFESSIONS = {"O006", "O007"}
 
 
 @pytest.fixture(autouse=True)
 def limited() -> Iterator[None]:
-    """Some calls ask for gigabytes, and may have them: here they cannot, so that none is filled."""
+    """Limit the memory: some calls request gigabytes, which must not be filled."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (own + ROOM, before[1]))
@@ -42,7 +42,7 @@ def limited() -> Iterator[None]:
 
 
 def escape(call: Call) -> str | None:
-    """What a caller would not expect of the call; None when there is nothing."""
+    """Return a description of the unexpected outcome of a call; None if the outcome is expected."""
     try:
         call.run()
     except irexec.IRError as error:
@@ -66,7 +66,7 @@ def test_nothing_but_results_and_irerrors_comes_back(part: int) -> None:
 
 
 def test_the_sample_is_not_refused_altogether() -> None:
-    """Many of the calls are strange, and right."""
+    """Many of the calls are unusual, but valid."""
     computed = 0
     for number, legal in enumerate(calls()[:200]):
         try:

@@ -1,5 +1,6 @@
-"""Every operator makes the same of arrays that lie in memory in another order: turned, with gaps, backwards,
-or not at a multiple of their size."""
+"""Results do not depend on how arrays are stored: transposed, with gaps, reversed, or not aligned to their element
+size.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ LAYOUTS = ["turned", "with gaps", "backwards", "unaligned"]
 
 
 def laid_out(array: Any, layout: str) -> Any:
-    """The same elements elsewhere in memory."""
+    """Return an array with the same elements in another layout in memory."""
     if not isinstance(array, np.ndarray) or not array.ndim:
         return array
     if layout == "turned":
@@ -37,7 +38,7 @@ def results(call: Call) -> list[np.ndarray]:
 
 
 def as_f16(call: Call) -> Call:
-    """The call with numbers of f16, many of them too small for a normal one; integers stay."""
+    """Return the call with numbers of f16, many of them below the normal range; integers stay."""
     tiny = [a * np.float32(1e-5) if isinstance(a, np.ndarray) and a.dtype == np.float32 else a for a in call.arrays]
     with np.errstate(over="ignore"):
         return call._replace(arrays=[a.astype(np.float16) if getattr(a, "dtype", 0) == np.float32 else a for a in tiny])
@@ -45,7 +46,7 @@ def as_f16(call: Call) -> Call:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_order_in_memory_changes_nothing(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What many elements are computed by is taken for few, too.
+    # Small arrays also take the code for many elements.
     monkeypatch.setattr(elementwise, "MANY", 1)
     monkeypatch.setattr(select, "_MANY", 1)
     compared = 0
@@ -55,12 +56,12 @@ def test_the_order_in_memory_changes_nothing(layout: str, monkeypatch: pytest.Mo
         for call in (known, as_f16(known)):
             try:
                 expected = results(call)
-            except Exception:  # f16 is not legal here, or weights come as constants alone
+            except Exception:  # f16 is not legal here, or weights must be constants
                 continue
             found = results(call._replace(arrays=[laid_out(array, layout) for array in call.arrays]))
             for own, other in zip(expected, found, strict=True):
                 assert (own.dtype, own.shape) == (other.dtype, other.shape), call
-                # Sums may be taken in another order.
+                # Sums may be computed in another order.
                 close = {"rtol": 1e-4, "atol": 1e-5} if own.dtype == np.float32 else {"rtol": 2e-3, "atol": 1e-7}
                 if own.dtype.kind == "f":
                     np.testing.assert_allclose(other, own, **close, err_msg=str(call))

@@ -1,4 +1,4 @@
-"""Kernels whose scratch is several numbers for each element work in parts, so that it stays small for large inputs."""
+"""Kernels that need several numbers of scratch memory for each element work in parts, so that it stays small."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_a_kernel_takes_little_more_than_it_holds(name: str) -> None:
     finally:
         tracemalloc.stop()
     held = sum(np.asarray(result).nbytes for result in (results if isinstance(results, (tuple, list)) else [results]))
-    # Within what the inputs and results hold once more, and some blocks.
+    # At most as much memory as the inputs and results, and some blocks.
     assert most < 2 * (held + given * MILLION) + 40 * MILLION
 
 
 @pytest.mark.parametrize("name", ["dft", "idft", "rdft"])
 def test_transforms_take_some_blocks_beside_their_result(name: str) -> None:
-    """NumPy alone goes through f64, in four times the memory of the result."""
+    """NumPy alone computes in f64, with four times the memory of the result."""
     data = floats(512, 8192, *([2] if name != "rdft" else []))
     transform = getattr(opset15, name)
     tracemalloc.start()
@@ -83,7 +83,7 @@ def test_transforms_take_some_blocks_beside_their_result(name: str) -> None:
 
 
 def test_rows_of_any_length_are_unique_in_time_for_their_elements() -> None:
-    """NumPy alone would make a record with a field for each of the columns: seconds."""
+    """NumPy alone would create a record with a field for each of the columns, which takes seconds."""
     width = MILLION // 4
     wide = np.zeros((3, width), np.float32)
     wide[1, -1] = 1

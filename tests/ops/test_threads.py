@@ -1,4 +1,4 @@
-"""Results are the same bits for any number of threads, whichever kernels BLAS takes, however little work there is."""
+"""Results have the same bits for any number of threads, whichever kernels BLAS uses, even for little work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from irexec.threads import parallel
 
 TESTS = Path(__file__).parents[1]
 OPS = Path(irexec.__file__).parent / "ops"
-# Of the families of OpenBLAS's kernels for x86-64: what NumPy calls the instructions that they need.
+# Families of OpenBLAS's kernels for x86-64 → NumPy's names of the instructions that they need.
 NEEDED = {
     "Prescott": set(),
     "Nehalem": set(),
@@ -32,7 +32,7 @@ NEEDED = {
 
 
 def executable_cores() -> list[str]:
-    """The families that this processor executes: any other would end the process."""
+    """Return the families that this processor can execute: any other family would end the process."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return []
     instructions = np.show_config(mode="dicts")["SIMD Extensions"]
@@ -41,7 +41,7 @@ def executable_cores() -> list[str]:
 
 
 def in_a_process(**environment: str) -> dict[str, Any]:
-    """What `support.bits` prints in a process of its own."""
+    """Return the output of `support.bits` in a new process."""
     chosen = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "IREXEC_NUM_THREADS")
     inherited = {name: value for name, value in os.environ.items() if name not in chosen}
     path = os.pathsep.join(sys.path)
@@ -71,12 +71,12 @@ def test_with_what_the_environment_states_of_threads() -> None:
 
 @pytest.fixture
 def imported() -> None:
-    """What the calls need is imported, and can be changed."""
+    """Import the modules that the calls need, so that they can be changed."""
     results([*calls(), *sums()], 1)
 
 
 def test_every_operator(imported: None) -> None:
-    """Those that are exact give the bits that they give when nothing is cut."""
+    """Exact operators give the same bits as without a division of the work."""
     same = [call for call in calls() if call.operator.tolerance.kind != "random"]
     exact = [call for call in same if call.operator.tolerance.kind == "exact"]
     assert len({call.operator for call in exact}) > 100
@@ -86,7 +86,7 @@ def test_every_operator(imported: None) -> None:
 
 
 class Planted:
-    """An operator that cuts a sum by the number of threads."""
+    """An operator that divides a sum by the number of threads."""
 
     def parse_attributes(self, attributes: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
         return attributes, []
@@ -102,7 +102,7 @@ def test_a_cut_by_the_number_of_threads_is_found() -> None:
 
 
 def test_no_kernel_asks_for_the_number_of_threads() -> None:
-    """It is asked for where parts are handed out, and nowhere else."""
+    """The number is used where work is distributed, and nowhere else."""
     assert [path.name for path in OPS.rglob("*.py") if "num_threads" in path.read_text()] == []
 
 

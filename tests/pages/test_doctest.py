@@ -46,7 +46,7 @@ EXAMPLES = [
     for about, examples in versions.items()
     for label, outcome in examples.items()
 ]
-# file → (line, column, code, what is right) of everything that is wrong on it
+# file → (line, column, code, correct value) of all errors in it
 ERRATA = {
     "scatter-nd-update-15.page.txt": [
         (40, 26, "T001", "[1, 11, 3, 10, 14, 6, 13, 12]"),
@@ -351,7 +351,7 @@ def test_a_page_of_one_line_is_not_kept_for_each_erratum(tmp_path: Path) -> None
 
 
 def test_what_pages_may_leave_out_is_a_note() -> None:
-    """Ids, names, versions and ellipses; a missing precision has to be chosen, and is a repair."""
+    """Ids, names, versions and ellipses are notes; a missing precision has to be chosen, and is a repair."""
     text = """<layer ... type="Abs">
     <input><port><dim>2</dim></port></input>
     <output><port><dim>2</dim></port></output>

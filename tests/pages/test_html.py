@@ -1,4 +1,4 @@
-"""HTML pages: what a reader sees of them, every character at its place, and broken markup in linear time."""
+"""HTML pages: the visible text, every character at its place, and broken markup in linear time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def seen(html: str) -> str:
         ("a<!DOCTYPE html>b<?xml version='1'?>c", "abc"),
         ("1 < 2", "1 < 2"),
         ("a<layer type='ReLU'><input/></layer>b", "a<layer type='ReLU'><input/></layer>b"),
-        # What has no end goes on to the end of the page, as in a browser.
+        # An element without an end extends to the end of the page, as in a browser.
         ("a<script>b", "a"),
         ("a<script b", "a"),
         ("a<!-- b", "a"),
@@ -56,7 +56,7 @@ BROKEN += ["<pre>", "<pre><layer></pre>", "<pre><layer>", "</pre", "<a", "&#65;"
 
 @pytest.mark.parametrize("unit", BROKEN)
 def test_200_kilobytes_of_broken_markup_are_a_page(unit: str) -> None:
-    # Any of these took minutes where work grew with the square of the text.
+    # Each of these took minutes when the work grew with the square of the text.
     page = read_page("x.html", (unit * (200_000 // len(unit))).encode())
     assert page.problem is None
 

@@ -1,4 +1,4 @@
-"""Pages: which examples they hold, and where."""
+"""Pages: the examples that they contain, and their places."""
 
 from __future__ import annotations
 

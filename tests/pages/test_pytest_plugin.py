@@ -1,4 +1,4 @@
-"""`pytest --ir-doctest`: pages as tests, in a pytest of its own."""
+"""`pytest --ir-doctest`: pages as tests, in a separate pytest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLUGIN = ("-p", "irexec.pages.pytest_plugin")
 
 
 def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
-    """Run pytest with the plugin, loaded once: an installed irexec brings it already."""
+    """Run pytest with the plugin, loaded once: an installed irexec registers it already."""
     installed = pytester.plugins or any(
         entry.value == "irexec.pages.pytest_plugin" for entry in _entry_points() if entry.name == "irexec"
     )

@@ -1,4 +1,4 @@
-"""Commands and `gather` on Dask: a scheduler and two workers started by command line; each of them is killed once."""
+"""Commands and `gather` on Dask: a scheduler and two workers started from the command line; each is killed once."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 
 @contextmanager
 def dask(folder: Path, workers: int = 2, *paths: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The address of a scheduler that has workers, which start anew when they die; and its process.
+    """Yield the address of a scheduler with workers that are restarted when they die, and its process.
 
-    The workers find modules in `paths` first.
+    The workers search `paths` for modules first.
     """
     from distributed import Client
 
@@ -57,7 +57,7 @@ def dask(folder: Path, workers: int = 2, *paths: Path) -> Iterator[tuple[str, su
                 [sys.executable, "-m", "dask", *command], cwd=folder, env=environment, stderr=subprocess.DEVNULL
             )
             stack.callback(process.wait)
-            # A worker's nanny ends its worker when it is asked to end, not when it is killed.
+            # A worker's nanny terminates its worker if it receives SIGTERM, not if it is killed.
             stack.callback(process.terminate)
             processes.append(process)
         until(lambda: os.path.exists(file), "the scheduler is there")
@@ -76,7 +76,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which no worker is: a model of two inputs, values of one of them for many runs, and of the other."""
+    """A folder that contains no worker: a model of two inputs, many samples of one input, and a value of the other."""
     x, y = (opset15.parameter([2, 3], np.float32, name=name) for name in "xy")
     irexec.save_model(irexec.Model([opset15.add(x, y)], [x, y], "sum"), tmp_path / "sum.xml")
     (tmp_path / "x").mkdir()
@@ -134,7 +134,7 @@ def test_a_worker_is_killed_while_inputs_are_compared(
 
 
 class Lost:
-    """A future of Dask's whose worker dies as soon as its result has arrived."""
+    """A future of Dask whose worker dies as soon as its result has arrived."""
 
     status = "pending"
 
@@ -185,21 +185,23 @@ def test_a_worker_is_killed_in_the_middle(scheduler: str, tmp_path: Path) -> Non
     killed: list[int] = []
 
     def kill_one(outcome: parallel.Outcome[int]) -> None:
-        """When it has done something, and is in the middle of the next: no more than ten are done before."""
+        """Kill the worker after it has completed some tasks, while it works on the next: at most ten are completed
+        before.
+        """
         if not killed and outcome.result is not None and int(outcome.item) > 4:
             killed.append(outcome.result)
             os.kill(outcome.result, signal.SIGKILL)
             (tmp_path / "go").touch()
 
-    # Not Dask's own executor: it takes a result for an exception if the worker dies before the result is reported.
+    # Dask's own executor is not used: it reports a result as an exception if the worker dies before it is collected.
     with parallel.Cluster(scheduler) as cluster:
         for outcome in parallel.gather(Held(str(tmp_path), free=10), items, cluster, done=kill_one):
             assert outcome.error is None
             pids[outcome.item] = outcome.result
     assert list(pids) == items
-    # One that died starts anew, with another number.
+    # A worker that died is restarted with another process id.
     assert 2 <= len(set(pids.values())) <= 3
-    # What it had when it died, others have done again.
+    # Other workers have repeated the tasks that it was working on.
     begun = [path.name.split(".") for path in tmp_path.glob("*.*")]
     assert {pid for _, pid in begun} == {str(pid) for pid in pids.values()}
     assert {item for item, _ in begun} == set(items)
@@ -216,7 +218,7 @@ def test_ctrl_c_leaves_whole_files_and_idle_workers(scheduler: str, tmp_path: Pa
     with Client(scheduler, set_as_default=False) as client:
         until(lambda: not any(client.processing().values()), "nothing waits for a worker")
         (tmp_path / "go").touch()
-        # Between two tasks a worker has no call, so what is asked for is that the files are whole, too.
+        # Between two tasks a worker has no call, so the test also requires that the files are complete.
         until(lambda: not client.call_stack() and not list(tmp_path.glob("out/.*")), "what had begun has ended")
 
 

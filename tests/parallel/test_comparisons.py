@@ -30,7 +30,7 @@ XML = """<net name="m" version="11"><layers>
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "model.xml").write_text(XML.format(name="middle", type="ReLU"))
     (tmp_path / "other.xml").write_text(XML.format(name="middle", type="Abs"))
-    # ReLU and Abs agree on what is positive.
+    # ReLU and Abs agree for positive values.
     np.savez(tmp_path / "batch.npz", x=np.float32([[1, 2, 3], [1, -2, 3]]))
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""`gather`: the order of outcomes, errors, workers that die, and going on from a log."""
+"""`gather`: the order of outcomes, errors, workers that die, and resuming from a log."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ if __name__ == "__main__":
     [(signal.SIGINT, "None 4\n"), (signal.SIGTERM, "BrokenExecutor('the process terminated unexpectedly') 4\n")],
 )
 def test_a_signal_finds_a_process_that_has_not_begun(tmp_path: Path, sent: signal.Signals, printed: str) -> None:
-    """It is held back until the process can leave in silence; Ctrl-C is the parent's."""
+    """The signal is held back until the process can exit without output; the parent handles Ctrl-C."""
     (tmp_path / "early.py").write_text(SENT_EARLY.replace("SENT", str(int(sent))))
     program = run_python(tmp_path / "early.py", env=environment())
     assert (program.stdout, program.stderr) == (printed, "")
@@ -143,7 +143,7 @@ def test_processes_end_after_the_last_call_though_nobody_waits() -> None:
 
 
 def _is_there(number: int) -> bool:
-    """Whether there is a process of this number, be it one that has ended and that nobody has waited for."""
+    """Return whether a process with this id exists, even if it has ended and no process has waited for it."""
     try:
         os.kill(number, 0)
     except ProcessLookupError:
@@ -194,7 +194,7 @@ def test_processes_end_with_a_program_that_is_killed(tmp_path: Path) -> None:
     )  # fmt: skip
     until(lambda: len(list(tmp_path.glob("[01].*"))) == 2 or program.poll() is not None, "both have begun")
     program.kill()
-    # The end of its output is there when nobody holds it any more: all that it had started have ended.
+    # The output ends when no process has it open any more: all processes that the program started have ended.
     said, _ = program.communicate(timeout=PATIENCE)
     assert program.returncode == -signal.SIGKILL, said
     assert b"Traceback" not in said
@@ -216,7 +216,9 @@ if __name__ == "__main__":
 
 
 def test_an_interruption_that_leaves_futures_locked_ends_all(tmp_path: Path) -> None:
-    """It may come inside any method of a future; `as_completed` has the locks of all. Threads then wait for ever."""
+    """The interruption may occur inside any method of a future; `as_completed` holds the locks of all. Threads then
+    never end.
+    """
     (tmp_path / "interrupted.py").write_text(INTERRUPTED.replace("FOLDER", repr(str(tmp_path))))
     program = run_python(tmp_path / "interrupted.py", env=environment())
     assert program.stderr.endswith("KeyboardInterrupt\n") and program.stderr.count("Traceback") == 1
@@ -224,7 +226,7 @@ def test_an_interruption_that_leaves_futures_locked_ends_all(tmp_path: Path) -> 
 
 
 class Elsewhere(Executor):
-    """Does everything at once, on a machine that is different from this one in what `arrive` changes."""
+    """Executes everything at once, as if on a machine that differs from this one in what `arrive` changes."""
 
     def __init__(self, arrive: Callable[[], object]) -> None:
         self._arrive = arrive
@@ -259,7 +261,7 @@ def test_a_worker_that_does_not_see_a_file_reports_nothing_about_it(files: list[
     (outcome,) = parallel.gather(parallel.Validate(), files[:1], there)
     (finding,) = outcome.report
     assert finding.message == f"there is no result: the worker cannot access {files[0]}"
-    # One that is not there for anybody is.
+    # A file that does not exist on any machine is reported as missing.
     (outcome,) = parallel.gather(parallel.Validate(), files[:1], Elsewhere(lambda: None))
     assert [finding.code for finding in outcome.report] == ["U001"]
 

@@ -1,4 +1,4 @@
-"""Results as JSON and back: exactly the same, and nothing that is not in the vocabulary."""
+"""Results as JSON and back: exactly equal, and only values of the supported types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the results of tasks depend on: everything that could change them."""
+"""The dependencies of tasks' results: everything that could change them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child processes: what crosses, what a crash and a hang come to, and that they leave."""
+"""Child processes: the exchanged data, the outcome of a crash and a hang, and their end."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_an_exception_that_cannot_be_pickled_is_reported_with_its_words() -> Non
 
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
 def test_sigterm_ends_a_call_that_drops_the_exception(tmp_path: Path) -> None:
-    """As compiled code and destructors do. The process leaves behind that call, without an answer."""
+    """Compiled code and destructors drop exceptions. The process ends after that call, without an answer."""
     child = Child()
     child.send(partial(drops_exceptions, str(tmp_path / "begun")))
     until((tmp_path / "begun").exists, "the call has begun")
@@ -86,7 +86,7 @@ def test_sigterm_ends_a_call_that_drops_the_exception(tmp_path: Path) -> None:
         child.receive()
 
 
-# The second call hangs where no thread of Python can do anything about it.
+# The second call hangs where no Python thread can interrupt it.
 ORPHAN = """import os, sys, time
 from functools import partial
 from irexec.processes import messages
@@ -103,7 +103,7 @@ os._exit(0)
 @pytest.mark.skipif(os.name == "nt", reason="process numbers as on POSIX")
 @pytest.mark.parametrize("call", ["time.sleep, 600", 'exec, \'import re; re.match("(a*)*b", "a" * 60)\''])
 def test_a_child_leaves_when_its_parent_is_gone(call: str) -> None:
-    # The end of its output is there when nobody holds it any more: the child has ended, too.
+    # The output ends when no process has it open any more: the child has also ended.
     done = run_python("-c", ORPHAN.replace("CALL", call), env=environment())
     assert done.stdout.strip().isdecimal(), done.stderr
 

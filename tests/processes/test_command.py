@@ -1,4 +1,4 @@
-"""Programs of the user's: exit codes, time limits, and where they are looked for."""
+"""The user's programs: exit codes, time limits, and where they are searched."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_one_that_does_not_end_is_ended_with_what_it_has_started(tmp_path: Path)
     os.mkfifo(pipe)
     starts = f"import os, time; os.open({str(pipe)!r}, os.O_WRONLY); os.fork(); time.sleep(600)"
     with ThreadPoolExecutor(1) as threads:
-        # Its end is there when both have ended.
+        # The pipe ends when both have ended.
         read = threads.submit(pipe.read_bytes)
         assert outcome([sys.executable, "-c", starts], 3)[0] is None
         assert read.result(PATIENCE) == b""

@@ -1,4 +1,6 @@
-"""No command executes what lies in the current folder: tried where every module that could be imported lies there."""
+"""No command executes code in the current folder: tested in a folder that contains every module that could be
+imported.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,11 @@ SCRIPT = """import sys
 from irexec.cli.start import start
 sys.exit(start())
 """
-"""What pip makes of the entry point `irexec`."""
+"""The script that pip creates for the entry point `irexec`."""
 
 
 class Hostile:
-    """A folder of models with a module of every name, each of which leaves its name in a file when it is executed."""
+    """A folder of models with a module of every name; each module writes its name to a file when it is executed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.mark, self.script = (
@@ -65,7 +67,9 @@ class Hostile:
             (self.folder / f"{name}.py").write_text(MODULE.format(mark=str(self.mark), name=name))
 
     def executed(self, *words: str | Path, **variables: str) -> tuple[int, str, set[str]]:
-        """The exit code and the errors of a Python here, and the modules of the folder that it has executed."""
+        """Return the exit code and the errors of a Python process in this folder, and the modules that it has
+        executed.
+        """
         self.mark.unlink(missing_ok=True)
         done = run_python(*words, cwd=self.folder, env=environment(**variables))
         return done.returncode, done.stderr, set(self.mark.read_text().split() if self.mark.exists() else ())
@@ -82,7 +86,7 @@ COMMANDS = {
     "run": (["run", "a.xml", "--inputs", "inputs", "--save", "out", "-j", "2"], 0),
     "compare": (["compare", "a.xml", "--with", "openvino"], 0),
     "compare many": (["compare", "a.xml", "--with", "openvino", "--inputs", "inputs", "-j", "2"], 0),
-    "reduce": (["reduce", "a.xml", "--with", "openvino", "-o", "small.xml"], 2),  # Nothing fails.
+    "reduce": (["reduce", "a.xml", "--with", "openvino", "-o", "small.xml"], 2),  # No failure is found.
     "reduce by a program": (["reduce", "a.xml", "--check", "false {}", "-o", "small.xml"], 0),
 }
 
@@ -123,12 +127,12 @@ def test_the_folder_would_be_noticed(hostile: Hostile) -> None:
 def test_where_python_itself_looks_in_the_current_folder_irexec_does_not(
     words: list[str], variables: dict[str, str], tmp_path: Path
 ) -> None:
-    """What Python imports before the first line of irexec's command is beyond it: docs/security.md says so."""
+    """irexec cannot prevent imports by Python before the first line of its command: see docs/security.md."""
     folder = Hostile(tmp_path)
     early = run_python("-c", "import runpy, re, irexec.cli.start, sys; print(*sys.modules)", env=environment())
     for module in [*early.stdout.split(), "sitecustomize", "usercustomize"]:
         (folder.folder / f"{module.partition('.')[0]}.py").unlink(missing_ok=True)
-    # Without them the folder is on the path, and what is imported later would come from it.
+    # Without them the folder is on the path, and later imports would find its modules.
     words = [word.replace("bin/", f"{tmp_path}/bin/") for word in words]
     code, errors, executed = folder.executed(*words, "validate", "a.xml", "b.xml", "-j", "2", **variables)
     assert (executed, code) == (set(), 0), errors

@@ -1,4 +1,4 @@
-"""One room starts processes: no other module of irexec can, asserted from the source."""
+"""One room starts processes: no other module of irexec can, checked in the source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import irexec
 pytestmark = pytest.mark.any_python
 
 PACKAGE = Path(irexec.__file__).parent
-# What starts processes, or says how to: modules, and names of any module.
+# Names that start processes, or describe how to: modules, and names of any module.
 MODULES = {"subprocess", "multiprocessing", "_posixsubprocess", "_winapi", "pty", "concurrent.futures.process"}
 NAMES = {"ProcessPoolExecutor", "system", "popen", "startfile", "create_subprocess_exec", "create_subprocess_shell"}
 BEGINNINGS = ("fork", "exec", "spawn", "posix_spawn")
@@ -21,7 +21,7 @@ HERE = "processes/starting.py"
 
 
 def starting(path: Path) -> Iterator[str]:
-    """The lines of a file that could start a process."""
+    """Yield the lines of a file that could start a process."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -44,7 +44,7 @@ def _starts(name: str) -> bool:
 def test_one_module_starts_processes() -> None:
     found = [line for path in sorted(PACKAGE.rglob("*.py")) for line in starting(path)]
     elsewhere = [line for line in found if not line.startswith(f"{HERE}:")]
-    # Child waits for a Popen, which starting.py makes.
+    # Child waits for a Popen, which starting.py creates.
     assert [line.partition(":")[0] for line in elsewhere] == ["processes/child.py"]
     assert any(line.startswith(f"{HERE}:") for line in found)
     text = (PACKAGE / "processes" / "child.py").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The import path of the command: without the current folder, unless it is named whole."""
+"""The import path of the command: without the current folder, unless it is given as a full path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_relative_and_empty_entries_are_taken_off(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", given.format(here=tmp_path))
-    # Python makes whole names of the entries of PYTHONPATH.
+    # Python makes the entries of PYTHONPATH absolute.
     monkeypatch.setattr(sys, "path", ["", str(tmp_path), str(tmp_path / "lib"), "relative", "/elsewhere"])
     leave_current_folder()
     assert (str(tmp_path) in sys.path) == stays

@@ -1,4 +1,4 @@
-"""A browser for the tests of a folder's module, and a report to look at."""
+"""A browser for the tests of a folder's module, and a report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve blocks in a row, after a run in which one layer made NaN."""
+    """The path of a report on twelve consecutive blocks, after a run in which one layer produced NaN."""
     folder = tmp_path_factory.mktemp("report")
     odd = '[{"element_type": "f32", "shape": [1, 8], "min": -1, "max": 1, "nan": %d}]'
     rows = ", ".join(

@@ -1,4 +1,4 @@
-"""The colours of drawings and reports: texts have the contrast that WCAG asks for (4.5 : 1), light and dark."""
+"""The colours of drawings and reports: texts have the contrast that WCAG requires (4.5 : 1), light and dark."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_boxes_stand_out_from_the_paper(scheme: int) -> None:
 
 
 def mixed(colour: str, ground: str, opacity: float) -> str:
-    """What a colour makes of the ground that it is laid over."""
+    """Return the colour that results from drawing a colour over a ground with this opacity."""
     pairs = ((int(colour[n : n + 2], 16), int(ground[n : n + 2], 16)) for n in (0, 2, 4))
     return "".join(f"{round(a * opacity + b * (1 - opacity)):02x}" for a, b in pairs)
 

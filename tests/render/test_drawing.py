@@ -1,4 +1,4 @@
-"""What is drawn of a model: folded constants, repeated blocks, and SVG in which texts are texts."""
+"""The drawing of a model: folded constants, repeated blocks, and SVG in which texts of the model are never markup."""
 
 from __future__ import annotations
 

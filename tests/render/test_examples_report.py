@@ -1,4 +1,4 @@
-"""The report of a documentation page: each example as printed, and beside it what differs."""
+"""The report of a documentation page: each example as printed, next to its differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "scatter_nd_update"
 
 
 class Page(HTMLParser):
-    """The tags of a page and its texts."""
+    """The tags and the texts of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

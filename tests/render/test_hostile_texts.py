@@ -1,4 +1,4 @@
-"""Whatever stands in a model, in a page, or in what was observed is data: in reports, drawings, and other formats."""
+"""Texts in a model, a page or recorded data are shown as data in reports, drawings and other formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ INERT = "document.querySelectorAll('img, b, iframe, object, embed, foreignObject
 
 
 def hostile_model(folder: Path, name: str) -> Summary:
-    """A model with a text wherever a file may have one: names, values of attributes (one is a finding), rt_info."""
+    """Return a model with a text wherever a file may contain one: names, values of attributes (one has a finding),
+    rt_info.
+    """
     text = escape(name)
     dims = "<dim>1</dim><dim>4</dim>"
     given = f'<input><port id="0" precision="FP32">{dims}</port></input>'
@@ -56,7 +58,7 @@ def hostile_model(folder: Path, name: str) -> Summary:
 
 
 def hostile_observations(found: Summary, name: str) -> list[Trace | Comparison | Changes]:
-    """A run, a comparison and changes, as another tool may have written them, with the text in every field."""
+    """Return a run, a comparison and changes, as another tool may have written them, with the text in every field."""
     histogram = {"edges": [0, 1, 2], "counts": [3, 4]}
     output = {"element_type": "f32", "shape": [1, 4], "min": 0, "max": 1, "nan": 1, "histogram": histogram}
     layers = [{"name": layer.name, "type": name} for layer in found.layers]
@@ -145,7 +147,7 @@ def test_drawings_and_other_formats_hold_the_texts_as_data(
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_page_of_examples_shows_the_texts(name: str, tmp_path: Path) -> None:
-    """The report of a page has no script at all, and as many elements as one of a plain page."""
+    """The report of a page has no script, and as many elements as the report of a page with plain texts."""
     from irexec.render.report.examples import examples_page
 
     pages = []

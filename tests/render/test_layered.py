@@ -1,4 +1,4 @@
-"""The layered layout without a browser: nothing overlaps, edges go down, the same each time, work in proportion."""
+"""The layered layout without a browser: no overlaps, edges go down, the same result each time, work in proportion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Wires = list[tuple[int, list[int]]]
 
 
 def network(count: int, seed: int, *, reach: int = 12) -> tuple[list[tuple[float, float]], Wires]:
-    """Boxes of several sizes; each is read by up to three of those that follow it, most by the next."""
+    """Return boxes of several sizes; each is read by up to three of the boxes after it, most by the next one."""
     rng = random.Random(seed)
     sizes = [(rng.choice([80.0, 120.0, 200.0]), rng.choice([16.0, 40.0])) for _ in range(count)]
     wires: Wires = []
@@ -115,14 +115,16 @@ def test_nothing_at_all_and_a_single_box() -> None:
 
 
 def test_boxes_in_a_row_move_as_little_as_they_can() -> None:
-    """Of each box, the wanted place without the boxes before it is given."""
+    """For each box, the wanted position without the boxes before it is given."""
     assert rising([0, 500], [1, 1]) == [0, 500]
     assert rising([0, -100], [1, 1]) == [-50, -50]
     assert rising([0, -100], [3, 1]) == pytest.approx([-25, -25])
 
 
 def test_a_chain_beside_a_line_that_all_of_it_reads_stands_in_one_column() -> None:
-    """Each reads the one before and a value from the top, whose line must not push them aside step by step."""
+    """Each box reads the one before it and a value from the top, whose line must not move the boxes aside step
+    by step.
+    """
     count = 14
     wires: Wires = [(0, [2]), (1, list(range(2, count)))] + [(n, [n + 1]) for n in range(2, count - 1)]
     found = layered([(120.0, 40.0)] * count, wires)

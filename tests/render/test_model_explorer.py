@@ -1,4 +1,4 @@
-"""The graph for Model Explorer: every layer a node, every connection an edge of a node that is there."""
+"""The graph for Model Explorer: every layer is a node, and every connection an edge of an existing node."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_body_is_a_graph_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixt
         assert all(edge["sourceNodeId"] in known for node in graph["nodes"] for edge in node["incomingEdges"])
 
 
-# Model Explorer's graph builder, field by field: its name -> its type, or the fields of what a list holds.
+# Model Explorer's graph builder, field by field: name → type, or the fields of a list's items.
 KEY_VALUE = {"key": str, "value": str}
 METADATA = {"id": str, "attrs": KEY_VALUE}
 EDGE = {"sourceNodeId": str, "sourceNodeOutputId": str, "targetNodeInputId": str}
@@ -100,7 +100,7 @@ def test_model_explorer_opens_it(browser: Browser, tmp_path: Path) -> None:
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         opened = quote(json.dumps({"models": [{"url": str(path)}]}))
-        drawn = sum(layer.type != "Const" for layer in found.layers)  # It hides constants.
+        drawn = sum(layer.type != "Const" for layer in found.layers)  # Model Explorer hides constants.
         end = time.monotonic() + 60
         text = ""
         while time.monotonic() < end and f"{drawn} nodes" not in text:

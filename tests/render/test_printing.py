@@ -1,4 +1,4 @@
-"""Tables fit a line: names are shortened so that they can still be told apart, texts go on in the next line."""
+"""Tables fit a line: names are shortened so that they stay different, and texts continue on the next line."""
 
 from __future__ import annotations
 

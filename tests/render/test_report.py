@@ -1,4 +1,4 @@
-"""The report as a text: what is in it, how large it is, and that nothing of a model is markup or script in it."""
+"""The report as a text: its content, its size, and that no text of a model becomes markup or script."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Reader(HTMLParser):
 
 
 def unpacked(text: str) -> dict:
-    """The facts as the page's script reads them."""
+    """Return the data that the page's script reads."""
     return json.loads(zlib.decompress(base64.b64decode(text)))
 
 
@@ -161,7 +161,7 @@ def index_of(data: dict, name: str, model: int = 0) -> int:
 
 
 def written(tmp_path: Path, *arguments: str) -> dict:
-    """The facts of the report that the command writes."""
+    """Return the data of the report that the command writes."""
     output = tmp_path / "out.html"
     assert main(["report", *arguments, "-o", str(output)]) == 0
     return Reader(output.read_text("utf-8")).data
@@ -220,7 +220,7 @@ def test_a_run_gives_times_numbers_and_histograms(tmp_path: Path) -> None:
 
 
 def test_dumped_arrays_give_numbers_and_histograms_too(tmp_path: Path) -> None:
-    # Without inputs, a report chooses values that are typical of the model, and a run random ones.
+    # Without inputs, a report chooses values that are typical for the model, and a run random values.
     folder, given = tmp_path / "dump", f"image={MODEL.with_name('image.npy')}"
     assert main(["run", str(MODEL), "--input", given, "--dump", str(folder)]) == 0
     dumped = written(tmp_path, str(MODEL), "--dump", str(folder))

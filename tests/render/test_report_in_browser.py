@@ -1,4 +1,6 @@
-"""The report in a real browser: it opens, finds, opens blocks, lays over, obeys the keys, and complains of nothing."""
+"""The report in a browser: loading, search, opening blocks, overlays, keyboard control, and no errors on the
+console.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 
 
 def colours(png: bytes) -> int:
-    """How many different rows of pixels a picture has: 1 for a blank one."""
+    """Return the number of different rows of pixels in a picture: 1 for a blank picture."""
     data, position = b"", 8
     while position < len(png):
         length, kind = struct.unpack(">I4s", png[position : position + 8])
@@ -160,7 +162,7 @@ def test_numbers_have_no_line_breaks(browser: Browser, report: Path) -> None:
 
 
 def test_names_stay_legible_under_an_overlay(browser: Browser, report: Path) -> None:
-    """Parameters and results are dark where other layers are light: their names are not painted in the dark ink."""
+    """Parameters and results are dark where other layers are light: their names are not drawn in a dark colour."""
     browser.open(report)
     colour = "getComputedStyle(document.querySelector('.port > .name')).fill"
     before = browser.run(colour)
@@ -275,7 +277,7 @@ def test_two_models_stand_side_by_side(browser: Browser, tmp_path: Path) -> None
     changed = browser.run("[...document.querySelectorAll('.box .value')].map((e) => e.textContent)")
     assert "− ReLU after block2/depthwise/norm" in changed
     assert changed.count("± ReLU became Sigmoid") == 2
-    assert sum("largest error" in text for text in changed) == 2  # A constant, at the layer that it is drawn with.
+    assert sum("largest error" in text for text in changed) == 2  # A constant, at the layer with which it is drawn.
     assert browser.run(OVERLAPS) == 0
     browser.run("choose(data.layers.findIndex((layer) => layer.n === 'head'))")
     first, other = browser.run("[...document.querySelectorAll('.selected, .twin')].map((e) => e.getScreenCTM().f)")

@@ -1,4 +1,4 @@
-"""The report in a real browser: pairs of layers of two models, open blocks in columns, search by type, and export."""
+"""The report in a browser: corresponding layers of two models, open blocks in columns, search by type, and export."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ENDS = """[...view.querySelectorAll('.wire')].filter((w) => w.getBoundingClientR
 
 
 def line(count: int, extra: bool) -> irexec.Model:
-    """Layers in a line; with `extra` there is a Sigmoid behind every third one."""
+    """Return layers in a line; with `extra` there is a Sigmoid after every third layer."""
     x = opset15.parameter([1, 8], np.float32, name="x")
     value = x
     for number in range(count):
@@ -69,7 +69,7 @@ def test_pairs_stand_at_one_height_and_all_of_a_change_is_marked(browser: Browse
     top = "(index) => Math.round(boxOf(index).querySelector('.body').getBoundingClientRect().top)"
     apart = browser.run(f"[...twins].map(([a, b]) => Math.abs(({top})(a) - ({top})(b)))")
     assert len(apart) >= 36 and max(apart) <= 1
-    # Six added layers are one line.
+    # Six added layers are one change.
     assert browser.run("data.changes.filter(([kind]) => kind === 'added').map(([, , pairs]) => pairs.length)") == [6]
     hot = "[...view.querySelectorAll('.hot')].map((box) => layerAt(Number(box.id.slice(1))).n)"
     assert set(browser.run(hot)) >= {f"s{number}" for number in range(0, 18, 3)}
@@ -90,7 +90,7 @@ def test_open_blocks_fill_the_window(browser: Browser, tmp_path: Path) -> None:
     browser.click("#all")
     single = browser.run("Math.min(canvas.clientWidth / size[0], canvas.clientHeight / size[1])")
     browser.click("#fit")
-    # The drawing has about the shape of the window, and is much larger than in one column.
+    # The drawing has approximately the shape of the window, and is much larger than in one column.
     assert browser.run("at.k") > 5 * single
     filled = browser.run("size[0] * at.k / canvas.clientWidth * size[1] * at.k / canvas.clientHeight")
     assert filled > 0.7

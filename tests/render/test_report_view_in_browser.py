@@ -1,4 +1,6 @@
-"""The report's views in a real browser: from the top, all in columns, the map; and what a screen reader gets."""
+"""The report's views in a browser: from the top, the whole model in columns, the mini-map; and the
+accessibility tree.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ ROOM = "document.querySelector('#canvas').getBoundingClientRect()"
 
 
 def tall(folder: Path) -> Path:
-    """Sixty layers in a line, beside which a value passes all the way."""
+    """The path of the report on sixty layers in a line, next to which a value passes from the first to the last."""
     rng = random.Random(1)
     x = opset15.parameter([1, 8], np.float32, name="x")
     value = x
@@ -55,7 +57,7 @@ def test_all_of_a_tall_graph_is_seen_in_columns(browser: Browser, tmp_path: Path
     assert browser.run(f"""{BOXES}.every((r) => r.left >= {ROOM}.left && r.right <= {ROOM}.right
         && r.top >= {ROOM}.top && r.bottom <= {ROOM}.bottom)""")
     assert browser.run(f"({OVERLAPPING})({BOXES})") == 0
-    # A line that goes on in another column ends where a box of it begins.
+    # A line that continues in another column ends where one of its boxes begins.
     joined = """[...view.querySelectorAll('.wire')].filter((w) => /H/.test(w.getAttribute('d'))).map((wire) => {
         const end = wire.getPointAtLength(wire.getTotalLength()).matrixTransform(wire.getScreenCTM());
         return [...document.querySelectorAll('.box > .body')].some((b) => { const r = b.getBoundingClientRect();
@@ -116,11 +118,11 @@ def test_the_map_shows_where_one_is_and_goes_where_it_is_pressed(
     assert painted(browser) != plain
 
 
-# What a screen reader gets: the tree that the browser makes for it.
+# The accessibility tree that the browser creates for a screen reader
 
 
 def heard(browser: Browser) -> list[dict[str, Any]]:
-    """The nodes that are not ignored: role, name, and properties by name."""
+    """Return the nodes that are not ignored: role, name, and properties by name."""
     found = []
     for node in browser.ask("Accessibility.getFullAXTree")["nodes"]:
         if node.get("ignored"):
@@ -214,7 +216,7 @@ def test_print_has_all_of_the_graph_and_nothing_that_is_for_the_screen(browser: 
 
 
 def test_every_text_has_contrast_as_the_browser_shows_it(browser: Browser, report: Path) -> None:
-    """What is measured on the palette elsewhere, here on the computed colours of all that is told beside the graph."""
+    """The contrast of the computed colours of all texts next to the graph; another test measures the palette."""
     for scheme in ("light", "dark"):
         browser.prefer(scheme)
         browser.open(report)

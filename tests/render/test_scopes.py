@@ -1,4 +1,4 @@
-"""Name scopes: which stretches of layers are one box."""
+"""Name scopes: the stretches of layers that form one box."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_blocks_that_repeat_come_before_scopes() -> None:
 
 
 def staged(stages: Sequence[tuple[str, int]]) -> irexec.Model:
-    """Stages of so many blocks, each of six layers, the first of each stage with one layer more."""
+    """Return stages of this many blocks, each of six layers, the first block of each stage with one more layer."""
     x = opset15.parameter([1, 8], np.float32, name="x")
     value = x
     for stage, blocks in stages:
@@ -103,7 +103,7 @@ def test_a_block_states_what_flows_out_of_it() -> None:
 
 
 def inserted(model: irexec.Model, name: str) -> irexec.Model:
-    """The model with a Sigmoid behind a layer."""
+    """Insert a Sigmoid after a layer, and return the model."""
     (node,) = (node for node in model.get_ops() if node.friendly_name == name)
     readers = [(user, list(user.inputs).index(node.outputs[0])) for user in node.outputs[0].users]
     added = opset15.sigmoid(node, name=f"{name}/added")
@@ -114,7 +114,7 @@ def inserted(model: irexec.Model, name: str) -> irexec.Model:
 
 
 def extents(model: irexec.Model, beside: irexec.Model) -> list[set[str]]:
-    """The names of the layers in each box, except the Result, of a model that is drawn beside another one."""
+    """Return the names of the layers in each box, except the Result, of a model that is drawn next to another one."""
     one, other = summarize(model).layers, summarize(beside).layers
 
     def names(item: Item) -> set[str]:
@@ -136,7 +136,7 @@ def test_two_models_are_divided_in_the_same_way_beside_a_difference(count: int, 
     one, other = extents(model(), changed), extents(changed, model())
     assert [names - added for names in other if names - added] == one
     assert len(one) < count + 10
-    # A difference in each block does not divide any blocks.
+    # A difference in every block does not separate blocks.
     for number in range(count):
         if number != 7:
             changed = inserted(changed, names.replace("{}", str(number)) + "relu")

@@ -19,7 +19,7 @@ from irexec.sizes.words import condition_rows, studied
 
 
 def conditions(model: irexec.Model) -> list[tuple[str, str]]:
-    """The rows, without the short limit of a report: other processes may take the time."""
+    """Return the rows, without the short time limit of a report, because other processes may take the time."""
     shapes = studied(model, 60.0)
     assert shapes is not None
     return condition_rows(shapes)

@@ -1,5 +1,6 @@
-"""Inputs that are chosen: tokens below the table's rows, masks of 0 and 1, images from 0 to 1, positions that count,
-and three steps for a model with variables."""
+"""Chosen inputs: tokens below the number of the table's rows, masks of 0 and 1, images from 0 to 1, consecutive
+positions, and three steps for a model with variables.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def chosen(model: Model, **choice: int) -> dict[str, Array]:
 
 
 def text(rows: int = 37) -> Model:
-    """Tokens that choose rows of a table behind a Convert, positions and a mask."""
+    """Return a model of tokens that select rows of a table after a Convert, positions and a mask."""
     ids, mask, positions = (
         ops.parameter([-1, -1], "i64", name=n) for n in ("input_ids", "attention_mask", "position_ids")
     )

@@ -1,4 +1,4 @@
-"""The file that an option of the command line names."""
+"""The file named by an option of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The sample models: what is committed is what the script writes, OpenVINO agrees, and the command runs them."""
+"""The sample models: the committed files are those that the script writes, OpenVINO agrees, and the command
+runs them.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ def test_the_classifier_gives_probabilities_image_by_image() -> None:
 
 
 def test_the_transformer_remembers() -> None:
-    """Words one by one, with what is remembered, make the logits of the whole sentence."""
+    """Words one by one, with the cache, give the logits of the whole sentence."""
     request = irexec.compile_model(SAMPLES / "transformer" / "model.xml").create_infer_request()
     sentence = np.concatenate([load("transformer", "words"), load("transformer", "next")], axis=1)
     whole = request.infer([sentence])[0].copy()

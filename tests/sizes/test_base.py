@@ -1,4 +1,4 @@
-"""The first sizes: found where dimensions depend on each other, and used by commands that choose inputs."""
+"""The first accepted sizes: found even if dimensions depend on each other, and used by commands that choose inputs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_trace_answers_for_other_sizes_without_inference() -> None:
 
 
 def _mixer(patches: int) -> irexec.Model:
-    """Patches of 32 pixels, mixed by a matrix of their number; the number of channels is open, too."""
+    """Return patches of 32 pixels, mixed by a matrix of their number; the number of channels is also dynamic."""
     image = _input("image", [-1, -1, -1, -1])
     kernel = op.constant(np.ones((2, 3, 32, 32), np.float32))
     data = op.convolution(image, kernel, [32, 32], [0, 0], [0, 0], [1, 1])
@@ -69,7 +69,7 @@ def _mixer(patches: int) -> irexec.Model:
 
 @pytest.mark.parametrize("patches", [49, 36])
 def test_a_fixed_number_of_patches(patches: int) -> None:
-    """Height and width move together to the first sizes, and each by any factor of the number afterwards."""
+    """Height and width change together up to the first sizes, and afterwards each by any factor of the number."""
     shapes = irexec.shapes(_mixer(patches))
     assert shapes.conditions == [["dim_0_1 == 3", f"(H // 32)*(W // 32) == {patches}"]]
     assert shapes.accepts([(1, 3, 32, 32 * patches)])

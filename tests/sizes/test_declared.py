@@ -1,4 +1,4 @@
-"""Dimensions to which a model itself gives one name have one size in `irexec.shapes`."""
+"""Dimensions with the same name in a model have the same size in `irexec.shapes`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.any_python
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Two inputs that may broadcast, but whose batch has one name; the mask is square."""
+    """The path of a model with two inputs that may be broadcast, but whose batch has one name; the mask is square."""
     from onnx import TensorProto, helper
 
     def declared(name: str, *dims: object) -> object:

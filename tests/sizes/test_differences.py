@@ -1,4 +1,4 @@
-"""Remarks of `irexec.shapes` about layers that OpenVINO treats otherwise than their pages."""
+"""Remarks of `irexec.shapes` about layers for which OpenVINO deviates from their pages."""
 
 from __future__ import annotations
 

@@ -110,7 +110,9 @@ def answer(results, inputs) -> dict:  # type: ignore[no-untyped-def, type-arg]
 
 
 def test_windows_of_a_baked_mask_are_one_product() -> None:
-    """Shifted windows: a mask for 16 windows fits an image if the windows of all images are a multiple of 16."""
+    """Shifted windows: a mask for 16 windows fits an image if the number of windows of all images is a multiple
+    of 16.
+    """
     image = _input("image", [-1, -1, -1, 8])
     sizes = [op.gather(op.shape_of(image), _whole(axis), np.int64(0)) for axis in range(3)]
     height, width = (op.divide(size, _whole(4)) for size in sizes[1:])
@@ -150,7 +152,7 @@ def test_outputs_are_sums_of_products() -> None:
 
 
 def test_contents_that_no_layer_reads_pin_no_size() -> None:
-    """Positions from a Range of another type, and their table: not even the number of positions is pinned."""
+    """Positions from a Range of another type, and their table: not even the number of positions is fixed."""
     ids = _input("ids", [-1, -1], np.int64)
     count = op.gather(op.shape_of(ids), _whole(1), np.int64(0))
     rows = op.range(np.int64(0), op.squeeze(op.floor(count), _whole(0)), np.int64(1), "i64")
@@ -169,7 +171,7 @@ def test_a_clamped_size_is_one_condition() -> None:
 
 
 def test_a_reshape_to_open_rows_is_one_product() -> None:
-    """A mask that is viewed as [batch, -1] and added: an equality of products, not of a quotient."""
+    """A mask that is reshaped to [batch, -1] and added: products must be equal, not quotients."""
     data, mask = _input("data", [-1, -1]), _input("mask", [-1, -1])
     batch = op.gather(op.shape_of(data), _whole(0), np.int64(0))
     seen = op.reshape(mask, op.concat([batch, _whole(-1)], 0), False)
@@ -191,7 +193,7 @@ def test_a_sum_of_many_inputs_has_the_largest_of_their_sizes() -> None:
 
 
 def test_few_sizes_are_proved_where_all_of_them_are_decided() -> None:
-    """Four combinations are accepted, fewer than the conditions of other models are tried at."""
+    """Four combinations are accepted, fewer than are tried for the conditions of other models."""
     data = op.parameter([-1, -1, 4], np.float32, name="data")
     mask = op.broadcast(np.ones((1, 6, 6), np.float32), np.array([2, 6, 6]))
     shapes = irexec.shapes(irexec.Model([op.add(op.matmul(data, data, False, True), mask)], [data], "masked"))
@@ -225,7 +227,7 @@ def test_scales_of_floats_are_proved() -> None:
 
 
 def test_a_rounding_of_floats_is_an_exception_that_is_shown() -> None:
-    """254.99998 rows are 254: the quotient of two sizes in f32 times one of them."""
+    """254.99998 rows become 254: the quotient of two sizes in f32 times one of them."""
     data, other = _input("data", [1, 1, -1]), _input("other", [1, 1, -1])
     scale = op.divide(_floats(data, 2), _floats(other, 2))
     found = answer(op.add(data, op.interpolate(other, scale, "linear", "scales", axes=_whole(2))), [data, other])
@@ -295,7 +297,7 @@ def test_the_trip_count_of_a_loop_and_the_branch_of_an_if_are_proved() -> None:
 
 
 def chosen(data, condition, one, other):  # type: ignore[no-untyped-def]
-    """An If whose branches compute a result from the same data."""
+    """Return an If whose branches compute a result from the same data."""
     inner = [_input(f"inner{number}", [-1, 6]) for number in range(2)]
     bodies = [irexec.Model([make(each)], [each]) for make, each in zip((one, other), inner, strict=True)]
     choice = op.if_op(op.squeeze(condition, _whole(0)))

@@ -1,4 +1,4 @@
-"""Expressions that are fitted to values: the forms that shapes have."""
+"""Expressions fitted to values: the forms that shapes have."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_several_residues() -> None:
 
 
 def test_a_long_period_with_several_residues() -> None:
-    """As of a network that halves five times with padding: two periods fit into the window."""
+    """As for a network that halves five times with padding: two periods fit into the window."""
     for base in (64, 96, 224):
         found = Line(lambda size: size >= 29 and size % 32 in (0, 29, 30, 31), base, 0, None).describe()
         assert found.span == Span(29, None, 32, (0, 29, 30, 31)) and found.singles == ()

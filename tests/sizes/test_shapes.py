@@ -117,7 +117,7 @@ def inferred(model: Model, given: list[list[int]]) -> irexec.inference.inference
 
 
 def assert_outputs(shapes: irexec.Shapes, model: Model, given: list[list[int]]) -> None:
-    """Each expression has the value that inference gives."""
+    """Check that each expression has the value that inference gives."""
     sizes = tuple(given[dim.input][dim.axis] for dim in shapes.dims)
     found = inferred(model, given)
     for value, dims in zip(model.outputs, shapes.outputs_expressions, strict=True):

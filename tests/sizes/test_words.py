@@ -1,4 +1,4 @@
-"""Conditions in words: an answer that is not complete is marked as such."""
+"""Conditions as text: incomplete results are marked."""
 
 from __future__ import annotations
 

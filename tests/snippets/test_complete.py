@@ -1,4 +1,4 @@
-"""Completing examples: where element types, shapes and values come from, and what may not be supplied."""
+"""Completing examples: the sources of element types, shapes and values, and values that may not be supplied."""
 
 from __future__ import annotations
 

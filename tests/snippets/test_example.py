@@ -1,4 +1,4 @@
-"""Examples evaluated: what the pages of the scatter family print, repairs, errata, and what cannot be run."""
+"""Examples evaluated: the values that the pages of the scatter family print, repairs, errata, and obstacles."""
 
 from __future__ import annotations
 

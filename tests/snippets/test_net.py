@@ -1,4 +1,4 @@
-"""A loose layer as a complete net: what is added, under which ids, at which places."""
+"""A loose layer as a complete net: the added parts, their ids and their places."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def read(text: str | bytes) -> Snippet:
 
 
 def in_port(text: str) -> SnippetPort:
-    """The first input port of a layer whose input section holds `text`."""
+    """Return the first input port of a layer whose input section contains `text`."""
     snippet = read(f'<layer type="OneHot">\n<input>\n{text}\n</input>\n</layer>')
     return snippet.layers[0].inputs[0]
 

@@ -1,4 +1,4 @@
-"""Repairs: each slip of a printed example is put right by a general rule and told at its place."""
+"""Repairs: each error of a printed example is corrected by a general rule and reported at its place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read(text: str, **options: object) -> Snippet:
 
 
 def codes(snippet: Snippet) -> set[str]:
-    """The repairs but for what nearly every example leaves out: id, name, version, precision."""
+    """Return the repairs except those that nearly every example needs: id, name, version, precision."""
     return {finding.code for finding in snippet.findings.report} - {"Q018", "Q019", "Q020", "Q021"}
 
 
@@ -50,7 +50,7 @@ CLEAN = """<layer id="0" name="a" type="Abs" version="opset1">
 
 
 class Slip(NamedTuple):
-    """What is written instead of a part of CLEAN, and where the finding is expected."""
+    """The wrong text in place of a part of CLEAN, and the expected place of the finding."""
 
     code: str
     clean: str
@@ -135,7 +135,7 @@ def test_a_slip_is_fixed_and_reported(slip: Slip) -> None:
     found = [(f.line, f.column) for f in snippet.findings.report if f.code == slip.code]
     blanks = len(slip.at) - len(slip.at.lstrip())
     assert (line, column + blanks) in found
-    # the clean example is what was meant
+    # the clean example is the intended one
     (layer,) = snippet.layers
     assert dims(snippet) == dims(read(CLEAN))
     assert (layer.layer.type, layer.layer.data) == ("Abs", {"axis": "1"})

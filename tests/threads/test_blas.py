@@ -1,4 +1,4 @@
-"""BLAS is held to one thread while kernels run, whichever threads come and go, and left as it was."""
+"""BLAS uses one thread while kernels run, whichever threads begin and end, and has its old setting afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from irexec.threads import blas
 
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch) -> list[FakeLibrary]:
-    """Two libraries of which nobody else in the process makes use."""
+    """Two libraries that no other code in the process uses."""
     libraries = [FakeLibrary(4), FakeLibrary(1)]
     monkeypatch.setattr(blas, "_libraries", lambda: libraries)
     monkeypatch.setattr(blas, "_users", 0)
@@ -44,7 +44,7 @@ needs_openblas = pytest.mark.skipif(
 
 @needs_openblas
 def test_numpys_own_openblas_is_asked_itself() -> None:
-    """It is the library that threadpoolctl finds, which takes much longer for it."""
+    """It is the library that threadpoolctl finds, which takes much longer."""
     (own,) = blas._libraries()
     assert isinstance(own, blas._OpenBlas)
     (found,) = blas._found_by_threadpoolctl()
@@ -67,7 +67,7 @@ def test_threadpoolctl_is_not_imported_for_it() -> None:
 
 
 def test_another_blas_is_found_by_threadpoolctl(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where OpenBLAS's threads are OpenMP's, or NumPy has MKL."""
+    """As if OpenBLAS used OpenMP's threads, or NumPy used MKL."""
     monkeypatch.setattr(blas._OpenBlas, "of_numpy", lambda: None)
     blas._libraries.cache_clear()
     try:
@@ -88,7 +88,7 @@ def test_numpys_blas_is_found_and_has_its_threads_back() -> None:
 
 
 def test_every_thread_can_hold_numpys_blas() -> None:
-    """threadpoolctl lets the first thread that set a limit alone set another; here any thread may come first."""
+    """threadpoolctl lets only the first thread that set a limit set another one; here any thread may be first."""
     libraries = blas._libraries()
     before = [library.get_num_threads() for library in libraries]
     with blas.single_threaded_blas():
@@ -164,7 +164,7 @@ def test_a_forked_process_continues_without_the_other_threads(
     fakes: list[FakeLibrary], holds: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blas, "_lock", blas._lock)
-    blas._hold()  # another thread's, which the child does not have
+    blas._hold()  # a lock of another thread, which the child process does not have
     with blas.single_threaded_blas() if holds else contextlib.nullcontext():
         blas._forget_threads()
         assert fakes[0].threads == (1 if holds else 4)

@@ -13,9 +13,9 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="this system has no fork"),
 ]
 
-# Without irexec's other modules, and in a process of its own: hooks of a fork cannot be removed.
+# Without irexec's other modules, and in a separate process: hooks of a fork cannot be removed.
 BEGIN = "import os, threading\nfrom irexec.threads.forking import held_while_forking\nlock = threading.Lock()\n"
-# Each line in one call: both processes write at the same time, and `print` may write the end of a line by itself.
+# Each line is written by one call: both processes write at the same time, and `print` may split a line.
 FORK = r"""
 child = os.fork()
 os.write(1, b"locked\n" if lock.locked() else b"free\n")

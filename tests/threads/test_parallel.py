@@ -1,4 +1,4 @@
-"""Threads of kernels: every item once, exceptions come back, memory is a thread's own."""
+"""Threads of kernels: every item is processed once, exceptions are passed on, and each thread has its own memory."""
 
 from __future__ import annotations
 

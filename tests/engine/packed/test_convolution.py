@@ -19,7 +19,7 @@ TYPES = [*RANGES, "nf4", "f8e4m3", "f8e5m2", "f16", "bf16"]
 
 @pytest.fixture(autouse=True)
 def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels of models with few packed weights stay packed, too."""
+    """Keep kernels packed even in models with few packed weights."""
     monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
 
 

@@ -1,4 +1,4 @@
-"""Packed weights give the bits of the layers one by one, and are never unpacked as a whole."""
+"""Packed weights give the same bits as the separate layers, and are never unpacked as a whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALL_FLOATS = ["f16", "bf16", "f32"]
 
 @pytest.fixture(autouse=True)
 def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Matrices of models with few packed weights stay packed, too."""
+    """Keep matrices packed even in models with few packed weights."""
     monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
 
 
@@ -87,9 +87,9 @@ def test_a_matrix_from_a_file_is_not_unpacked_as_a_whole(tmp_path: Path) -> None
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    # A tile and its scratch memory; the matrix in f32 has 8 MB.
+    # The peak is a tile and its scratch memory; the matrix in f32 has 8 MB.
     assert peak < 3 * product.COPIED_BYTES
-    # Nor is the constant unpacked to a byte for each element.
+    # The constant is not unpacked to a byte for each element either.
     held = [node.held for node in graph.get_ops() if isinstance(node.held, Stored) and node.held.size == 2048 * 1024]
     assert held and all(stored._array is None for stored in held)
 

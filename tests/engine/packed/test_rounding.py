@@ -1,4 +1,4 @@
-"""Rounding in f32 gives the numbers that NumPy's and ml_dtypes' conversions give."""
+"""Rounding in f32 gives the same numbers as the conversions of NumPy and ml_dtypes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from irexec.engine.packed.rounding import OF_BF16, OF_HALF, Dropped, round_raise
 
 
 def neighbours(numbers: np.ndarray) -> np.ndarray:
-    """Numbers, the middles between each two, and the floats beside both, with both signs."""
+    """Return numbers, the middles between neighbours, and the floats next to both, with both signs."""
     middles = numbers[1:] / 2 + numbers[:-1] / 2
     both = np.concatenate([numbers, middles])
     found = np.concatenate([both, np.nextafter(both, np.float32(0)), np.nextafter(both, np.float32(np.inf))])
@@ -29,7 +29,7 @@ def test_halves() -> None:
 
 @pytest.mark.parametrize(("dropped", "dtype"), [(OF_HALF, np.float16), (OF_BF16, ml_dtypes.bfloat16)])
 def test_products_of_whole_numbers_and_scales(dropped: Dropped, dtype: type) -> None:
-    """Every fraction of a scale, by all whole numbers of nine bits; at both ends of the range and in between."""
+    """Every fraction of a scale, times all integers of nine bits; at both ends of the range and in between."""
     whole = np.arange(-256, 257).astype(np.float32)
     fractions = np.arange(1, 2, 1 / 1024, dtype=np.float32).astype(dtype).astype(np.float32)
     for scale in (dropped.smallest, np.float32(1), dropped.largest / 512):

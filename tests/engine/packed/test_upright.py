@@ -1,4 +1,4 @@
-"""Packed weights as `[K, N]`, or behind a Transpose: laid out anew once, and never unpacked as a whole."""
+"""Packed weights as `[K, N]`, or before a Transpose: rearranged once, and never unpacked as a whole."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ K = 256
 
 @pytest.fixture(autouse=True)
 def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Matrices of models with few packed weights stay packed, too."""
+    """Keep matrices packed even in models with few packed weights."""
     monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
 
 
 def model(
     type: str, columns: int, *, form: str = "upright", group: int = 0, zero: bool = False, arithmetic: str = "f16"
 ) -> irexec.Model:
-    """A product with a matrix `[K, N]` ("upright"), with `[N, K]` that is transposed ("turned"), or with `[K, N]` that
-    is transposed in front of a MatMul that transposes it back.
+    """Return a product with a matrix `[K, N]` ("upright"), with `[N, K]` that is transposed ("turned"), or with `[K,
+    N]` that is transposed before a MatMul with transpose_b.
     """
     rng, is_turned = np.random.default_rng(columns), form == "turned"
     whole = (columns, K) if is_turned else (K, columns)
@@ -90,10 +90,10 @@ def test_matrices_that_are_folded() -> None:
     assert not packed(CompiledModel(model("u4", 141)))  # a row begins within a byte
     rows = ops.parameter([-1, K], np.float32, name="x")
     matrix = ops.convert(constant(np.random.default_rng(0), "f16", (K, K)), "f32")
-    # One layer reads the matrix in its rows, the other in its columns.
+    # One layer reads the matrix by rows, the other by columns.
     read = [ops.matmul(rows, matrix, False, False), ops.matmul(rows, matrix, False, True)]
     assert not packed(CompiledModel(irexec.Model(read, [rows], "m")))
-    # Scales that differ within the sums of a column.
+    # The scales differ within the sums of a column.
     scales = ops.constant(np.random.default_rng(0).random((K, 1)).astype(np.float32))
     scaled = ops.multiply(ops.convert(constant(np.random.default_rng(0), "i8", (K, K)), "f32"), scales)
     assert not packed(CompiledModel(irexec.Model([ops.matmul(rows, scaled, False, False)], [rows], "m")))
@@ -111,12 +111,12 @@ def test_a_matrix_from_a_file_is_not_unpacked_as_a_whole(tmp_path: Path) -> None
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    # The codes in their new order have 2 MB, the matrix in f32 has 16.
+    # The codes in their new order have 2 MB, the matrix in f32 has 16 MB.
     assert peak < 8 << 20
 
 
 def in_f64(type: str, form: str, zero: np.ndarray | None, scale: np.ndarray | None = None) -> irexec.Model:
-    """A product of whole numbers in f64, as ONNX's MatMulInteger is stored."""
+    """Return a product of integers in f64, as ONNX's MatMulInteger is stored."""
     shape = (96, K) if form == "turned" else (K, 96)
     x = ops.convert(constant(np.random.default_rng(0), type, shape), "f64")
     x = x if zero is None else ops.subtract(x, ops.constant(zero))
@@ -131,7 +131,7 @@ def in_f64(type: str, form: str, zero: np.ndarray | None, scale: np.ndarray | No
 @pytest.mark.parametrize("type", RANGES)
 @pytest.mark.parametrize("zero", [None, np.float64(3), "columns"])
 def test_whole_numbers_in_f64(type: str, form: str, zero: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums are exact, whoever adds them."""
+    """The sums are exact in any order."""
     if isinstance(zero, str):
         zero = np.arange(96.0).reshape((96, 1) if form == "turned" else (1, 96)) % 5
     graph = in_f64(type, form, zero)

@@ -1,4 +1,4 @@
-"""Elements narrower than a byte: round trips, and the very bytes that OpenVINO writes."""
+"""Elements narrower than a byte: round trips, and the same bytes as OpenVINO writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from irexec.ir.weights.strings import read_strings, write_strings
 from irexec.types import F4E2M1, I4, NF4, U1, U2, U3, U4, U6
 
 PACKED = [U1, U2, U3, U4, U6, I4, NF4, F4E2M1]
-# What OpenVINO 2026.4 writes for these codes; recorded, and checked against the installed one below.
+# The bytes that OpenVINO 2026.4 writes for these codes; recorded, and compared with the installed version below.
 RECORDED = {
     "u1": ([1, 0, 1, 1, 0, 0, 0, 1, 1], "b180"),
     "u2": ([1, 2, 3, 0, 2], "3902"),

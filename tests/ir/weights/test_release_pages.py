@@ -1,4 +1,4 @@
-"""Pages that are let go are read again from the file, and what is not mapped is left alone."""
+"""Pages that are released are read again from the file, and memory that is not mapped stays unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from irexec.ir.weights.file import mapped_file, release_pages
 
 
 def resident(array: np.ndarray) -> int:
-    """The bytes of this process's mapping of the file that are in memory, as the kernel counts them."""
+    """Return the bytes of this process's mapping of the file that are in memory, as counted by the kernel."""
     address, found = array.ctypes.data, False
     for line in Path("/proc/self/smaps").read_text().splitlines():
         first = line.split()[0]

@@ -1,4 +1,4 @@
-"""Constants in a `.bin`: their values, and every way in which a range can be wrong."""
+"""Constants in a `.bin`: their values, and every error of a range."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_large_unaligned_constants_leave_their_neighbours_as_they_are(tmp_path) 
     shape, size = values.shape, values.nbytes
     np.testing.assert_array_equal(constant(weights, F32, shape, 1, size)[0], values)
     np.testing.assert_array_equal(constant(weights, F32, shape, 1 + size, size)[0], values[::-1])
-    # Pages that were let go come back from the file.
+    # Released pages are read again from the file.
     assert first.tolist() == [7]
     np.testing.assert_array_equal(constant(weights, F32, shape, 1, size)[0], values)
 
@@ -247,7 +247,7 @@ def test_no_range_escapes(name, shape, offset, size) -> None:
 
 
 def constants(count: int) -> str:
-    """A model of `count` constants of 8 bytes each, one behind the other, all of which reach the result."""
+    """Return a model of `count` consecutive constants of 8 bytes each, on all of which the result depends."""
     layers = "".join(
         f'<layer id="{n}" name="c{n}" type="Const" version="opset1">'
         f'<data element_type="f32" shape="2" offset="{8 * n}" size="8"/>'

@@ -1,4 +1,4 @@
-"""Elements as they stand in a text: the same names, attributes and texts as in the tree of another parser."""
+"""Elements in a text: the same names, attributes and texts as in the tree of another parser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Found = tuple[int, str, list[tuple[str, str]], str | None]
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """Well-formed texts with what makes elements hard to read."""
+    """Draw well-formed texts with constructs that make elements hard to read."""
     rng = random.Random(draw(st.integers(0, 2**32)))
 
     def element(depth: int) -> str:
@@ -48,7 +48,7 @@ def documents(draw: st.DrawFn) -> str:
 
 
 def walked(elements: Elements) -> list[Found]:
-    """Every element: number, name, attributes, and the text in front of its first child."""
+    """Return every element: number, name, attributes, and the text before its first child."""
     own = (elements.number, elements.name, list(elements.attributes))
     below: list[Found] = []
     text = None
@@ -104,7 +104,7 @@ def test_whole_elements_are_taken_by_a_pattern() -> None:
     elements = Source('<a>\n <b c="1"/><b c="2"/>\n<b c="&gt;"/></a>').elements()
     pattern = re.compile(rf'\s*+<b c="({PLAIN})"/>')
     assert [elements.take(pattern)[1] for _ in range(2)] == ["1", "2"]
-    # This one does not read as it is written.
+    # This element is not read as it is written.
     assert elements.take(pattern) is None
     assert elements.enter() and list(elements.attributes) == [("c", ">")]
     assert not elements.enter()

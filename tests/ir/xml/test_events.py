@@ -1,4 +1,6 @@
-"""The stream of events: every tag, comment and text at its place; the reader and places find the same elements."""
+"""The stream of events: every tag, comment and text with its position; the reader and the positions find the same
+elements.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where elements begin and end in a text."""
+"""The beginning and end of elements in a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a file: what is refused before any element is looked at, and where things stand."""
+"""The text of a file: rejections before any element is read, and positions."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_comments_and_their_neighbours() -> None:
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """Well-formed texts with what makes tags hard to find."""
+    """Draw well-formed texts with constructs that make tags hard to find."""
     rng = random.Random(draw(st.integers(0, 2**32)))
 
     def element(depth: int) -> str:

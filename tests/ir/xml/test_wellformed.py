@@ -1,4 +1,4 @@
-"""What expat finds well-formed is so for libxml2; what it does not, libxml2 explains."""
+"""expat and libxml2 agree on well-formed texts; libxml2 explains errors."""
 
 from __future__ import annotations
 

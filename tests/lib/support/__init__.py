@@ -1,1 +1,1 @@
-"""What the tests share: running an operator both ways, and OpenVINO as a live oracle."""
+"""Helpers that tests share: running an operator in both ways, and comparing with OpenVINO."""

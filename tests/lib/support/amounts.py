@@ -1,4 +1,4 @@
-"""How much is tested: everything in CI, and less of random campaigns and long tables in a run by hand."""
+"""The amount of testing: everything in CI, and fewer random cases and long tables otherwise."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ IN_CI = os.environ.get("CI") == "true"
 
 
 def amount(in_ci: int, otherwise: int) -> int:
-    """The number of cases to draw, from the same seeds."""
+    """Return the number of cases to draw, from the same seeds."""
     assert 0 < otherwise <= in_ci
     return in_ci if IN_CI else otherwise
 
 
 def spread(cases: Sequence[T]) -> list[T]:
-    """Every sixth case of a long table, but at least eight, evenly spaced."""
+    """Return every sixth case of a long table, but at least eight, evenly spaced."""
     count = max(8, len(cases) // 6)
     if count >= len(cases):
         return [*cases]

@@ -1,6 +1,6 @@
-"""The models that are exported to be compared: of torchvision, timm, transformers, and quantized ones.
+"""The models that are exported for comparisons: of torchvision, timm, transformers, and quantized models.
 
-Small configurations, so that each is made in seconds and without any network.
+Small configurations, so that each is created in seconds and without a network connection.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TORCHVISION = {
     "segmentation.lraspp_mobilenet_v3_large": 64,
     "segmentation.deeplabv3_mobilenet_v3_large": 64,
 }
-"""Name → height and width of its image."""
+"""Name → height and width of the image."""
 
 TIMM = {
     "resnet10t": 64,
@@ -180,7 +180,7 @@ NNCF = (
     "fp8_e4m3",
     "fp8_e5m2",
 )
-"""A small convolutional and a small attention model, quantized in these ways."""
+"""The ways in which a small convolutional and a small attention model are quantized."""
 
 NAMES = (
     *(f"torchvision/{name}" for name in TORCHVISION),

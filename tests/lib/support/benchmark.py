@@ -1,4 +1,4 @@
-"""Scripts of benchmarks/ as modules: their measurements are tested where they serve as tests."""
+"""Scripts of benchmarks/ as modules: tests use their measurements."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
 def benchmark(name: str) -> ModuleType:
-    """The module of a script, which is imported under a name of its own."""
+    """Return the module of a script, imported under its own name."""
     spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # Where dataclasses look for it.
+    sys.modules[spec.name] = module  # dataclasses searches for it here.
     spec.loader.exec_module(module)
     return module

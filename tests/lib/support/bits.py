@@ -27,7 +27,7 @@ Bits = list[tuple[Any, ...]]
 
 
 def bits(call: Call) -> Bits:
-    """The results of a call, comparable bit by bit."""
+    """Return the results of a call in a form that can be compared bit by bit."""
     attributes, _ = call.operator.parse_attributes(call.attributes)
     results = call.operator(*call.arrays, **attributes)
     arrays = [np.asarray(r) for r in (results if isinstance(results, (tuple, list)) else [results])]
@@ -36,7 +36,7 @@ def bits(call: Call) -> Bits:
 
 @contextmanager
 def cutting(**changes: Any) -> Iterator[None]:
-    """All work is worth several threads; with other changes to what modules of the operators imported by now hold."""
+    """Make all work worth several threads, with other changes to constants in the imported modules of operators."""
     changes |= {"WORTH_PRODUCTS": 1, "WORTH_BYTES": 1}
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("irexec.ops")]
     before = [(module, name, getattr(module, name)) for module in modules for name in changes if hasattr(module, name)]
@@ -50,7 +50,7 @@ def cutting(**changes: Any) -> Iterator[None]:
 
 
 def results(given: Sequence[Call], threads: int) -> list[Bits]:
-    """The bits of calls with so many threads, of irexec's and of BLAS's own."""
+    """Return the bits of calls with this number of threads, of irexec and of BLAS."""
     try:
         parallel.set_num_threads(threads)
         with threadpoolctl.threadpool_limits(threads, "blas"):
@@ -60,14 +60,14 @@ def results(given: Sequence[Call], threads: int) -> list[Bits]:
 
 
 def differing(given: Sequence[Call], expected: list[Bits]) -> list[Call]:
-    """The calls that give other bits than expected for any number of threads."""
+    """Return the calls that give other bits than expected for any number of threads."""
     found = [results(given, threads) for threads in COUNTS]
     return [call for n, call in enumerate(given) if any(each[n] != expected[n] for each in found)]
 
 
 def main() -> None:
     given = list(sums())
-    # What the calls need is imported.
+    # Import the modules that the calls need.
     results(given, 1)
     with cutting():
         alone = results(given, 1)

@@ -1,6 +1,6 @@
-"""A headless Chromium, spoken to over its own pipe: no driver, no port, no package.
+"""A headless Chromium, controlled through a pipe: no driver, no port, no package.
 
-The protocol is Chrome DevTools': JSON objects with a zero byte behind each (--remote-debugging-pipe).
+The protocol is Chrome DevTools': JSON objects, each followed by a zero byte (--remote-debugging-pipe).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
     "--disable-dev-shm-usage", "--remote-debugging-pipe",
 )  # fmt: skip
-# What the browser answers when the page that was asked is being replaced.
+# Answers of the browser if the queried page is being replaced.
 GONE = (
     "Inspected target navigated or closed",
     "Execution context was destroyed.",
@@ -34,11 +34,11 @@ GONE = (
 
 
 class Navigated(RuntimeError):
-    """The page was replaced by another one while it was asked."""
+    """The page was replaced by another one during the query."""
 
 
 def executable() -> str | None:
-    """The browser of this machine; the environment variable IREXEC_BROWSER names another one."""
+    """Return the browser of this machine; the environment variable IREXEC_BROWSER names another one."""
     named = os.environ.get("IREXEC_BROWSER")
     return named or next((found for name in NAMES if (found := shutil.which(name))), None)
 
@@ -48,12 +48,12 @@ NO_BROWSER = "no Chromium is installed: apt-get install chromium"
 
 
 class Browser:
-    """One process with one window. `errors` are what its page has complained about on its console."""
+    """One process with one window. `errors` are the messages that its page has written to its console."""
 
     def __init__(self, program: str, folder: Path, *, width: int = 1280, height: int = 800) -> None:
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
-        # The numbers 3 and 4, which the browser expects, may be taken by these very pipes.
+        # The numbers 3 and 4, which the browser expects, may be in use by these very pipes.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (to_read, to_write)]
 
         def give() -> None:
@@ -90,14 +90,14 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """Open a file and wait until its scripts have run."""
-        # The answer comes before the page does: until then the last one is there, which may be of the same address.
+        # The answer arrives before the page: until then the previous page is shown, which may have the same address.
         coming = self.ask("Page.navigate", url=path.resolve().as_uri())["loaderId"]
         while coming not in self._loaded:
             self._note(self._receive())
         self.run("typeof ready === 'undefined' ? null : ready.then(() => null)")
 
     def until(self, script: str) -> Any:
-        """The first value of an expression that counts as true, also when a new page is loaded meanwhile."""
+        """Return the first value of an expression that counts as true, even if a new page is loaded meanwhile."""
 
         def value() -> Any:
             with contextlib.suppress(Navigated):
@@ -106,7 +106,9 @@ class Browser:
         return until(value, script)
 
     def run(self, script: str) -> Any:
-        """The value of an expression in the page. RuntimeError: what it throws; Navigated: the page goes."""
+        """Return the value of an expression in the page. Raises RuntimeError if it throws, Navigated if the page is
+        replaced.
+        """
         answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(json.dumps(answer["exceptionDetails"]))
@@ -119,18 +121,18 @@ class Browser:
         self.ask("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def click(self, selector: str) -> None:
-        """Press the mouse in the middle of an element."""
+        """Click in the middle of an element."""
         place = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
         x, y = self.run(f"(() => {{ const r = {place}; return [r.x + r.width / 2, r.y + r.height / 2]; }})()")
         for kind in ("mousePressed", "mouseReleased"):
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def prefer(self, scheme: str) -> None:
-        """Let the system prefer `light` or `dark`."""
+        """Set the preferred colour scheme of the system, `light` or `dark`."""
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def picture(self) -> bytes:
-        """A screenshot, as PNG."""
+        """Return a screenshot, as PNG."""
         return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
 
     def _ask(self, method: str, parameters: dict[str, Any], session: str | None = None) -> dict[str, Any]:

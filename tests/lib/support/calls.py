@@ -1,4 +1,4 @@
-"""Legal calls of every operator version that has no body: a table of small examples, made into arrays.
+"""Legal calls of every operator version without a body: a table of small examples, converted to arrays.
 
 The table is that of irexec.conformance.seeds. Values that are not given are drawn.
 """
@@ -27,7 +27,7 @@ class Call(NamedTuple):
     attributes: dict[str, Any]
 
     def run(self) -> Any:
-        """What the public function of the operator's own opset gives."""
+        """Return the result of the public function of the operator's own opset."""
         function = _functions(self.operator.opset)[self.operator.type.lower()]
         names = [port.name for port in self.operator.inputs]
         if not self.operator.signature.is_variadic and len(self.arrays) <= len(names):
@@ -42,13 +42,13 @@ class Call(NamedTuple):
 
 @cache
 def _functions(opset: str) -> dict[str, Callable[..., Any]]:
-    """The functions of an opset by the type in small letters, which is the function's name without its underscores."""
+    """Return the functions of an opset by the type in lower case, which is the function's name without underscores."""
     namespace = getattr(irexec, opset)
     return {name.replace("_", ""): getattr(namespace, name) for name in dir(namespace) if not name.startswith("__")}
 
 
 def calls(seed: int = 0) -> list[Call]:
-    """Every call of the table, with its open values drawn."""
+    """Return every call of the table, with random values for those that are not given."""
     rng = np.random.default_rng(seed)
     return [
         Call(_operator(name), [_array(rng, i) for i in inputs], dict(attributes))

@@ -1,4 +1,4 @@
-"""Arrays of every element type, and constraints that must be refused."""
+"""Arrays of every element type, and constraints that must be rejected."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import Breach, ConstraintError, Operator
 from irexec.types import ElementType, TensorType
 
-# One type of each kind that NumPy treats in its own way.
+# One type of each kind that NumPy treats differently.
 KINDS = ("f32", "f16", "bf16", "f64", "i8", "u16", "i64", "u64", "boolean", "string", "f8e4m3", "i4")
 
 
 def the(type: str, version: int) -> Operator:
-    """An operator that must exist."""
+    """Return an operator that must exist."""
     op = find(type, f"opset{version}")
     assert op is not None and op.opset == f"opset{version}"
     return op
 
 
 def data(rng: np.random.Generator, kind: str, *shape: int) -> np.ndarray:
-    """Random small values of an element type."""
+    """Return random small values of an element type."""
     dtype = ElementType.by_name[kind].dtype
     if kind == "string":
         return rng.integers(0, 1000, shape).astype("U").astype(dtype).reshape(shape)
@@ -35,7 +35,7 @@ def data(rng: np.random.Generator, kind: str, *shape: int) -> np.ndarray:
 
 
 def ints(*values: Any, dtype: Any = np.int64) -> np.ndarray:
-    """A 1D integer array."""
+    """Return a 1-D integer array."""
     return np.array(values, dtype)
 
 
@@ -44,7 +44,7 @@ def scalar(value: Any, dtype: Any = np.int64) -> np.ndarray:
 
 
 def broken(op: Operator, *inputs: np.ndarray | TensorType | None, **attributes: Any) -> set[str | None]:
-    """The constraints that the shape rule finds broken; arrays are constants."""
+    """Return the constraints that the shape rule reports as violated; arrays are constants."""
     types = [TensorType.of(x) if isinstance(x, np.ndarray) else x for x in inputs]
     values, problems = op.parse_attributes(attributes)
     assert not problems, problems
@@ -54,7 +54,7 @@ def broken(op: Operator, *inputs: np.ndarray | TensorType | None, **attributes: 
 
 
 def refuses(op: Operator, constraint: str, *arrays: np.ndarray | None, **attributes: Any) -> None:
-    """Both the shape rule, on constants, and the kernel refuse the arrays under this constraint."""
+    """Check that the shape rule, for constants, and the kernel reject the arrays by this constraint."""
     assert constraint in broken(op, *arrays, **attributes)
     values, _ = op.parse_attributes(attributes)
     with pytest.raises(ConstraintError) as error:
@@ -63,7 +63,7 @@ def refuses(op: Operator, constraint: str, *arrays: np.ndarray | None, **attribu
 
 
 def chain(op: Operator, *inputs: TensorType | np.ndarray | None, **attributes: Any) -> TensorType:
-    """The first output type with the values that inference knows, as the next operator sees it."""
+    """Return the first output type with the values known to inference, as the next operator receives it."""
     types = [TensorType.of(x) if isinstance(x, np.ndarray) else x for x in inputs]
     values, problems = op.parse_attributes(attributes)
     breaches: list[Breach] = []

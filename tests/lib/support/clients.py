@@ -1,4 +1,4 @@
-"""Steps of libraries that use OpenVINO, on small models of random weights; prints their results as JSON, by name.
+"""Steps of libraries that use OpenVINO, on small models with random weights; prints their results as JSON, by name.
 
 A program: with OpenVINO, or with irexec in its place (in_openvinos_place.py). The argument is a folder for models; a
 library that is not installed has no results.
@@ -27,7 +27,7 @@ def step(function: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
 
 def small_model(ov: Any, classes: int = 5) -> Any:
-    """Return a classifier of pictures."""
+    """Return a classifier of images."""
     ops = ov.opset13
     rng = np.random.default_rng(0)
     x = ops.parameter([1, 3, 16, 16], np.float32, name="image")
@@ -131,7 +131,7 @@ def optimum_extracts_features(folder: Path) -> Any:
 
 
 def export(folder: Path) -> None:
-    """Write the models of the steps, which OpenVINO alone can convert from PyTorch."""
+    """Write the models of the steps, which only OpenVINO can convert from PyTorch."""
     transformers = importlib.import_module("transformers")
     optimum = importlib.import_module("optimum.intel")
     torch = importlib.import_module("torch")

@@ -1,4 +1,4 @@
-"""A clock that is moved by those who look at it: a deadline passes after so many looks, on every machine."""
+"""A clock that advances with each query: a deadline passes after a number of queries, on every machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from irexec.diagnostics import deadline
 
 
 class Clock:
-    """Each look at it takes a second, from now on."""
+    """Each query takes a second, from now on."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.looks = 0

@@ -1,4 +1,4 @@
-"""An operator that has an attribute of every kind."""
+"""An operator with an attribute of every kind."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ OP = Operator("Sample", "opset1", _kernel)
 
 
 def read(**given: Any) -> tuple[dict[str, Any], list[AttributeFault]]:
-    """The attributes that the operator reads, `count` being 1 where it is not given."""
+    """Return the attributes that the operator reads, with `count` set to 1 if it is not given."""
     return OP.parse_attributes({"count": "1"} | {k.replace("odd_name", "odd-name"): v for k, v in given.items()})

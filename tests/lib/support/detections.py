@@ -1,4 +1,4 @@
-"""What the tests of detections and suppression share: boxes, scores, comparisons."""
+"""Helpers for the tests of detections and suppression: boxes, scores, comparisons."""
 
 from __future__ import annotations
 

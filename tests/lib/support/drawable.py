@@ -1,4 +1,4 @@
-"""Models whose graphs are worth a drawing, made in Python."""
+"""Models with graphs to draw, created in Python."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ HOSTILE = [
     "'; alert(1); //${alert(1)}`",
     "a\u202eb\u2028c",
 ]
-"""Names that would do something where they became markup or script."""
+"""Names that would have an effect if they became markup or script."""
 
 
 def stacked(count: int, names: str = "net/layer.{}/") -> irexec.Model:
-    """`count` times the same seven layers with a residual; their names begin with `names`."""
+    """Return `count` times the same seven layers with a residual; their names begin with `names`."""
     x = opset15.parameter([1, 8], np.float32, name="x")
     value = x
     for number in range(count):
@@ -37,8 +37,9 @@ def stacked(count: int, names: str = "net/layer.{}/") -> irexec.Model:
 
 
 def altered(folder: Path) -> tuple[Path, Path]:
-    """The classifier of the samples, and one in which an attribute, a layer's type, its name and a constant differ, and
-    a layer is gone."""
+    """Return the path of the classifier of the samples, and of a copy in which an attribute, a layer's type, its name
+    and a constant differ, and a layer is missing.
+    """
     sample = Path(__file__).parents[3] / "samples" / "classifier"
     text, weights = (sample / "model.xml").read_text("utf-8"), bytearray((sample / "model.bin").read_bytes())
     (folder / "a.xml").write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""Runtimes that die: stand-ins of what stands in another process, each with one way to go."""
+"""Runtimes that die: objects for another process, each with one way to end it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from irexec.types import Array
 
 
 class Fragile:
-    """irexec, in another process, that dies when a model holds a layer of this type: at once, or never answering."""
+    """irexec, in another process, that ends it or never answers if a model contains a layer of this type."""
 
     def __init__(self, deadly: str, how: str) -> None:
         self.deadly, self.how = deadly, how
@@ -58,7 +58,7 @@ class Fragile:
 
 
 class Echo:
-    """Answers with what it is told."""
+    """Returns its argument."""
 
     def say(self, what: Any) -> Any:
         return what

@@ -48,7 +48,7 @@ def unet() -> irexec.Model:
 
 
 def tokens() -> irexec.Model:
-    """A position table of 32 rows, sliced to the number of tokens, and a mask that broadcasts."""
+    """Return a position table of 32 rows, sliced to the number of tokens, and a mask that is broadcast."""
     ids, mask = _input("ids", [-1, -1], np.int64), _input("mask", [-1, -1], np.int64)
     count = op.gather(op.shape_of(ids), _whole(1), _whole(0))
     rows = op.slice(op.constant(np.arange(32, dtype=np.int64)[None]), _whole(0), count, _whole(1), _whole(1))
@@ -78,7 +78,7 @@ def flattened() -> irexec.Model:
 
 
 def exported() -> irexec.Model:
-    """An exporter wrote the batch of 1 into the targets of Reshape."""
+    """Return a model in which an exporter wrote the batch of 1 into the targets of Reshape."""
     ids = _input("ids", [-1, -1], np.int64)
     found = op.gather(_weights(50, 8), ids, _whole(0))
     data = op.transpose(op.reshape(found, _whole(1, -1, 2, 4), True), _whole(0, 2, 1, 3))
@@ -120,13 +120,13 @@ def ranged() -> irexec.Model:
 
 
 def chosen() -> irexec.Model:
-    """The number of results depends on values."""
+    """Return a model whose number of results depends on values."""
     data = _input("data", [-1])
     return irexec.Model([op.non_zero(data)], [data], "chosen")
 
 
 def branches() -> irexec.Model:
-    """More than three rows are joined in pairs; up to three are added to a constant of three rows."""
+    """Return an If: more than three rows are joined in pairs; up to three are added to a constant of three rows."""
     data = _input("data", [-1, 4])
     condition = op.greater(op.gather(op.shape_of(data), np.int64(0), np.int64(0)), np.int64(3))
     inner = [op.parameter(irexec.PartialShape([-1, 4]), np.float32) for _ in range(2)]

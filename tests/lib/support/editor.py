@@ -1,4 +1,4 @@
-"""An editor's side of the language server: the real process, spoken to in JSON-RPC over its pipes."""
+"""The editor's side of the language server: the real process, with JSON-RPC over its pipes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from support.waiting import PATIENCE
 
 
 class Refused(Exception):
-    """The server answered with an error."""
+    """Raised if the server answered with an error."""
 
 
 class Editor:
-    """Opens texts, asks, and keeps what the server tells on its own: `diagnostics`, by the text's address."""
+    """Opens texts, sends requests, and stores notifications of the server: `diagnostics`, by the text's address."""
 
     def __init__(self, capabilities: dict[str, Any] | None = None) -> None:
         self._process = subprocess.Popen(
@@ -45,7 +45,7 @@ class Editor:
         assert self._process.wait(PATIENCE) == 0
 
     def open(self, uri: str, text: str) -> list[dict[str, Any]]:
-        """Open a text; its findings."""
+        """Open a text; return its findings."""
         document = {"uri": uri, "languageId": "xml", "version": 1, "text": text}
         self.notify("textDocument/didOpen", {"textDocument": document})
         return self.findings(uri, 1)
@@ -56,13 +56,13 @@ class Editor:
         )
 
     def findings(self, uri: str, version: int) -> list[dict[str, Any]]:
-        """The findings about a version of a text, waited for."""
+        """Wait for the findings about a version of a text, and return them."""
         while self.diagnostics.get(uri, {}).get("version") != version:
             self._take()
         return self.diagnostics[uri]["diagnostics"]
 
     def at(self, method: str, uri: str, line: int, character: int, **more: Any) -> Any:
-        """Ask about a place."""
+        """Send a request about a position."""
         place = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
         return self.request(f"textDocument/{method}", place | more)
 
@@ -105,5 +105,5 @@ class Editor:
 
 
 def address(path: Path) -> str:
-    """The URI of a file."""
+    """Return the URI of a file."""
     return path.as_uri()

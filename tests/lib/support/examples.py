@@ -1,4 +1,4 @@
-"""Small inputs for any operator: shapes that its rule takes, found by trying, and values that its generators make."""
+"""Small inputs for any operator: shapes that its rule accepts, found by trial, and values drawn by its generators."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from irexec.ops.declare.operator import Breach, ConstraintError, Operator
 from irexec.types import DYNAMIC, F32, I64, ElementType, PartialShape, TensorType
 
-# Tried for each required port, the last port's fastest.
+# Shapes tried for each required port; those of the last port vary fastest.
 _SHAPES = ("2,3", "3", "", "1", "2", "2,3,4", "1,2,4,4", "2,4,4,4")
-# Shapes that trying would not find, or not soon.
+# Shapes that would not be found by trial, or not soon.
 _SHAPES_OF = {
     "BGRtoNV12": "1,4,4,3",
     "Col2Im": "1,2,4",
@@ -60,7 +60,7 @@ _SHAPES_OF = {
     "STFT": "2,16 8  ",
     "SparseFillEmptyRows": "4 2 4,2 ",
 }
-# What required attributes are set to, and some others; where it can be, so that there is nothing to do.
+# Values of required attributes, and of some others, with which an operator changes nothing if possible.
 _ATTRIBUTES: dict[str, Any] = {
     "strides": (1, 1),
     "pads_begin": (0, 0),
@@ -96,7 +96,7 @@ class Example(NamedTuple):
 
 
 def example_of(op: Operator, kind: ElementType = F32) -> Example | None:
-    """An example with inputs of `kind` where the ports take it; None when no shapes are found that fit."""
+    """Return an example with inputs of `kind` if the ports accept it; None if no accepted shapes are found."""
     attributes = _attributes(op)
     found = _shapes(op)
     arrays = None if found is None else _drawn(op, found, kind, attributes)
@@ -143,7 +143,7 @@ def _kind(types: frozenset[ElementType], wanted: ElementType) -> ElementType:
 def _drawn(
     op: Operator, shapes: tuple[str, ...], kind: ElementType, attributes: dict[str, Any]
 ) -> list[np.ndarray] | None:
-    """Values for the shapes; None when the operator refuses them."""
+    """Return values for the shapes; None if the operator rejects them."""
     rng = np.random.default_rng(0)
     types = _types(op, shapes, kind)
     for name, wanted in types.items():

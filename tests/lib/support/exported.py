@@ -1,6 +1,6 @@
-"""Models of torchvision, timm and transformers with random weights, and quantized ones of NNCF, exported to IR.
+"""Models of torchvision, timm and transformers with random weights, and quantized models of NNCF, exported to IR.
 
-Small configurations, made without any network: `NAMES` are all there are, `export(name, folder)` writes one.
+Small configurations, created without a network connection: `NAMES` lists all, `export(name, folder)` writes one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["NAMES", "NNCF", "Exported", "export", "import_torchvision", "load", 
 
 
 class Exported(NamedTuple):
-    """The IR files of a model by what was done to it, and inputs for each."""
+    """The IR files of a model by variant, and inputs for each."""
 
     files: dict[str, Path]
     inputs: dict[str, list[np.ndarray]]
@@ -28,7 +28,7 @@ class Exported(NamedTuple):
 def export(name: str, folder: Path) -> Exported:
     """Write a model of `NAMES` to `folder`: as converted ("dynamic"), "static", "reshaped" to two samples, and "f16".
 
-    Needs torch, openvino and the library that the name begins with. What a model does not allow is left out.
+    Needs torch, openvino and the library that the name begins with. Variants that a model does not allow are omitted.
     """
     library, _, model = name.partition("/")
     with warnings.catch_warnings():
@@ -47,7 +47,7 @@ def _export_torch(model: Any, example: tuple[Any, ...], folder: Path) -> Exporte
 
 
 def write(converted: Any, arrays: list[np.ndarray], folder: Path) -> Exported:
-    """The variants of an OpenVINO model, for inputs of one sample and of two."""
+    """Return the variants of an OpenVINO model, for inputs of one sample and of two."""
     import openvino as ov
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def write(converted: Any, arrays: list[np.ndarray], folder: Path) -> Exported:
 
 
 def load(folder: Path) -> Exported | None:
-    """What `export` wrote to a folder earlier."""
+    """Return a model that `export` wrote to a folder earlier."""
     if not (folder / "inputs.npz").is_file():
         return None
     files = {path.stem: path for path in sorted(folder.glob("*.xml"))}
@@ -116,7 +116,9 @@ def _timm(name: str, folder: Path) -> Exported:
 
 
 def _varied(model: Any) -> Any:
-    """Fresh weights often make every result nearly the same: normalizations get statistics, zero weights get values."""
+    """Return the model with varied weights, because random ones often give nearly equal results: normalizations get
+    statistics, zero weights get values.
+    """
     import torch
 
     for module in model.modules():
@@ -131,7 +133,7 @@ def _varied(model: Any) -> Any:
 
 
 def _transformers(name: str, folder: Path) -> Exported:
-    import_torchvision()  # transformers looks for it.
+    import_torchvision()  # transformers searches for it.
     import torch
     import transformers
 
@@ -144,7 +146,7 @@ def _transformers(name: str, folder: Path) -> Exported:
     config._attn_implementation = "sdpa" if name not in ("deberta", "deberta_v2") else "eager"
     try:
         model = getattr(transformers, prefix + family.model)(config)
-    except ValueError:  # A model that knows only the plain attention.
+    except ValueError:  # A model that supports only plain attention.
         config._attn_implementation = "eager"
         model = getattr(transformers, prefix + family.model)(config)
     if name == "whisper_encoder":
@@ -154,7 +156,9 @@ def _transformers(name: str, folder: Path) -> Exported:
 
 
 def _first_result(model: Any, names: tuple[str, ...], kind: str) -> Any:
-    """A model of arrays in and one array out; the mask of a decoder is given: its own is made as no tracer follows."""
+    """Return a model of arrays whose result is one array; a decoder's mask is an input, because its own cannot be
+    traced.
+    """
     import torch
 
     class First(torch.nn.Module):
@@ -200,7 +204,7 @@ def _nncf(kind: str, folder: Path) -> Exported:
     import torch
 
     torch.manual_seed(0)
-    torch.backends.mha.set_fastpath_enabled(False)  # No tracer follows that.
+    torch.backends.mha.set_fastpath_enabled(False)  # It cannot be traced.
 
     class Attention(torch.nn.Module):
         def __init__(self) -> None:
@@ -254,9 +258,9 @@ _library: Any = None
 
 
 def import_torchvision() -> None:
-    """Import torchvision where its compiled operators cannot be loaded beside a CPU build of torch.
+    """Import torchvision even if its compiled operators cannot be loaded with a CPU build of torch.
 
-    Its Python part then only misses the declarations of these operators, which the models here do not use.
+    Its Python part then only lacks the declarations of these operators, which the models here do not use.
     """
     global _library
     import torch
@@ -278,9 +282,9 @@ def import_torchvision() -> None:
 
 
 def widened(path: Path) -> Path:
-    """A copy of a model whose compressed weights are decompressed in f32 instead of f16.
+    """Return a copy of a model whose compressed weights are decompressed in f32 instead of f16.
 
-    That is how OpenVINO's CPU plugin computes them, whatever the file declares: it fuses the layers that decompress.
+    OpenVINO's CPU plugin computes them in this way, whatever the file declares: it fuses the layers that decompress.
     """
     import openvino as ov
     from openvino import opset13

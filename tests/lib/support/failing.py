@@ -1,4 +1,4 @@
-"""The models that faults are planted in, with inputs."""
+"""The models in which faults are planted, with inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SAMPLES = Path(__file__).parents[3] / "samples"
 
 
 def reference(name: str) -> Reference:
-    """The model of that name with its inputs: `classifier`, `transformer` (two steps) or `loop`."""
+    """Return a model with its inputs: `classifier`, `transformer` (two steps) or `loop`."""
     if name == "loop":
         return Reference(
             irexec.read_model(loop().text.encode()), [[np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)]]
@@ -26,7 +26,9 @@ def reference(name: str) -> Reference:
 
 
 def loop() -> Net:
-    """x [3,4]: scaled, then a TensorIterator over its rows (a row times itself, tanh, absolute value), then ReLU."""
+    """Return x [3,4], scaled, then a TensorIterator over its rows (a row times itself, tanh, absolute value), then
+    ReLU.
+    """
     body = Net()
     row = body.parameter("row", "1,4")
     squared = body.layer("Multiply", [row, row], "1,4", name="squared")

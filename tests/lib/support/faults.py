@@ -1,4 +1,4 @@
-"""Planted faults: runtimes that are irexec, except where a model holds a certain pattern of layers."""
+"""Planted faults: runtimes that are irexec, except for models that contain a certain pattern of layers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from irexec.types import Array
 from support.mocks import Distort, slightly_larger, spoil
 
 Pattern = Callable[[Model], list[Node]]
-"""The layers of a model that something is wrong with."""
+"""A function that returns the wrong layers of a model."""
 
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault: in models with the pattern its layers are wrong ("differs"), or nothing can be run."""
+    """A fault: in models with the pattern its layers are wrong ("differs"), or the model cannot be run."""
 
     pattern: Pattern
     effect: str = "differs"
@@ -60,7 +60,7 @@ class _Spoiled:
 
 @dataclass(frozen=True)
 class Forgetful(Planted):
-    """A fault: variables are what they were in the beginning."""
+    """A fault: variables keep their initial values."""
 
     def load(self, model: Model) -> Loaded:
         return _Forgetting(model, (), self.distort)
@@ -82,7 +82,7 @@ def of_type(type: str) -> Pattern:
 
 
 def chain(*types: str) -> Pattern:
-    """Layers of these types, each reading the one before; the last is wrong."""
+    """Return the pattern of layers of these types, each reading the one before; the last is wrong."""
 
     def ends(node: Node, types: Sequence[str]) -> bool:
         if node.type != types[-1]:
@@ -93,7 +93,9 @@ def chain(*types: str) -> Pattern:
 
 
 def fork(*types: str) -> Pattern:
-    """A layer of the first type that layers of all other types read; the last of these is wrong."""
+    """Return the pattern of a layer of the first type that layers of all other types read; the last of these is
+    wrong.
+    """
 
     def find(model: Model) -> list[Node]:
         readers: dict[Node, list[Node]] = {}
@@ -111,7 +113,7 @@ def fork(*types: str) -> Pattern:
 
 
 def together(*types: str) -> Pattern:
-    """Layers of all these types somewhere in the model; those of the first type are wrong."""
+    """Return the pattern of layers of all these types anywhere in the model; those of the first type are wrong."""
 
     def find(model: Model) -> list[Node]:
         nodes = list(model.walk())
@@ -129,7 +131,7 @@ def attribute(type: str, name: str, value: Any) -> Pattern:
 
 
 def wide(type: str, axis: int, least: int) -> Pattern:
-    """Layers whose output has at least so large an extent."""
+    """Return the pattern of layers whose output has at least this extent."""
 
     def holds(node: Node) -> bool:
         shape = node.outputs[0].type.shape
@@ -139,7 +141,7 @@ def wide(type: str, axis: int, least: int) -> Pattern:
 
 
 def large_values(array: Array) -> Array:
-    """The largest tenth of the values is wrong."""
+    """Return the array with wrong values in place of the largest tenth."""
     return np.where(array >= np.quantile(array.astype(np.float64), 0.9), slightly_larger(array), array)
 
 
@@ -154,7 +156,7 @@ def not_a_number(array: Array) -> Array:
 
 @dataclass(frozen=True)
 class Fault:
-    """A planted fault in one of the models, and the fewest layers that show it."""
+    """A planted fault in one of the models, and the smallest number of layers that show it."""
 
     model: str
     name: str
@@ -163,10 +165,10 @@ class Fault:
 
 
 def faults() -> Iterator[Fault]:
-    """Faults of different kinds in the models `classifier`, `transformer` and `loop`."""
+    """Yield faults of different kinds in the models `classifier`, `transformer` and `loop`."""
     for type in ("Convolution", "GroupConvolution", "BatchNormInference", "ReLU", "MaxPool", "SoftMax", "Add"):
         yield Fault("classifier", f"wrong {type}", Planted(of_type(type)), 1)
-    # The mask gets a wrong shape, which the attention refuses: all layers on the way there are needed.
+    # The mask gets a wrong shape, which the attention rejects: all layers on the path between them are needed.
     yield Fault("transformer", "wrong Gather of a length", Planted(of_type("Gather")), 4)
     yield Fault("transformer", "ShapeOf and Gather run as one", Planted(chain("ShapeOf", "Gather")), 7)
     for type in ("MatMul", "MVN", "Gelu", "ScaledDotProductAttention", "Transpose", "Concat"):

@@ -1,4 +1,4 @@
-"""Files that are generated: a test fails with the difference and the command that makes them anew."""
+"""Generated files: a test fails with the difference and the command that regenerates them."""
 
 from __future__ import annotations
 

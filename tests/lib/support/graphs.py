@@ -1,4 +1,4 @@
-"""Random graphs over all operators: each node takes what earlier ones made, seen through views where that fits."""
+"""Random graphs over all operators: each node reads results of earlier ones, through views if they fit."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from support.examples import Example, example_of
 ops: Any = irexec.opset15
 # The engine runs their bodies, keeps their state, or has their values.
 WITHOUT_KERNEL = {"Const", "If", "Loop", "Parameter", "ReadValue", "Assign", "Result", "TensorIterator"}
-# Elementwise operators that may write into their input, and that take any float tensor of any shape.
+# Elementwise operators that may write into their input, and that accept any float tensor of any shape.
 INPLACE = ("relu", "exp", "sigmoid", "gelu", "swish", "tanh", "negative", "hswish", "softplus", "mish")
-# A result may differ so many times as far as it moves when each inner result moves by one unit in the last place.
+# The allowed difference of a result, as a multiple of its change if each inner result changes by one unit in the last
+# place.
 MOST_MOVED = 8
 
 
@@ -33,7 +34,7 @@ def _has_unheld_memory(request: InferRequest) -> bool:
 
 
 def candidates() -> list[Operator]:
-    """Every operator of the opsets that can be run by itself with the same result each time."""
+    """Return every operator of the opsets that can be run alone, with the same result each time."""
     found = [op for _, _, op in everything() if op is not None and op.type not in WITHOUT_KERNEL]
     return [op for op in found if op.tolerance.kind != "random" and example_of(op) is not None]
 
@@ -41,8 +42,8 @@ def candidates() -> list[Operator]:
 class RandomGraph:
     """A model of some operators of `pool`; `inputs` are arrays for its Parameters.
 
-    Every node's first float input comes through a random chain of layers that write in place and of views, and its
-    float results go into such chains again, so that buffers meet views, broadcasts and several consumers.
+    Every node's first float input passes through a random chain of in-place layers and views, and so do its float
+    results, so that buffers are combined with views, broadcasts and several readers.
     """
 
     def __init__(self, pool: list[Operator], seed: int, *, dynamic: bool = False) -> None:
@@ -64,11 +65,13 @@ class RandomGraph:
         try:
             node = make_node(irexec.Node, op, tuple(values), _texts(op, example))
         except irexec.IRError:
-            return  # with dynamic inputs some operators want to know more
+            return  # with dynamic inputs some operators lack necessary values
         self.made += [self._chain(value) for value in node.outputs]
 
     def _source(self, array: Array, number: int) -> Any:
-        """A value that holds the array: what an earlier node made, if it fits, a Parameter or a constant."""
+        """Return a value that contains the array: a result of an earlier node, if it fits, a Parameter or a
+        constant.
+        """
         if array.dtype.kind not in "f" or array.ndim == 0:
             return array if self.rng.random() < 0.7 else self._parameter(array)
         fits = [v for v in self.made if v.type.element_type.dtype == array.dtype and v.type.shape.is_static]
@@ -88,7 +91,7 @@ class RandomGraph:
         return parameter.outputs[0]
 
     def _chain(self, value: Value) -> Value:
-        """The value through layers that write in place and views that end in its own shape again."""
+        """Return the value after in-place layers and views that end in its own shape."""
         kind = value.type.element_type
         if kind.dtype is None or kind.dtype.kind != "f" or value.type.rank in (None, 0):
             return value
@@ -105,14 +108,14 @@ class RandomGraph:
         return value
 
     def _turned(self, value: Value) -> Value:
-        """Transposed, something elementwise, and back."""
+        """Return the value transposed, changed by an elementwise layer, and transposed back."""
         order = self.rng.permutation(value.type.rank or 0)
         turned = ops.transpose(value, ops.constant(order.astype(np.int64)))
         inner = getattr(ops, INPLACE[int(self.rng.integers(len(INPLACE)))])(turned)
         return ops.transpose(inner, ops.constant(np.argsort(order).astype(np.int64))).outputs[0]
 
     def _through_slices(self, value: Value) -> Value:
-        """Cut in two along the last axis, one part changed in place, and joined again."""
+        """Return the value cut in two along the last axis, with one part changed in place, and joined again."""
         extent = value.type.shape[-1]
         if extent.is_dynamic or extent.value < 2:
             return value
@@ -123,7 +126,7 @@ class RandomGraph:
 
 
 def at_an_odd_byte(array: Array) -> Node:
-    """A constant as it may lie in a file."""
+    """Return a constant at an odd byte, as in a file."""
     node = ops.constant(array)
     node.constant = np.frombuffer(b"\0" + array.tobytes(), array.dtype, offset=1).reshape(array.shape)
     return node
@@ -135,7 +138,7 @@ def _texts(op: Operator, example: Example) -> dict[str, Any]:
 
 
 def node_by_node(model: Model, inputs: list[Array], *, moved: bool = False) -> list[Array]:
-    """The results of a model when each node's kernel is called by itself on contiguous copies: the reference.
+    """Return the results of a model if each node's kernel is called separately on contiguous copies: the reference.
 
     `moved`: the results of all nodes in f32 are moved by a unit in the last place.
     """
@@ -163,9 +166,10 @@ def node_by_node(model: Model, inputs: list[Array], *, moved: bool = False) -> l
 def difference(
     model: Model, inputs: list[Array], runs: int = 3, tolerance: float = 1e-5, backend: Backend | None = None
 ) -> str | None:
-    """What the engine computes otherwise than node by node, in some runs of one request; None when nothing.
+    """Return a difference of the engine's results from those node by node, in some runs of one request; None if there
+    is none.
 
-    Every second run has its floats in reversed order, where the model takes them. `backend` lowers the model.
+    Every second run has its floats in reversed order, if the model accepts them. `backend` lowers the model.
     """
     given = [inputs, [np.flip(array).copy() if array.dtype.kind == "f" else array for array in inputs]]
     expected = [node_by_node(model, inputs)]
@@ -194,8 +198,8 @@ def difference(
 
 
 def _moves_as_far(got: Array, expected: Array, moved: Array, tolerance: float) -> bool:
-    """Whether results differ by no more than some units in the last place of inner results explain, as behind Atanh of
-    numbers near 1.
+    """Return whether results differ by no more than some units in the last place of inner results explain, as after
+    Atanh of numbers near 1.
     """
     if got.shape != expected.shape or expected.dtype != np.float32:
         return False
@@ -206,7 +210,9 @@ def _moves_as_far(got: Array, expected: Array, moved: Array, tolerance: float) -
 
 
 def alike(got: Array, expected: Array, tolerance: float = 1e-5) -> bool:
-    """Equal up to the order in which a kernel sums, which the layout of its inputs may change."""
+    """Return whether results are equal up to the order in which a kernel sums, which the layout of its inputs may
+    change.
+    """
     if got.shape != expected.shape:
         return False
     if got.dtype.kind in "UTO" or expected.dtype.kind in "UTO":

@@ -1,4 +1,4 @@
-"""Texts of models of any size, each with many of one thing: layers, readers, bodies, names, faults."""
+"""Texts of models of any size, each with many items of one kind: layers, readers, bodies, names, errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chain(count: int, *, out: str = "2,3", more: str = "") -> str:
 
 
 def fan_out(count: int) -> str:
-    """One Parameter that all layers read, each with a Result of its own."""
+    """Return one Parameter that all layers read, each with its own Result."""
     layers, edges = [parameter(0)], []
     for i in range(1, count, 2):
         layers += [layer(i, "ReLU"), layer(i + 1, "Result")]
@@ -40,7 +40,7 @@ def fan_out(count: int) -> str:
 
 
 def fan_in(count: int) -> str:
-    """One layer that takes the results of all others."""
+    """Return one layer that reads the results of all others."""
     taken = "".join(f'<port id="{i}" precision="FP32"><dim>2</dim><dim>3</dim></port>' for i in range(count))
     made = f'<output><port id="{count}" precision="FP32"><dim>{2 * count}</dim><dim>3</dim></port></output>'
     concat = f'<layer id="{count + 1}" name="all" type="Concat" version="opset1"><data axis="0"/>'
@@ -52,13 +52,15 @@ def fan_in(count: int) -> str:
 
 
 def oddly_written(count: int) -> str:
-    """A chain as no converter writes it: comments between the layers, other quotes, references, blanks, namespaces."""
+    """Return a chain that no converter writes: comments between layers, other quotes, references, blanks,
+    namespaces.
+    """
     text = chain(count).replace("<layer ", "<!-- <layer> -->\n<layer ").replace('name="n', "name = 'n&#45;")
     return text.replace('type="ReLU"', "type='ReLU'\n").replace('precision="FP32"', 'names="" precision="FP32"')
 
 
 def constants(count: int) -> str:
-    """Each layer adds a constant of its own to the result of the one before."""
+    """Return layers that each add their own constant to the result of the previous layer."""
     layers, edges, last = [parameter(0)], [], (0, 0)
     dims = "<dim>2</dim><dim>3</dim>"
     made = f'<output><port id="0" precision="FP32">{dims}</port></output>'
@@ -72,13 +74,13 @@ def constants(count: int) -> str:
 
 
 def unreachable(count: int) -> str:
-    """Layers that lead to no Result."""
+    """Return layers that lead to no Result."""
     layers = [parameter(0), layer(1, "Result"), *(layer(i, "ReLU") for i in range(2, count))]
     return net(layers, [(0, 0, 1, 0), *((0, 0, i, 0) for i in range(2, count))])
 
 
 def all_wrong(count: int) -> str:
-    """Every layer has an attribute that does not exist and declares a wrong shape."""
+    """Return layers that each have an unknown attribute and declare a wrong shape."""
     return chain(count, out="2,4", more='<data alhpa="1"/>')
 
 
@@ -87,7 +89,7 @@ def disconnected(count: int) -> str:
 
 
 def nested(count: int) -> str:
-    """TensorIterators in TensorIterators, so deep that they have about so many layers in all."""
+    """Return nested TensorIterators with about this many layers in total."""
     text = ""
     for _ in range(count // 10):
         inner = layer(1, "ReLU") if not text else _iterator(text)
@@ -104,13 +106,13 @@ def _iterator(body: str) -> str:
 
 
 def results(count: int) -> str:
-    """All Results take the same value."""
+    """Return Results that all read the same value."""
     layers = [parameter(0), layer(1, "ReLU"), *(layer(i, "Result") for i in range(2, count))]
     return net(layers, [(0, 0, 1, 0), *((1, 1, i, 0) for i in range(2, count))])
 
 
 def parameters(count: int) -> str:
-    """The sum of many Parameters."""
+    """Return the sum of many Parameters."""
     half = count // 2
     layers, edges, last = [parameter(i) for i in range(half)], [], (0, 0)
     for i in range(1, half):
@@ -122,7 +124,7 @@ def parameters(count: int) -> str:
 
 
 def states(count: int) -> str:
-    """A ReadValue and an Assign for each of many variables."""
+    """Return a ReadValue and an Assign for each of many variables."""
     layers, edges = [parameter(0)], []
     for i in range(1, count, 3):
         for number, type, more in (
@@ -137,7 +139,7 @@ def states(count: int) -> str:
 
 
 def bodies(count: int) -> str:
-    """Bodies one after the other."""
+    """Return consecutive layers with bodies."""
     inner = net([parameter(0), layer(1, "ReLU"), layer(2, "Result")], [(0, 0, 1, 0), (1, 1, 2, 0)])
     body = inner.replace('<net name="m" version="11">', "<body>").replace("</net>", "</body>")
     last = count // 4
@@ -168,42 +170,42 @@ def unknown_types(count: int) -> str:
 
 
 def unknown_attributes(count: int) -> str:
-    """One layer with them all."""
+    """Return one layer with all of these attributes."""
     listed = "".join(f' attribute{i}="1"' for i in range(count))
     return chain(5).replace('type="ReLU" version="opset1">', f'type="ReLU" version="opset1"><data{listed}/>', 1)
 
 
 def metadata(count: int) -> str:
-    """One layer with many entries of rt_info."""
+    """Return one layer with many entries of rt_info."""
     entries = "".join(f'<attribute name="a{i}" version="0" value="{i}"/>' for i in range(count))
     return chain(5).replace("</layer>", f"<rt_info>{entries}</rt_info></layer>", 1)
 
 
 def extents(count: int) -> str:
-    """A port of many dims."""
+    """Return a port with many dims."""
     return chain(5).replace('<port id="0" precision="FP32">', f'<port id="0" precision="FP32">{"<dim>1</dim>" * count}')
 
 
 def tensor_names(count: int) -> str:
-    """A port of many names."""
+    """Return a port with many names."""
     names = ",".join(f"t{i}" for i in range(count))
     return chain(5).replace('<port id="0"', f'<port names="{names}" id="0"', 1)
 
 
 def long_attribute(count: int) -> str:
-    """One attribute of many numbers."""
+    """Return one attribute of many numbers."""
     listed = ",".join("1" * count)
     return chain(5).replace('shape="2,3"', f'shape="{listed}"')
 
 
 def idle_ports(count: int) -> str:
-    """A layer with many inputs, which nothing feeds."""
+    """Return a layer with many unconnected inputs."""
     text = fan_in(count)
     return text[: text.index("<edges>")] + "<edges/></net>"
 
 
 def skips(count: int) -> str:
-    """An hourglass: each layer of the second half takes the result of one of the first half, too."""
+    """Return an hourglass: each layer of the second half also reads the result of one layer of the first half."""
     half = count // 2
     layers = [
         parameter(0),
@@ -216,7 +218,7 @@ def skips(count: int) -> str:
 
 
 def delayed(count: int) -> str:
-    """Each layer also takes the result of the one a quarter of the model before."""
+    """Return layers that each also read the result of the layer a quarter of the model before."""
     layers, edges = [parameter(0)], []
     for i in range(1, count):
         layers.append(layer(i, "Add", 2))
@@ -225,12 +227,12 @@ def delayed(count: int) -> str:
 
 
 def unnamed(count: int) -> str:
-    """No layer has a name, and all but one port lack an id."""
+    """Return a model in which no layer has a name, and all but one port lack an id."""
     return chain(count).replace(' name="n', ' nama="n').replace('<port id="1"', "<port")
 
 
 def misspelt_edges(count: int) -> str:
-    """Every edge says from and to, and each is there twice."""
+    """Return a model in which every edge uses `from` and `to`, and occurs twice."""
     text = chain(count).replace("from-layer", "from").replace("to-layer", "to").replace("</edges>", "")
     return text.replace("</net>", text[text.index("<edge ") :].replace("</net>", "") + "</edges></net>")
 

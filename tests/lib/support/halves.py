@@ -1,4 +1,4 @@
-"""What tests of f16 in compiled code need of the processor. To be imported where llvmlite is installed."""
+"""Requirements of tests of f16 in compiled code on the processor. To be imported only if llvmlite is installed."""
 
 from __future__ import annotations
 

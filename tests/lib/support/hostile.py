@@ -1,5 +1,6 @@
-"""Calls of operators with hostile arguments, made of the legal calls in calls.py: what a fuzzer, a broken exporter or a
-hurried caller would pass."""
+"""Calls of operators with hostile arguments, made from the legal calls in calls.py, as a fuzzer or a broken exporter
+would pass them.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +165,7 @@ MUTATIONS: list[Mutation] = [
 
 
 def hostile(rng: Rng, call: Call) -> Call:
-    """The call with one to three things wrong, or merely strange."""
+    """Return the call with one to three errors or unusual values."""
     arrays: list[Any] = list(call.arrays)
     attributes = dict(call.attributes)
     for _ in range(int(rng.integers(1, 4))):

@@ -1,4 +1,6 @@
-"""An import hook: `import openvino` gives irexec. Run as a program, it runs another one so: `FILE [ARGUMENT ...]`."""
+"""An import hook: `import openvino` imports irexec. Run as a program, it runs another program in this way: `FILE
+[ARGUMENT ...]`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ if __name__ == "__main__":
     sys.meta_path.insert(0, InOpenvinosPlace())
     import irexec
 
-    # Libraries ask for the release of OpenVINO before they use it.
+    # Libraries check the release of OpenVINO before they use it.
     irexec.get_version = lambda: "2026.4.1"
     sys.argv = sys.argv[1:]
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -1,4 +1,4 @@
-"""A command of many runs that is interrupted in the middle, and what it leaves behind."""
+"""A command of many runs that is interrupted, and the files that it leaves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.nets import Net
 from support.programs import environment
 from support.waiting import PATIENCE, until
 
-# The runs of all samples but the first 2000 wait for a file `go`.
+# All runs except those of the first 2000 samples wait for a file `go`.
 HELD = """import os, time
 from typing import Annotated
 
@@ -33,7 +33,7 @@ def held(x: Float, /) -> Float:
         time.sleep(0.01)
     return x
 """
-# Tests in the background of a shell have SIGINT ignored, and children inherit that.
+# In a shell's background SIGINT is ignored, which child processes inherit.
 INTERRUPTIBLE = """import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from irexec.cli.start import start
@@ -42,7 +42,9 @@ sys.exit(start())
 
 
 def interrupted(folder: Path, options: Sequence[str], sent: signal.Signals = signal.SIGINT) -> str:
-    """Run a model on many inputs in `folder`, send a signal to all its processes, and check the files; what it said."""
+    """Run a model on many inputs in `folder`, send a signal to all its processes, check the files, and return the
+    output.
+    """
     (folder / "held.py").write_text(HELD.replace("GO", repr(str(folder / "go"))))
     net = Net()
     net.result(net.layer("Held", [net.parameter("x", "1,2", tensor="x")], "1,2", version="mine", tensor="y"))
@@ -58,7 +60,7 @@ def interrupted(folder: Path, options: Sequence[str], sent: signal.Signals = sig
     os.killpg(process.pid, sent)
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, said
-    # What a worker was writing when it was ended, or is writing still, has another name until it is whole.
+    # A file that a worker was writing, or is still writing, has another name until it is complete.
     files = sorted(folder.glob("out/*.npz"))
     assert 3 <= len(files) <= 2004
     assert all(np.load(file)["y"].shape == (1, 2) for file in files)

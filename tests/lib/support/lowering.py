@@ -1,4 +1,4 @@
-"""Models by the kernels, and lowered from their first call on."""
+"""Models that run kernels, and models that are lowered before their first call."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 def kernels(model: Model) -> irexec.CompiledModel:
-    """The model as its kernels compute it."""
+    """Return the model as its kernels compute it."""
     compiled: irexec.CompiledModel = irexec.compile_model(model, config={"EXECUTION_MODE_HINT": "ACCURACY"})
     return compiled
 
 
 def lowered(model: Model) -> irexec.CompiledModel:
-    """The model lowered from its first call on."""
+    """Return the model, lowered before its first call."""
     compiled: irexec.CompiledModel = irexec.compile_model(model, config={"EXECUTION_MODE_HINT": "PERFORMANCE"})
     assert compiled.is_lowered
     return compiled
 
 
 def lowered_engine(model: Model) -> engine.CompiledModel:
-    """The engine's own compiled model, lowered from its first call on."""
+    """Return the engine's own compiled model, lowered before its first call."""
     return engine.CompiledModel(model, Backend(Mode.AT_ONCE))
 
 
 def forms(compiled: engine.CompiledModel) -> dict[str, Lowered]:
-    """The lowered forms of the layers of a model by type; of several layers of one type the last."""
+    """Return the lowered forms of the layers of a model by type; of several layers of one type the last."""
     from irexec.lowering.table import Fused
 
     steps = compiled._plans.general.steps
@@ -44,13 +44,13 @@ def forms(compiled: engine.CompiledModel) -> dict[str, Lowered]:
 
 
 def groups(compiled: engine.CompiledModel) -> list[Group]:
-    """The layers with a lowered form, and those that are computed together with them."""
+    """Return the layers with a lowered form, each with the layers that are computed together with it."""
     assert isinstance(compiled.backend, Backend)
     return list(compiled.backend.groups(compiled._plans.general).values())
 
 
 def ran(code: Any, *arrays: Any) -> Any:
-    """The last of the arrays, after compiled code has run on them."""
+    """Run compiled code on some arrays, and return the last of them."""
     from irexec.lowering.work import Work
 
     work = Work()
@@ -60,7 +60,7 @@ def ran(code: Any, *arrays: Any) -> Any:
 
 
 def entries(request: engine.InferRequest) -> list[str]:
-    """The entries of a program: sequences and layers."""
+    """Return the entries of a program: sequences and layers."""
     from irexec.lowering import tasks
 
     (own,) = request._runners.values()
@@ -73,8 +73,8 @@ def entries(request: engine.InferRequest) -> list[str]:
 
 
 def small_ones_too(setting: Callable[[Any, str, Any], object]) -> None:
-    """Let compiled code take small arrays, too. `setting(module, name, value)` sets a name, as `monkeypatch.setattr`
-    does.
+    """Let compiled code accept small arrays as well. `setting(module, name, value)` sets a name, as
+    `monkeypatch.setattr` does.
     """
     from irexec.lowering import pointwise, rows, work
 

@@ -1,4 +1,6 @@
-"""What a text means to OpenVINO and to irexec: its inputs and outputs in order, and what it computes of some values."""
+"""The meaning of a text for OpenVINO and for irexec: its inputs and outputs in order, and its results for some
+values.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,17 @@ from support.oracle import layer_xml
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 MOST_ELEMENTS = 1 << 20
-"""Inputs with more elements are not made: a mutant may declare any number."""
+"""The limit for elements of inputs: a mutant may declare any number."""
 _FATAL = frozenset(
     {"AvgPool", "CTCLoss", "EmbeddingBagOffsetsSum", "IRDFT", "MaxPool", "NonZero", "PriorBox", "RDFT", "ROIPooling"}
 )
-"""Operators of which OpenVINO's CPU plugin ends the process for some small models."""
+"""Operators for which OpenVINO's CPU plugin terminates the process for some small models."""
 _UNSETTLED = frozenset({"MulticlassNms", "NonMaxSuppression", "Proposal", "SliceScatter"})
-"""Operators of which its results hold memory that nothing has written."""
+"""Operators whose results in OpenVINO contain uninitialized memory."""
 
 
 class Origin(NamedTuple):
-    """A model that mutants are made of; `given` are values for its inputs that are within reach of what they index."""
+    """A model from which mutants are made; `given` are values for its inputs that are valid as indices."""
 
     name: str
     text: str
@@ -47,14 +49,18 @@ class Port(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """What a runtime makes of a text. `results` of two inferences that follow one another; None: it does not run."""
+    """The interpretation of a text by a runtime. `results` of two consecutive inferences; None: the model does
+    not run.
+    """
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     results: tuple[Array, ...] | None
 
     def difference(self, other: Meaning | None) -> str | None:
-        """What another reading of the model changes; None where it means the same. What did not run may run now."""
+        """Return the difference from another interpretation; None if there is none. A model that did not run may run
+        now.
+        """
         if other is None:
             return "it is refused"
         if self.inputs != other.inputs:
@@ -73,7 +79,7 @@ def _told(ports: Sequence[Port]) -> str:
 
 
 def alike(one: Sequence[Array], two: Sequence[Array], tolerance: float = 1e-6) -> bool:
-    """True for the same results, within a few units in the last place of f32."""
+    """Return True if the results are the same, within a few units in the last place of f32."""
     return len(one) == len(two) and all(_alike(x, y, tolerance) for x, y in zip(one, two, strict=True))
 
 
@@ -93,27 +99,27 @@ def _core() -> Any:
     import openvino
 
     core = openvino.Core()
-    # Not a single thread: with one, OpenVINO returns empty or old results where a layer of a dynamic model fails.
+    # Several threads: with a single thread OpenVINO returns empty or old results if a layer of a dynamic model fails.
     core.set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 2, "NUM_STREAMS": 1})
     return core
 
 
 def _shapes(compiled: Any) -> list[list[int]]:
-    """Static shapes that the inputs of a compiled model, OpenVINO's or irexec's, accept."""
+    """Return static shapes that the inputs of a compiled model, OpenVINO's or irexec's, accept."""
     return [
         [_extent(extent.min_length, extent.max_length) for extent in port.partial_shape] for port in compiled.inputs
     ]
 
 
 def by_openvino(text: bytes, origin: Origin) -> Meaning | None:
-    """What OpenVINO's CPU plugin makes of a text; None where it refuses it."""
+    """Return the interpretation of OpenVINO's CPU plugin; None if it rejects the text."""
     import openvino
 
     try:
         model = _core().read_model(text, _weights(openvino, origin.weights))
         compiled = _core().compile_model(model, "CPU")
         inputs, outputs = _ports(compiled.inputs), _ports(compiled.outputs)
-    except Exception:  # Of any class: it is OpenVINO's way to say no.
+    except Exception:  # OpenVINO rejects texts with exceptions of any class.
         return None
 
     def results() -> Iterator[Array]:
@@ -133,7 +139,7 @@ def _weights(openvino: Any, weights: bytes) -> Any:
 
 
 def by_irexec(text: bytes, origin: Origin) -> Meaning | None:
-    """What irexec makes of a text where it asks what a model computes; None where it refuses it."""
+    """Return irexec's interpretation in openvino mode; None if it rejects the text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -162,12 +168,14 @@ def _run(results: Callable[[], Iterator[Array]]) -> tuple[Array, ...] | None:
 
 
 def _extent(low: int, high: int) -> int:
-    """The extent in place of a range."""
+    """Return the extent used for a range."""
     return low if low == high else min(max(low, 2), high) if high >= 0 else max(low, 2)
 
 
 def _given(shapes: list[list[int]], dtypes: list[Any], origin: Origin, number: int) -> list[Array]:
-    """Values for inputs: those of the original that fit, else small integers and halves. Raises ValueError."""
+    """Return values for inputs: those of the original that fit, otherwise small integers and halves. Raises
+    ValueError.
+    """
     rng = np.random.default_rng(number)
     found = []
     for index, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True)):
@@ -188,7 +196,7 @@ def _given(shapes: list[list[int]], dtypes: list[Any], origin: Origin, number: i
 
 @cache
 def origins() -> list[Origin]:
-    """Small models of every kind: what order, state and bodies are, and one of each operator."""
+    """Return small models of every kind: with order, state and bodies, and one of each operator."""
     return [
         Origin("two inputs", two_inputs().text),
         Origin("iterating", iterating().text),
@@ -204,7 +212,7 @@ def origins() -> list[Origin]:
 
 @cache
 def of_operators() -> list[Origin]:
-    """A model of each operator; every second with constants for all inputs but the first."""
+    """Return a model of each operator; every second one with constants for all inputs but the first."""
     found = []
     for number, operator in enumerate(op for op in candidates() if op.type not in _FATAL | _UNSETTLED):
         example = example_of(operator)
@@ -216,7 +224,7 @@ def of_operators() -> list[Origin]:
         try:
             inferred = operator.infer([TensorType.of(a) for a in example.arrays], example.attributes)
             text = layer_xml(operator, example.arrays, attributes, inferred, fixed)
-        except Exception:  # No text of such an attribute.
+        except Exception:  # There is no text for such an attribute.
             continue
         weights = b"".join(np.ascontiguousarray(example.arrays[i]).tobytes() for i in fixed)
         given = tuple(array for i, array in enumerate(example.arrays) if i not in fixed)
@@ -226,13 +234,13 @@ def of_operators() -> list[Origin]:
 
 @cache
 def samples() -> list[Origin]:
-    """The two samples that are whole networks."""
+    """Return the two samples that are complete networks."""
     paths = [SAMPLES / name / "model.xml" for name in ("classifier", "transformer")]
     return [Origin(path.parent.name, path.read_text("utf-8"), path.with_suffix(".bin").read_bytes()) for path in paths]
 
 
 def below(folder: Path, most: int = 60_000) -> list[Origin]:
-    """The models below a folder that are not larger than `most` characters."""
+    """Return the models below a folder that have at most `most` characters."""
     paths = [path for path in sorted(folder.rglob("*.xml")) if path.stat().st_size < most]
     return [
         Origin(str(path), path.read_text("utf-8"), w.read_bytes() if (w := path.with_suffix(".bin")).exists() else b"")
@@ -241,7 +249,7 @@ def below(folder: Path, most: int = 60_000) -> list[Origin]:
 
 
 def _differences() -> Net:
-    """(a - b), and (c - a) twice under other names: nothing that may be exchanged."""
+    """Return (a - b), and (c - a) twice under other names: no two parts may be exchanged."""
     net = Net("differences")
     a, b, c = (net.parameter(name, "1,2", tensor=name) for name in "abc")
     first = net.layer("Subtract", [a, b], "1,2", name="first", data='auto_broadcast="numpy"', tensor="d")
@@ -287,7 +295,7 @@ def _weighted() -> tuple[str, bytes]:
 
 
 def _stateful() -> tuple[str, bytes]:
-    """A sum that goes on from one inference to the next."""
+    """Return a sum that continues from one inference to the next."""
     net, weights = Net("stateful"), bytearray()
     x = net.parameter("x", "1,2", tensor="x")
     start = _const(net, np.float32([[1, 2]]), weights)
@@ -323,7 +331,7 @@ def _branching() -> tuple[str, bytes]:
 
 
 def _looping() -> tuple[str, bytes]:
-    """x doubled minus a step, three times."""
+    """Return x doubled minus a step, three times."""
     weights = bytearray()
     body = Net()
     x, step = body.parameter("x", "1,2"), body.parameter("step", "1,2")
@@ -347,7 +355,7 @@ def _looping() -> tuple[str, bytes]:
 
 
 def _splitting() -> tuple[str, bytes]:
-    """Two outputs of one layer, the first of which is used twice."""
+    """Return a layer with two outputs, the first of which is used twice."""
     net, weights = Net("splitting"), bytearray()
     x = net.parameter("x", "2,4", tensor="x")
     axis = _const(net, np.array(1), weights, "i64")

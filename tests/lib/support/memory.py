@@ -1,4 +1,4 @@
-"""The most memory that this process held at once, since a moment of one's choice. Linux tells; elsewhere it is 0."""
+"""The peak memory of this process since a chosen moment. Available on Linux; elsewhere it is 0."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def most_resident() -> int:
 
 
 def reset_most_resident() -> None:
-    """Forget it. Where the system does not know how, peaks add up."""
+    """Reset the peak; without an effect on systems that do not support this."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")

@@ -28,7 +28,7 @@ def model_of(
     domain: str = "com.microsoft",
     opset: int = 17,
 ) -> tuple[Any, dict[str, np.ndarray]]:
-    """The model, and what it is fed: inputs that are None are left out, those in `constants` are initializers."""
+    """Return the model and its inputs: inputs that are None are omitted, those in `constants` are initializers."""
     names = ["" if array is None else f"x{i}" for i, array in enumerate(inputs)]
     made = [f"y{i}" for i in range(outputs)]
     node = onnx.helper.make_node(type, names, made, domain=domain, **attributes)
@@ -43,7 +43,7 @@ def model_of(
 
 
 def beside_onnx_runtime(model: Any, fed: dict[str, np.ndarray], folder: Path) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What ONNX Runtime and irexec make, by output."""
+    """Return the results of ONNX Runtime and of irexec, by output."""
     import onnxruntime
 
     path = folder / "model.onnx"
@@ -56,10 +56,10 @@ def beside_onnx_runtime(model: Any, fed: dict[str, np.ndarray], folder: Path) ->
 
 
 def assert_close(got: np.ndarray, wanted: np.ndarray, atol: float) -> None:
-    """Assert that they agree to 1e-4 of each number, or `atol`."""
+    """Assert that arrays agree to 1e-4 of each number, or `atol`."""
     assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
     if wanted.dtype == np.uint8:
-        # ONNX Runtime's kernels round products of scales in another order: a number may fall to the next.
+        # ONNX Runtime's kernels round products of scales in another order, which may change a number by one.
         assert np.abs(got.astype(int) - wanted.astype(int)).max() <= 1
     else:
         np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=atol)

@@ -1,4 +1,4 @@
-"""Runtimes that are irexec itself, with one operator that is wrong."""
+"""Runtimes that are irexec itself, with one wrong operator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Distort = Callable[[Array], Array]
 
 
 def slightly_larger(array: Array) -> Array:
-    """Real numbers grow by a hundredth and a bit, others change in their first element."""
+    """Return real numbers increased by somewhat more than a hundredth; of other types, change the first element."""
     kind = ElementType.of(array.dtype)
     if kind.is_real:
         return (array.astype(np.float64) * 1.01 + 0.01).astype(array.dtype)
@@ -31,7 +31,7 @@ def slightly_larger(array: Array) -> Array:
 
 
 def wrong(operator: Operator, distort: Distort = slightly_larger) -> Operator:
-    """An operator of an opset of its own that gets its first output wrong."""
+    """Return an operator of a separate opset whose first output is wrong."""
     made = copy.copy(operator)
     right = operator.kernel
 
@@ -46,7 +46,7 @@ def wrong(operator: Operator, distort: Distort = slightly_larger) -> Operator:
 
 
 class Wrong:
-    """irexec with the layers of one name gone wrong, in whatever model they stand."""
+    """irexec with wrong layers: those of one name, in any model."""
 
     name = "mock"
     runs_parts = True
@@ -66,7 +66,7 @@ class Wrong:
 
 
 class Silent(Wrong):
-    """irexec with a wrong layer, that shows nothing of layers of some types; None: of no layer."""
+    """irexec with a wrong layer, that exposes no layers of some types; None: no layers at all."""
 
     def __init__(self, layer: str, types: Collection[str] | None) -> None:
         super().__init__(layer)
@@ -94,7 +94,7 @@ class _Silent:
 
 
 class WrongTogether(Wrong):
-    """irexec that runs two neighbouring layers as one, and wrongly, unless what is between them is shown."""
+    """irexec that runs two neighbouring layers as one, with an error, unless the value between them is exposed."""
 
     def __init__(self, first: str, second: str, *, tells: bool) -> None:
         super().__init__(second)

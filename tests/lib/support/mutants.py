@@ -1,4 +1,4 @@
-"""One-change mutants of a file: every attribute and text replaced, tags dropped and doubled, bytes gone astray."""
+"""Mutants of a file with one change: every attribute and text replaced, tags removed and repeated, bytes changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ STRUCTURE = [
 
 
 def mutants(text: str, seed: int) -> list[str]:
-    """Every attribute value and text replaced by a few others, every tag dropped or doubled, and bytes gone astray."""
+    """Return mutants: every attribute value and text replaced by several others, every tag removed or repeated, and
+    random changes of bytes.
+    """
     rng = random.Random(seed)
     result = []
     for match in re.finditer(r'"([^"]*)"|>([^<>\s]+)<', text):
@@ -82,9 +84,11 @@ _ELEMENT = re.compile(r"<(dim|port|edge|layer|data|input|output|body)\b[^>]*?(?:
 
 
 def mutant(text: str, rng: random.Random, types: list[str], changes: int | None = None) -> str:
-    """The text with changes (default: one to three) that someone who edits, converts or attacks a file could make.
+    """Return the text with changes (default: one to three), as someone who edits, converts or attacks a file could make
+    them.
 
-    Mostly it stays XML: numbers, words, types of layers and whole elements are exchanged. `types`: what a layer can be.
+    Mostly it stays XML: numbers, words, types of layers and whole elements are exchanged. `types`: the types that
+    layers may get.
     """
     for _ in range(changes or rng.choice([1, 1, 1, 2, 3])):
         text = rng.choice([_other_value, _other_value, _other_value, _other_element, _other_type, _other_byte])(

@@ -1,4 +1,4 @@
-"""Small models as texts: layers from a few words, numbered and connected."""
+"""Small models as texts: layers in short form, numbered and connected."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ PASSING = """<net name="m" version="11">
     <edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges>
 </net>
 """
-"""The smallest model: what it is given is its result."""
+"""The smallest model: its result is its input."""
 
 KINDS = {"f32": "FP32", "f16": "FP16", "i64": "I64", "i32": "I32", "boolean": "BOOL"}
 
 
 def port(number: int, shape: str, kind: str = "f32", names: str = "") -> str:
-    """One port; `shape` as `2,3`, empty for a scalar."""
+    """Return one port; `shape` as `2,3`, empty for a scalar."""
     dims = "".join(f"<dim>{d}</dim>" for d in shape.split(",") if d)
     named = f' names="{names}"' if names else ""
     return f'<port id="{number}" precision="{KINDS[kind]}"{named}>{dims}</port>'
 
 
 class Net:
-    """A net under construction. Each method adds one layer and returns its number; `text` is the whole file."""
+    """A model under construction. Each method adds one layer and returns its number; `text` is the whole file."""
 
     def __init__(self, name: str = "m") -> None:
         self.name = name
@@ -55,7 +55,7 @@ class Net:
         more: str = "",
         tensor: str = "",
     ) -> int:
-        """A layer with one output. `inputs` are numbers of layers, each its first output."""
+        """Add a layer with one output. `inputs` are numbers of layers, of each its first output."""
         ports = [port(i, self.outputs[source][1], self.outputs[source][2]) for i, source in enumerate(inputs)]
         out = len(inputs)
         number = self._add(
@@ -109,7 +109,7 @@ class Net:
 
     @property
     def inside(self) -> str:
-        """Layers and edges, as a body holds them."""
+        """Return the layers and edges, as a body contains them."""
         return f"<layers>\n{chr(10).join(self.layers)}\n</layers>\n<edges>{''.join(self.edges)}</edges>"
 
     @property
@@ -118,7 +118,7 @@ class Net:
 
 
 def two_inputs() -> Net:
-    """x and y, both [?,3]: relu(x) * y."""
+    """Return a model of x and y, both [?,3]: relu(x) * y."""
     net = Net("two")
     x, y = net.parameter("x", "-1,3", tensor="first"), net.parameter("y", "-1,3")
     positive = net.layer("ReLU", [x], "-1,3", name="positive")
@@ -129,7 +129,7 @@ def two_inputs() -> Net:
 
 
 def iterating() -> Net:
-    """x [3,2]: a TensorIterator takes the absolute value of each row."""
+    """Return a model of x [3,2]: a TensorIterator computes the absolute value of each row."""
     body = Net()
     body.result(body.layer("Abs", [body.parameter("row", "1,2")], "1,2", name="inner"), "rows")
     net = Net("iterating")

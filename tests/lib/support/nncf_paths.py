@@ -1,4 +1,4 @@
-"""Quantizes and compresses small models with NNCF, and prints their layers and constants as JSON, by the path's name.
+"""Quantizes and compresses small models with NNCF, and prints their layers and constants as JSON, by path.
 
 A program: with OpenVINO, or with irexec in its place (in_openvinos_place.py).
 """

@@ -21,7 +21,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def text_of(lines: list[str] | str) -> str:
-    """A text that a notebook has as a list of lines."""
+    """Return a text that a notebook stores as a list of lines."""
     return lines if isinstance(lines, str) else "".join(lines)
 
 
@@ -30,7 +30,7 @@ def code_cells(notebook: dict[str, Any]) -> list[Cell]:
 
 
 def outputs(notebook: dict[str, Any], folder: Path) -> Iterator[list[Cell]]:
-    """Run the code cells in order, in a folder; the outputs of each, as Jupyter keeps them."""
+    """Run the code cells in order, in a folder, and yield the outputs of each, as Jupyter stores them."""
     known: dict[str, Any] = {"__name__": "__main__"}
     for number, cell in enumerate(code_cells(notebook), 1):
         printed = io.StringIO()
@@ -47,7 +47,9 @@ def outputs(notebook: dict[str, Any], folder: Path) -> Iterator[list[Cell]]:
 
 
 def changed(cell: Cell, now: list[Cell]) -> str | None:
-    """How the outputs of a cell differ from those that are stored: in their kinds, or in how their texts begin."""
+    """Return the difference of a cell's outputs from the stored ones, in their kinds or in the beginnings of their
+    texts.
+    """
     if [_kinds(each) for each in cell["outputs"]] != [_kinds(each) for each in now]:
         return f"the kinds of outputs are {[_kinds(each) for each in now]}"
     for stored, made in zip(cell["outputs"], now, strict=True):
@@ -59,7 +61,7 @@ def changed(cell: Cell, now: list[Cell]) -> str | None:
 
 
 def execute(path: Path, folder: Path) -> None:
-    """Write a notebook with the outputs that its cells have now."""
+    """Write a notebook with the present outputs of its cells."""
     notebook = read(path)
     for number, (cell, made) in enumerate(zip(code_cells(notebook), outputs(notebook, folder), strict=True), 1):
         cell |= {"outputs": made, "execution_count": number}
@@ -67,7 +69,7 @@ def execute(path: Path, folder: Path) -> None:
 
 
 def _beginning(text: str) -> str:
-    """The first line up to a colon, without numbers and signs: what kind of thing is shown, and of what."""
+    """Return the first line up to a colon, without numbers and signs: the kind and the subject of the output."""
     return re.sub(r"[^a-zA-Z ]+", "", text.partition("\n")[0].partition(":")[0])
 
 
@@ -76,7 +78,7 @@ def _kinds(output: Cell) -> list[str]:
 
 
 def _value(source: str, known: dict[str, Any]) -> Any:
-    """Run a cell; the value of its last line, if that is an expression."""
+    """Run a cell; return the value of its last line, if that is an expression."""
     *before, last = ast.parse(source).body
     ends = isinstance(last, ast.Expr)
     exec(compile(ast.Module(before if ends else [*before, last], []), "cell", "exec"), known)

@@ -1,4 +1,4 @@
-"""ONNX's own tests as cases: its node tests, made by the package, and those that the package has as files."""
+"""ONNX's own tests as cases: its node tests, created by the package, and those that the package contains as files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import onnx
 
 import irexec
 
-# Why a node test does not pass, by a part of its name.
+# The reason why a node test does not pass, by a part of its name.
 EXCEPTIONS = {
     "test_ai_onnx_ml_": "classical machine learning is refused by name",
     "test_attention_4d_causal_fp16": "one unit in the last place of f16: ONNX's numbers are rounded more often",
 }
-# Draws without a seed: only types and shapes can be compared.
+# The test draws without a seed: only types and shapes can be compared.
 RANDOM = "test_bernoulli"
 
 
@@ -43,7 +43,7 @@ def node_cases() -> list[Case]:
 
 
 def stored_cases(kind: str) -> Iterator[Case]:
-    """The tests that the package has as files."""
+    """Yield the tests that the package contains as files."""
     from onnx.backend.test.loader import load_model_tests
 
     for case in load_model_tests(kind=kind):
@@ -97,7 +97,7 @@ def compare(wanted: Any, found: Any, case: Case) -> None:
 
 
 def plain(item: Any) -> Any:
-    """A value of ONNX's as an array, a list of arrays, or None."""
+    """Return a value of ONNX as an array, a list of arrays, or None."""
     if isinstance(item, onnx.SequenceProto):
         return onnx.numpy_helper.to_list(item)
     if isinstance(item, onnx.OptionalProto):

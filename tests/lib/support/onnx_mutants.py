@@ -1,4 +1,4 @@
-"""ONNX models with one change each: a field of the file set, dropped, doubled, or taken from elsewhere in it."""
+"""ONNX models with one change each: a field of the file set, removed, repeated, or copied from elsewhere in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEXTS = ["", "x", "a\0b", "é" * 50, "../../x", "ai.onnx", "NOTSET", "1"]
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant: codes of findings, or "ran"; findings about nodes that name none; failed kernels."""
+    """The outcome of a mutant: codes of findings, or "ran"; findings about nodes that name none; failed kernels."""
 
     codes: frozenset[str]
     nameless: list[str]
@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
 
 
 def seeds(count: int, seed: int) -> list[bytes]:
-    """Small models of ONNX's node tests, as many of them as asked for."""
+    """Return this number of small models from ONNX's node tests."""
     models = [case.model.SerializeToString() for case in node_cases()]
     small = [model for model in models if len(model) < 4000]
     chosen = np.random.default_rng(seed).choice(len(small), min(count, len(small)), replace=False)
@@ -35,7 +35,7 @@ def seeds(count: int, seed: int) -> list[bytes]:
 
 
 def mutants(models: list[bytes], count: int, seed: int) -> Iterator[bytes]:
-    """Changed models, taken from the given ones in turn."""
+    """Yield changed models, made from the given models in turn."""
     rng = np.random.default_rng(seed)
     for number in range(count):
         proto = onnx.ModelProto.FromString(models[number % len(models)])
@@ -46,7 +46,7 @@ def mutants(models: list[bytes], count: int, seed: int) -> Iterator[bytes]:
 
 
 def _places(message: Message) -> Iterator[tuple[Message, Any]]:
-    """Every field that is set in a message, or deeper; and of each message one that is not."""
+    """Yield every field that is set in a message or its children, and for each message a field that is not set."""
     unset = [field for field in message.DESCRIPTOR.fields if not _is_set(message, field)]
     if unset:
         yield message, unset[0]
@@ -89,7 +89,7 @@ def _change(message: Message, field: Any, places: list[tuple[Message, Any]], rng
 
 
 def _copy(message: Message) -> Message:
-    """A message of its own: one that lies within its target must not go while it is copied."""
+    """Return an independent copy of a message, which may be inside of its target."""
     copy = type(message)()
     copy.CopyFrom(message)
     return copy
@@ -100,7 +100,7 @@ def _listed(value: Any, field: Any) -> list[Any]:
 
 
 def _scalar(field: Any, rng: np.random.Generator, places: list[tuple[Message, Any]]) -> Any:
-    """Another value of a field's type; texts are often those of elsewhere in the model."""
+    """Return another value of a field's type; texts often occur elsewhere in the model."""
     pick = lambda items: items[int(rng.integers(len(items)))]  # noqa: E731
     if field.cpp_type in (field.CPPTYPE_DOUBLE, field.CPPTYPE_FLOAT):
         return pick(_REALS)
@@ -114,13 +114,13 @@ def _scalar(field: Any, rng: np.random.Generator, places: list[tuple[Message, An
     return max(pick(_NUMBERS), 0) if field.cpp_type in (field.CPPTYPE_UINT32, field.CPPTYPE_UINT64) else pick(_NUMBERS)
 
 
-# Findings about the file, its graph or a tensor that lies in it: there is no node to name.
+# Findings about the file, its graph or one of its tensors do not name a node.
 _OF_NO_NODE = {"F001", "F002", "F005", "F006", "F007", "F008", "F010", "F011", "F012", "F015", "U001"}
 _MOST_ELEMENTS = 1 << 16
 
 
 def judged(data: bytes, path: Path) -> Outcome:
-    """Validate a mutant, and run it where that is sound. Raises whatever is no finding."""
+    """Validate a mutant, and run it if it is valid. Any exception other than a finding escapes."""
     path.write_bytes(data)
     report = irexec.validate(path)
     assert report.to_json()
@@ -141,12 +141,12 @@ def judged(data: bytes, path: Path) -> Outcome:
 
 
 def _array(value: Any) -> Any:
-    """Ones of a value's type; None where that is no small tensor."""
+    """Return ones of a value's type; None if it is not a small tensor."""
     dtype = value.element_type.dtype
     if value.partial_shape.rank.is_dynamic or dtype is None or dtype.hasobject:
         return None
     shape = [d.min for d in value.partial_shape]
-    # What is empty by one extent may become large by the others: a sum over nothing has all of them.
+    # A tensor with an extent of 0 may lead to a large result: a sum over the empty axis has all other extents.
     if np.prod([float(max(d, 1)) for d in shape]) > _MOST_ELEMENTS:
         return None
     return np.full(shape, "a", dtype) if dtype.kind == "T" else np.ones(shape, dtype)

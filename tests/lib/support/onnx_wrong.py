@@ -1,4 +1,4 @@
-"""ONNX Runtime with one operator gone wrong, and an ONNX model to reduce with it."""
+"""ONNX Runtime with one wrong operator, and an ONNX model to reduce with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from irexec.debug.runtimes.onnx_runtime import OnnxRuntime, Server
 from irexec.debug.runtimes.separate import Apart
 
 WRONG = {"HardSigmoid": "Sigmoid", "Softsign": "Tanh"}
-"""What is run in place of what the file says."""
+"""Operator in the file → the operator that runs in its place."""
 
 
 class WrongServer(Server):
@@ -31,7 +31,9 @@ class WrongOnnxRuntime(OnnxRuntime):
 
 
 def deep(path: Path) -> None:
-    """A convolution, a normalization, the layer that goes wrong, and what follows; of open batch, with two outputs."""
+    """Write a convolution, a normalization, the wrong layer, and further layers, with a dynamic batch and two
+    outputs.
+    """
     rng = np.random.default_rng(0)
     weights = {
         "kernel": rng.normal(0, 0.3, (6, 3, 3, 3)).astype(np.float32),

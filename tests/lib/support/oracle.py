@@ -1,4 +1,4 @@
-"""One operator on given arrays: by irexec (inferred and verified), and by OpenVINO, live."""
+"""One operator on given arrays: by irexec (inferred and verified), and by OpenVINO."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irexec.types import ElementType, PartialShape, TensorType
 
 
 def infer(op: Operator, inputs: list[TensorType | None], **attributes: Any) -> tuple[list[TensorType], list[Breach]]:
-    """Inferred output types and all breaches."""
+    """Return the inferred output types and all breaches."""
     values, problems = op.parse_attributes(attributes)
     assert not problems, problems
     breaches: list[Breach] = []
@@ -22,20 +22,20 @@ def infer(op: Operator, inputs: list[TensorType | None], **attributes: Any) -> t
 
 
 def dims(op: Operator, *inputs: TensorType | None, **attributes: Any) -> str:
-    """The shape that the rule gives, where nothing is wrong."""
+    """Return the shape that the rule infers; assert that it reports no breach."""
     (out,), breaches = infer(op, list(inputs), **attributes)
     assert not breaches, breaches
     return str(out.shape)
 
 
 def tensor(element_type: ElementType, shape: str, value: Any = None) -> TensorType:
-    """A tensor type from a shape's text and, for a known constant, its values."""
+    """Return a tensor type from a shape's text and, for a known constant, its values."""
     array = None if value is None else np.asarray(value, element_type.dtype)
     return TensorType(element_type, PartialShape.parse(shape), array)
 
 
 def run(op: Operator, *arrays: np.ndarray | None, **attributes: Any) -> list[np.ndarray]:
-    """Infer, run the kernel (and the specialized one), verify shapes and types against inference; the outputs."""
+    """Return the outputs of the kernel, which must equal those of the specialized form and match inference."""
     values, problems = op.parse_attributes(attributes)
     assert not problems, problems
     known = [None if a is None else TensorType.of(a) for a in arrays]
@@ -85,7 +85,9 @@ def layer_xml(
     outputs: list[TensorType],
     fixed: Collection[int] = (),
 ) -> str:
-    """A whole IR v11 text: a Parameter per array (a Const where `fixed`), the operator, a Result per output."""
+    """Return the text of an IR of version 11: a Parameter per array (a Const if `fixed`), the operator, a Result per
+    output.
+    """
     layers, edges = [], []
     ports = []
     offset = 0
@@ -126,10 +128,11 @@ def layer_xml(
 def openvino(
     op: Operator, *arrays: np.ndarray, constants: bool = False, fixed: Collection[int] = (), **attributes: Any
 ) -> list[np.ndarray]:
-    """The same by OpenVINO's CPU plugin at f32 precision. `constants`: fold by the core's reference kernels instead.
+    """Return the outputs of OpenVINO's CPU plugin in f32 precision. `constants`: use the core's reference kernels, by
+    constant folding.
 
-    `fixed`: positions of the inputs that are constants of the model, as axes and shapes mostly are.
-    ml_dtypes arrays are passed as raw bits and come back as ml_dtypes arrays.
+    `fixed`: positions of the inputs that are constants of the model, as axes and shapes mostly are. Arrays of ml_dtypes
+    are passed as raw bits and returned as arrays of ml_dtypes.
     """
     import openvino as ov
 
@@ -157,7 +160,7 @@ def openvino(
 
 @lru_cache(maxsize=8)
 def _request(text: bytes, weights: bytes) -> Any:
-    """An inference request of a model, which takes OpenVINO 20 ms to compile."""
+    """Return an inference request of a model; cached, because OpenVINO takes 20 ms to compile a model."""
     import openvino as ov
 
     model = ov.Core().read_model(text, weights)
@@ -168,7 +171,7 @@ def _tensor(array: np.ndarray) -> Any:
     import openvino as ov
 
     kind = ElementType.of(array.dtype)
-    array = np.ascontiguousarray(array).reshape(array.shape)  # which makes 1D of a scalar
+    array = np.ascontiguousarray(array).reshape(array.shape)  # ascontiguousarray returns a 1-D array for a scalar
     if kind.name == "string":
         return ov.Tensor(np.array(array.tolist()).reshape(array.shape))
     if array.dtype.kind in "biuf" and array.dtype.isbuiltin == 1:

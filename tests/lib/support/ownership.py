@@ -1,4 +1,4 @@
-"""Whether records of compiled code hold the memory that they lead to."""
+"""Whether records of compiled code hold the memory that they address."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.tasks import Sequence
 
-# No count is as large, and every address is.
+# Counts are smaller, and addresses larger.
 LEAST_ADDRESS = 1 << 44
 
 
 def sequences(request: InferRequest) -> list[Sequence]:
-    """The sequences in the programs of a request."""
+    """Return the sequences in the programs of a request."""
     programs = [runner._program for runner in request._runners.values() if runner._program is not None]
     return [call[0] for program in programs for call in program.calls if isinstance(call[0], Sequence)]
 
 
 def unheld(request: InferRequest) -> list[int]:
-    """The addresses in the programs of a request whose memory the records do not hold."""
+    """Return the addresses in the programs of a request whose memory the records do not hold."""
     functions = {made.address for made in compiler()._made.values()}
     found = []
     for sequence in sequences(request):
@@ -35,7 +35,7 @@ def unheld(request: InferRequest) -> list[int]:
 
 
 def _records(things: Iterable[Any]) -> Iterator[Records]:
-    """All records among these, and among what they hold."""
+    """Yield all records among these objects, and among the objects that they hold."""
     for thing in things:
         if isinstance(thing, Records):
             yield thing
@@ -45,7 +45,7 @@ def _records(things: Iterable[Any]) -> Iterator[Records]:
 
 
 def _arrays(things: Iterable[Any]) -> Iterator[np.ndarray]:
-    """All arrays among these, and among what they hold."""
+    """Yield all arrays among these objects, and among the objects that they hold."""
     for thing in things:
         if isinstance(thing, np.ndarray):
             yield thing

@@ -35,7 +35,7 @@ def weights(
     scale: float | None = 1e-3,
     final: str = "f32",
 ) -> Any:
-    """A matrix as a compressed file computes it; `zero` is the type of zero points, `scale` the least scale."""
+    """Return a matrix as a compressed file computes it; `zero` is the type of zero points, `scale` the least scale."""
     rows, columns = shape
     grouped = (rows, columns // group, group) if group else shape
     x = ops.convert(constant(rng, type, grouped), arithmetic)
@@ -50,7 +50,7 @@ def weights(
 
 
 def model(matrix: Any, *, type: str = "f32") -> irexec.Model:
-    """A product and a table that read one matrix."""
+    """Return a product and a table that read one matrix."""
     x = ops.parameter([-1, -1, matrix.shape[1]], irexec.Type.by_name[type].dtype, name="x")
     indices = ops.parameter([-1], np.int64, name="indices")
     read = [ops.matmul(x, matrix, False, True), ops.gather(matrix, indices, np.array(0, np.int64))]
@@ -58,7 +58,7 @@ def model(matrix: Any, *, type: str = "f32") -> irexec.Model:
 
 
 def folded(graph: irexec.Model, monkeypatch: pytest.MonkeyPatch) -> CompiledModel:
-    """The compiled model whose matrices are computed as a whole, layer by layer."""
+    """Return the compiled model whose matrices are computed as a whole, layer by layer."""
     with monkeypatch.context() as patched:
         patched.setattr(constants, "LEAST_PACKED", 1 << 40)
         made = CompiledModel(graph)
@@ -67,7 +67,7 @@ def folded(graph: irexec.Model, monkeypatch: pytest.MonkeyPatch) -> CompiledMode
 
 
 def packed(compiled: CompiledModel) -> list[PackedMatrix]:
-    """The packed matrices of a compiled model."""
+    """Return the packed matrices of a compiled model."""
     return [held for held in compiled._plans.general.template if isinstance(held, PackedMatrix)]
 
 
@@ -83,7 +83,7 @@ def convolution(
     is_grouped: bool = False,
     **windows: Any,
 ) -> irexec.Model:
-    """A convolution of dynamic data with a kernel of this shape, as a compressed file computes it."""
+    """Return a convolution of dynamic data with a kernel of this shape, as a compressed file computes it."""
     rng, axes = np.random.default_rng(0), 2 if is_grouped else 1
     per_row = scales or (*shape[:axes], *[1] * (len(shape) - axes))
     kernel = ops.convert(constant(rng, type, shape), arithmetic)

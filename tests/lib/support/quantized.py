@@ -1,4 +1,4 @@
-"""Float models with a quantized form, made by hand as NNCF makes it, and one quantizer of each spoilt on demand."""
+"""Float models with a quantized form, built as NNCF builds it, with one damaged quantizer on request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Quantizing:
     names: list[str] = field(default_factory=list)
 
     def values(self, value: Any, name: str, largest: float = 4.0) -> Any:
-        """A quantizer of values between -largest and largest."""
+        """Return a quantizer of values between -largest and largest."""
         if not self.quantizes:
             return value
         self.names.append(f"{name}/fq_output_0")
@@ -31,7 +31,7 @@ class Quantizing:
         return ops.fake_quantize(value, -limit, limit, -limit, limit, 256, name=self.names[-1])
 
     def weights(self, array: Array, name: str) -> Any:
-        """Weights in int8, with a scale for each column."""
+        """Return weights in int8, with a scale for each column."""
         if not self.quantizes:
             return ops.constant(array, name=f"{name}/weights")
         self.names.append(f"{name}/fq_weights_1")
@@ -43,7 +43,7 @@ class Quantizing:
 
 
 def chain(seed: int, quantizing: Quantizing, blocks: int = 15, width: int = 16) -> irexec.Model:
-    """Blocks of a product with weights, a bias and an activation, each added to what it reads."""
+    """Return blocks of a product with weights, a bias and an activation, each added to its input."""
     rng = np.random.default_rng(seed)
     x = ops.parameter([2, width], np.float32, name="x")
     value: Any = x
@@ -66,5 +66,5 @@ def inputs(seed: int, count: int = 4, width: int = 16) -> list[Array]:
 
 
 def pair(seed: int, spoilt: str = "", factor: float = 1.0, **options: Any) -> tuple[irexec.Model, irexec.Model]:
-    """A float model and its quantized form."""
+    """Return a float model and its quantized form."""
     return chain(seed, Quantizing(False), **options), chain(seed, Quantizing(True, spoilt, factor), **options)

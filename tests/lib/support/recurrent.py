@@ -1,4 +1,4 @@
-"""What the tests of recurrent operators share: which operator, random arrays of its shapes, comparisons."""
+"""Helpers for the tests of recurrent operators: the operator, random arrays of its shapes, comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model computes, to be compared with what another one does."""
+"""The results of a model, for comparison with those of another model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from irexec.types import Array
 
 
 def computed(data: bytes, path: Path | None) -> list[Array]:
-    """What a model computes of inputs that are the same every time. Raises IRError and MemoryError."""
+    """Return the results of a model for inputs that are always the same. Raises IRError and MemoryError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = irexec.compile_model(irexec.read_model(data, path.with_suffix(".bin") if path else None))
@@ -20,14 +20,14 @@ def computed(data: bytes, path: Path | None) -> list[Array]:
         given = []
         for port in compiled.inputs:
             shape = [2 if extent.is_dynamic else extent.get_length() for extent in port.partial_shape]
-            # Small integers are within reach of what they may be indices of.
+            # Small integers are valid for inputs that may be indices.
             values = rng.integers(0, 3, shape) if port.element_type.is_integral_number else rng.random(shape)
             given.append(values.astype(port.element_type.dtype))
         return list(compiled(given).to_tuple())
 
 
 def same(a: list[Array], b: list[Array]) -> bool:
-    """True for the same results, bit by bit."""
+    """Return True if the results are equal, bit for bit."""
     return len(a) == len(b) and all(
         x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Changes of how a model is written, as converters, editors and people make them; some matter to a reader."""
+"""Changes to the form of a model's text, as converters, editors and people make them; some affect a reader."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RT_INFO = (
 
 
 def rewritten(text: str, rng: random.Random, changes: int | None = None) -> str:
-    """The text with one to four such changes."""
+    """Return the text with one to four such changes."""
     for _ in range(changes or rng.choice([1, 1, 1, 2, 2, 3, 4])):
         text = rng.choice(CHANGES)(text, rng)
     return text
@@ -103,7 +103,7 @@ def _blanks_between(text: str, rng: random.Random) -> str:
 
 
 def _attributes_swapped(text: str, rng: random.Random) -> str:
-    """Two attributes of one element exchanged, or only their values."""
+    """Exchange two attributes of one element, or only their values."""
     match = _one(text, r"<[\w-]+(?:\s[\w-]+=\"[^\"<>]*\"){2,}\s*/?>", rng)
     if match is None:
         return text
@@ -153,7 +153,7 @@ def _attribute_more(text: str, rng: random.Random) -> str:
 
 
 def _to_data(text: str, rng: random.Random) -> str:
-    """An attribute of <data> at its layer."""
+    """Move an attribute of <data> to its layer."""
     match = _one(text, r'(<layer\b[^<>]*)(>\s*<data)(\s[\w-]+="[^"]*")', rng)
     return text if match is None else _at(text, *match.span(), match[1] + match[3] + match[2])
 
@@ -219,7 +219,7 @@ def _dims(text: str, rng: random.Random) -> str:
 
 
 def _all_dims(text: str, rng: random.Random) -> str:
-    """A port without dims, or with those of another."""
+    """Remove the dims of a port, or replace them by those of another."""
     match, other = _one(text, _PORT, rng), _one(text, _PORT, rng)
     if match is None or other is None:
         return text
@@ -306,7 +306,7 @@ def _comment(text: str, rng: random.Random) -> str:
 
 
 def _entity(text: str, rng: random.Random) -> str:
-    """A character of a value or a dim as a reference."""
+    """Write a character of a value or a dim as a reference."""
     match = _one(text, r'="([\w,. -]+)"|<dim>(\d+)<', rng)
     if match is None:
         return text
@@ -321,7 +321,7 @@ def _quotes(text: str, rng: random.Random) -> str:
 
 
 def _sections(text: str, rng: random.Random) -> str:
-    """A section that is there twice, or is empty, or stands elsewhere."""
+    """Repeat, empty or move a section."""
     name = rng.choice(["data", "input", "output", "edges", "port_map", "back_edges", "rt_info"])
     match = _one(text, rf"<{name}\b[^<>]*/>|<{name}\b[^<>]*>(?:(?!<{name}\b).)*?</{name}>", rng)
     if match is None:

@@ -1,4 +1,4 @@
-"""`irexec run` inside a test: its exit code with its text or its JSON."""
+"""`irexec run` in a test: its exit code with its text or its JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small model, and saving as every test of it needs it: written, read, and written again."""
+"""A small model, and a round trip through files: written, read, and written again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def relu_model(name: str = "x") -> irexec.Model:
 
 
 def saved(model: irexec.Model, folder: Path) -> irexec.Model:
-    """The model after writing and reading; the files have the same bytes when it is written again."""
+    """Return the model after writing and reading; check that writing it again gives the same bytes."""
     irexec.save_model(model, folder / "first.xml")
     again = irexec.read_model(folder / "first.xml")
     irexec.save_model(again, folder / "second.xml")

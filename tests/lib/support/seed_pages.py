@@ -19,12 +19,12 @@ SYSTEMS = {
 
 
 def table() -> str:
-    """The Markdown table of what doctest finds on the pages."""
+    """Return the Markdown table of doctest's results for the pages."""
     return _pages_table((system, check_page(PAGES / file)) for file, system in SYSTEMS.items())
 
 
 def _pages_table(rows: Iterable[tuple[str, CheckedPage]]) -> str:
-    """A Markdown table of pages (each with the name of the system that it documents), a row per version."""
+    """Return a Markdown table of pages (each with the name of the system that it documents), a row per version."""
     lines = [
         "| system | version | examples | executed | agree | errors found |",
         "|---|---|---:|---:|---:|---:|",

@@ -1,4 +1,4 @@
-"""Slips in a model's text that change nothing of what it computes, and that `irexec fix` fixes."""
+"""Errors in a model's text that do not change the results, and that `irexec fix` fixes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Slip = Callable[[str, random.Random], str]
 
 
 def slipped(text: str, rng: random.Random) -> str:
-    """The text with one to four slips."""
+    """Return the text with one to four such errors."""
     for _ in range(rng.randint(1, 4)):
         text = rng.choice(SLIPS)(text, rng)
     return text
@@ -46,7 +46,7 @@ def _rank(text: str, rng: random.Random) -> str:
 
 
 def _type_case(text: str, rng: random.Random) -> str:
-    # Of an end of the model another letter case matters.
+    # For Parameter, Result and Assign the letter case has a meaning.
     pattern = r' type="(?!Parameter|Result|Assign)([A-Z]\w+)" version'
     return _replaced(text, pattern, rng, lambda old: rng.choice([old.lower(), old.upper()]))
 

@@ -1,4 +1,4 @@
-"""Small networks of many kinds with random weights, quantized to int8 as NNCF does it, with one quantizer spoilt."""
+"""Small networks of many kinds with random weights, quantized to int8 as NNCF does it, with one damaged quantizer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRODUCTS = ("MatMul", "Convolution", "GroupConvolution")
 
 
 class Layers:
-    """Makes layers with random weights and names that count."""
+    """Creates layers with random weights and numbered names."""
 
     def __init__(self, seed: int = 0) -> None:
         self.rng, self.count = np.random.default_rng(seed), 0
@@ -199,7 +199,7 @@ NETWORKS: dict[str, Callable[[], irexec.Model]] = {
 
 
 def samples(model: irexec.Model, count: int = 4, seed: int = 0) -> list[Array]:
-    """Inputs of a network."""
+    """Return inputs of a network."""
     rng = np.random.default_rng(seed)
     type = model.parameters[0].outputs[0].type
     shape = [extent.value for extent in type.shape]
@@ -209,8 +209,8 @@ def samples(model: irexec.Model, count: int = 4, seed: int = 0) -> list[Array]:
 
 
 def quantized(model: irexec.Model, given: list[Array]) -> irexec.Model:
-    """The model in int8: a FakeQuantize at each value that a product or a sum of two values reads, with the range that
-    it has on the inputs; weights as int8 with a scale for each channel.
+    """Return the model in int8: a FakeQuantize at each value that a product or a sum of two values reads, with the
+    range of the value for the inputs; weights as int8 with a scale for each channel.
     """
     made, copies = copy_with_map(model)
     constant = constant_nodes(made)
@@ -267,7 +267,7 @@ def too_large(node: Any) -> None:
 
 
 def shifted(node: Any) -> None:
-    """As with a wrong zero point: what is given is not where what is read was."""
+    """Shift the output, as with a wrong zero point."""
     low, high = (node.inputs[port].node.constant for port in (1, 2))
     _ranges(node, lambda _, a: a + 0.3 * (high - low), (3, 4))
 
@@ -277,7 +277,7 @@ def few_levels(node: Any) -> None:
 
 
 def scaled(node: Any) -> None:
-    """The range of the output is not that of the input."""
+    """Scale the range of the output."""
     _ranges(node, lambda _, a: a * 0.4, (3, 4))
 
 
@@ -287,7 +287,7 @@ def weights_clipped(node: Any) -> None:
 
 
 def weights_per_tensor(node: Any) -> None:
-    """One scale for all channels, that of a channel with an outlier."""
+    """Use one scale for all channels, that of a channel with an outlier."""
     codes, scale = node.inputs[0].node.inputs[0].node, node.inputs[1].node
     wide = codes.constant * scale.constant
     step = np.float32(30 * np.abs(wide).max() / 127)

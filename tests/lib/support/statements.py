@@ -69,7 +69,7 @@ def _looped(tree: ast.AST, argument: ast.expr) -> list[str]:
 
 
 def _others(function: Callable[..., Any], tree: ast.AST, called: set[ast.Name]) -> Iterator[Callable[..., Any]]:
-    """Return the functions that are used otherwise than by a direct call, and the methods of the classes used."""
+    """Return the functions that are used other than by a direct call, and the methods of the classes used."""
     module = sys.modules[function.__module__]
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node not in called and node.id != "_":
@@ -91,7 +91,7 @@ def _function(user: Callable[..., Any], name: str) -> Callable[..., Any] | None:
 
 
 def _is_source(function: Callable[..., Any]) -> bool:
-    module = function.__module__ or ""  # None for a function made by exec()
+    module = function.__module__ or ""  # None for a function created by exec()
     return module.startswith("irexec.ops.") and not module.startswith("irexec.ops.declare.")
 
 
@@ -100,7 +100,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _number(node: ast.AST, known: dict[str, str]) -> str | None:
-    """Return the constraint number that an argument is: a literal, or a parameter that was given one."""
+    """Return the constraint number of an argument: a literal, or a parameter that was given one."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and _NUMBER.fullmatch(node.value):
         return node.value
     return known.get(node.id) if isinstance(node, ast.Name) else None

@@ -1,4 +1,4 @@
-"""Calls of operators that sum floats, for drawn shapes that have no pattern, in every precision."""
+"""Calls of operators that sum floats, for random shapes, in every precision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PRECISIONS = (np.float16, np.float32, np.float64)
 
 
 class _Drawn:
-    """Extents, and arrays of one precision."""
+    """Draws extents, and arrays of one precision."""
 
     def __init__(self, rng: np.random.Generator, precision: Any) -> None:
         self._rng, self._precision = rng, precision
@@ -27,7 +27,7 @@ class _Drawn:
 
 
 def sums(seed: int = 0) -> Iterator[Call]:
-    """Products, convolutions, attention, recurrent layers and reductions."""
+    """Yield products, convolutions, attention, recurrent layers and reductions."""
     for precision in PRECISIONS:
         drawn = _Drawn(np.random.default_rng(seed), precision)
         for family in (_products, _convolutions, _attention, _recurrent, _reductions):
@@ -51,7 +51,7 @@ def _products(drawn: _Drawn) -> Iterator[Call]:
         yield _call("Einsum", array(batch, rows, depth), array(batch, columns, depth), equation="bik,bjk->bij")
     yield _call("MatMul", array(300, 40), array(40, 280))
     yield _call("MatMul", array(40, 600), array(520, 600), transpose_b=True)
-    # Few products, which BLAS would nevertheless divide among threads of its own.
+    # Few products, which BLAS would nevertheless divide among its own threads.
     yield _call("MatMul", array(1, 400), array(400, 300))
 
 
@@ -93,7 +93,7 @@ def _recurrent(drawn: _Drawn) -> Iterator[Call]:
         weights = array(2, gates * units, width), array(2, gates * units, units), array(2, gates * units)
         given = array(batch, steps, width), *states, np.full(batch, steps, np.int32), *weights
         yield _call(f"{type}Sequence", *given, hidden_size=units, direction="bidirectional")
-    # BLAS would divide these, too.
+    # BLAS would divide these as well.
     states, weights = [array(1, 100), array(1, 100)], (array(400, 200), array(400, 100), array(400))
     yield _call("LSTMCell", array(1, 200), *states, *weights, hidden_size=100)
 

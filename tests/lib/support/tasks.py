@@ -1,4 +1,4 @@
-"""Tasks for tests of the farm, in a module that new processes and the workers of a cluster can import."""
+"""Tasks for tests of parallel work, in a module that new processes and the workers of a cluster can import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.waiting import PATIENCE, until
 
 @dataclass(frozen=True)
 class Words(Task[list[str]]):
-    """The words of a file. A file of one of these words does what it says."""
+    """The words of a file. For certain words the task behaves as the word says."""
 
     def __call__(self, item: str) -> list[str]:
         words = Path(item).read_text().split()
@@ -39,7 +39,7 @@ class Words(Task[list[str]]):
 
 @dataclass(frozen=True)
 class Threads(Task[list[int]]):
-    """How many threads kernels and each library may use."""
+    """The number of threads that kernels and each library may use."""
 
     def __call__(self, item: str) -> list[int]:
         import numpy  # noqa: F401
@@ -52,9 +52,9 @@ class Threads(Task[list[int]]):
 
 @dataclass(frozen=True)
 class Held(Task[int]):
-    """The process that does it, which says in the folder that it has begun.
+    """The process that does the work, which writes a file when it has begun.
 
-    The first `free` items are done at once, the others when there is a file `go` in the folder.
+    The first `free` items are completed at once, the others when the folder contains a file `go`.
     """
 
     folder: str
@@ -72,12 +72,12 @@ class Held(Task[int]):
 
 
 def no_more() -> None:
-    """Raise what also says that a pipe has ended."""
+    """Raise the exception that also reports the end of a pipe."""
     raise EOFError
 
 
 def drops_exceptions(begun: str) -> None:
-    """Wait, once it has made a file, and drop the exception that ends that."""
+    """Wait, after creating a file, and drop the exception that ends the wait."""
     Path(begun).touch()
     with contextlib.suppress(BaseException):
         time.sleep(PATIENCE)

@@ -227,7 +227,7 @@ def transformer() -> Made:
 
 
 class Attention(nn.Module):
-    """Causal attention with rotated places and a cache, as decoders have it."""
+    """Causal attention with rotary positions and a cache, as in decoders."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -300,7 +300,7 @@ def autoencoder() -> Made:
 
 
 def export(name: str, path: Path, dynamo: bool) -> tuple[Tensor, ...]:
-    """Write the architecture with random weights; the inputs that it was exported with."""
+    """Write the architecture with random weights; return the inputs with which it was exported."""
     torch.manual_seed(0)
     module, inputs = ARCHITECTURES[name]()
     logging.disable(logging.WARNING)

@@ -1,4 +1,4 @@
-"""Documents that are executed: fenced blocks of Markdown, and commands with what they print."""
+"""Documents that are executed: fenced blocks of Markdown, and commands with their output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TIME = re.compile(r" in [0-9.]+s\b.*")
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: its language, the words behind that, its text, and the line it starts on."""
+    """One fenced block: its language, the words after it, its text, and the line on which it starts."""
 
     language: str
     words: tuple[str, ...]
@@ -33,7 +33,7 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The file that the block is, where a word names one."""
+        """The name of the file whose content is the block, if a word gives one."""
         return next((word for word in self.words if "." in word), None)
 
     def write(self, folder: Path) -> None:
@@ -47,7 +47,7 @@ def blocks(path: Path) -> list[Block]:
 
 
 def commands(block: Block) -> Iterator[tuple[str, list[str]]]:
-    """The commands of a console block, each with the lines it is said to print."""
+    """Yield the commands of a console block, each with the lines of its expected output."""
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, *expected = part.rstrip("\n").split("\n")
         yield command, expected
@@ -56,13 +56,13 @@ def commands(block: Block) -> Iterator[tuple[str, list[str]]]:
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run `irexec`, `python` or `pytest` with this interpreter's packages, in a folder.
 
-    CI starts a process for each command; elsewhere `irexec` runs in this process, which saves half a second.
+    CI starts a process for each command; otherwise `irexec` runs in this process, which saves half a second.
     """
     program, *arguments = shlex.split(command)
     module = {"irexec": ["-m", "irexec"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"], "python": []}[program]
-    # A checkout that is not installed is found too, and so are the files of the document.
+    # A checkout that is not installed is also found, and so are the files of the document.
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")]), str(Path(__file__).parents[3])]
-    # So is this interpreter, by commands that a command is told to run.
+    # Commands that a command runs find this interpreter as well.
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     settings = {"PYTHONPATH": os.pathsep.join(paths), "PATH": programs, "NO_COLOR": "1", "COLUMNS": "80"}
     environment = os.environ | settings
@@ -98,10 +98,10 @@ def _five_digits(line: str) -> str:
 
 
 def differs(printed: str, expected: list[str]) -> str | None:
-    """What is wrong with the output of a command, None when nothing is.
+    """Return the difference of the output of a command from the expected lines; None if there is none.
 
-    A line `...` stands for any lines; the time at the end of a line (`in 0.1s`) is left out. Of numbers with six digits
-    five count: BLAS adds up in another order on other processors.
+    A line `...` stands for any lines; the time at the end of a line (`in 0.1s`) is ignored. Of numbers with six digits
+    five are compared: BLAS adds in another order on other processors.
     """
     lines = [_five_digits(_TIME.sub("", line)).rstrip() for line in printed.rstrip("\n").split("\n")]
     wanted = [_five_digits(line).rstrip() for line in expected]

@@ -1,4 +1,4 @@
-"""How tests wait for other processes and threads: for as long as it takes on a busy machine."""
+"""Waiting for other processes and threads in tests: as long as it takes on a busy machine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TypeVar
 T = TypeVar("T")
 
 PATIENCE = 60.0
-"""Seconds after which something is not slow, it hangs."""
+"""Seconds after which a wait counts as a hang."""
 
 LONG = 600.0
 """Seconds for a program that does the work of hundreds of tests: builds the site, installs a checkout, runs tests."""
 
 
 def until(found: Callable[[], T], what: str = "") -> T:
-    """The first result of `found` that counts as true. TimeoutError: it never came."""
+    """Return the first result of `found` that counts as true. Raises TimeoutError after PATIENCE."""
     end = time.monotonic() + PATIENCE
     while not (value := found()):
         if time.monotonic() > end:

@@ -1,10 +1,10 @@
-"""Work that is counted, not timed: how a cost grows with a size is asserted so.
+"""Work that is counted, not timed, so that tests can assert how a cost grows with a size.
 
-Counted are lines and calls, as Python reports them to a trace function: each round of each loop is one or two, whether
-it stands in one line, is a comprehension, a generator or a callback, and in each version of Python. (Steps of bytecode
-differ between the versions, and 3.12 and 3.13 do not report them for a function's first call.) So is the work
-inside of a line: hashes and comparisons of some classes, as lookups and searches in lists make them; the items of
-lists, sets and dicts whose methods look at all of them; the characters that searches with regular expressions read.
+Lines and calls are counted, as Python reports them to a trace function: each iteration of a loop is one or two, whether
+it is written on one line, as a comprehension, a generator or a callback, and in each version of Python. (Steps of
+bytecode differ between the versions, and 3.12 and 3.13 do not report them for a function's first call.) The work inside
+of a line is counted as well: hashes and comparisons of some classes, as in lookups and searches in lists; the items of
+lists, sets and dicts whose methods read all of them; the characters that searches with regular expressions read.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from irexec.diagnostics.nearest import _nearest
 from irexec.graph.model import Node, Value
 from irexec.ir.document import Edge, Layer, Port
 
-# So many times the work for four times the size, at most.
+# The maximum factor of the work for four times the size.
 MOST = 4.4
-# Methods of containers that go over all items.
+# Methods of containers that process all items.
 _WHOLE = {"copy", "count", "difference", "index", "insert", "intersection", "remove", "reverse", "sort", "union"}
 _CONTAINERS = (list, set, dict)
 
 
 class Work:
-    """Counts while it is entered."""
+    """A context in which work is counted."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, searching: Iterable[ModuleType] = ()) -> None:
-        """`searching`: modules whose patterns are watched."""
+        """`searching`: modules whose patterns are counted."""
         self.counts: Counter[str] = Counter()
         for kind in (Node, Value, LayerRef, Place):
             monkeypatch.setattr(kind, "__hash__", self._counting(kind.__hash__))
@@ -64,7 +64,7 @@ class Work:
         return kind
 
     def of(self, work: Callable[[], object]) -> Counter[str]:
-        """How much work of each kind is done, with no names looked up before."""
+        """Return the amount of work of each kind, with names looked up in advance."""
         self.counts = Counter()
         _nearest.cache_clear()
 
@@ -76,7 +76,7 @@ class Work:
             if event == "c_call" and argument.__name__ in _WHOLE:
                 self.counts["items"] += len(argument.__self__) if isinstance(argument.__self__, _CONTAINERS) else 0
 
-        # Models of earlier tests must not be freed, by code that is traced, while this work is counted.
+        # Models of earlier tests must not be freed, by traced code, while this work is counted.
         was_enabled = gc.isenabled()
         gc.disable()
         before = sys.gettrace()
@@ -92,18 +92,19 @@ class Work:
         return self.counts
 
     def growth(self, task: Callable[[int], Callable[[], object]], size: int) -> float:
-        """How many times the work a task of four times the size is, of the kind that grows fastest.
+        """Return the factor by which the work of a task of four times the size is larger, for the kind that grows
+        fastest.
 
-        `task(size)` prepares it and is not counted.
+        `task(size)` prepares the task and is not counted.
         """
-        task(size)()  # What happens only once.
+        task(size)()  # work that is done only once
         small, large = (self.of(task(n)) for n in (size, 4 * size))
-        # So that a kind that is hardly there is not looked at, each item gets one.
+        # Each item adds one to every kind, so that kinds with little work do not count.
         return max((large[kind] + 4 * size) / (small[kind] + size) for kind in large)
 
 
 class _Watched:
-    """A pattern whose searches count the characters from where they begin to where the match ends, or the text does."""
+    """A pattern whose searches count the characters from their start to the end of the match, or of the text."""
 
     def __init__(self, pattern: re.Pattern[str], work: Work) -> None:
         self._pattern, self._work = pattern, work

@@ -1,4 +1,6 @@
-"""A runtime for tests of irexec conformance: irexec itself, with one operator that is wrong, refuses, or ends."""
+"""A runtime for tests of irexec conformance: irexec itself, with one operator that is wrong, refuses, or ends the
+process.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ import irexec
 
 class Wrong:
     """Fails in models that contain the operator `type`: `how` is wrong, late, shape, refuse, raise, raise later,
-    unsupported later, crash or hang."""
+    unsupported later, crash or hang.
+    """
 
     def __init__(self, type: str, how: str = "wrong") -> None:
         self.type, self.how = type, how

@@ -1,4 +1,4 @@
-"""A model with errors as an editor holds it, and places in its text."""
+"""A model with errors as it is open in an editor, and positions in its text."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ LINES = MODEL.splitlines()
 
 
 def place(line: int, text: str) -> dict[str, int]:
-    """Where a text begins on a line, in UTF-16 code units."""
+    """Return the position of a text on a line, in UTF-16 code units."""
     before = LINES[line][: LINES[line].index(text)]
     return {"line": line, "character": len(before.encode("utf-16-le")) // 2}
 
 
 def written(range: dict[str, Any], text: str = MODEL) -> str:
-    """What stands in a range that lies on one line."""
+    """Return the text of a range on one line."""
     line = text.splitlines()[range["start"]["line"]].encode("utf-16-le")
     return line[range["start"]["character"] * 2 : range["end"]["character"] * 2].decode("utf-16-le")
 
 
 def applied(edits: list[dict[str, Any]], text: str = MODEL) -> str:
-    """A text with edits of single lines made."""
+    """Return a text with edits of single lines applied."""
     lines = [line.encode("utf-16-le") for line in text.splitlines(keepends=True)]
     spans = [(edit["range"]["start"], edit["range"]["end"], edit["newText"].encode("utf-16-le")) for edit in edits]
     for start, end, new in sorted(spans, key=lambda span: (span[0]["line"], span[0]["character"]), reverse=True):
@@ -53,7 +53,7 @@ def applied(edits: list[dict[str, Any]], text: str = MODEL) -> str:
 
 
 def actions(editor: Editor, uri: str, only: list[str] | None = None) -> list[dict[str, Any]]:
-    """The actions that the editor is offered for the whole text."""
+    """Return the actions that the server offers for the whole text."""
     whole = {"start": {"line": 0, "character": 0}, "end": {"line": len(LINES), "character": 0}}
     context = {"diagnostics": []} | ({"only": only} if only else {})
     found: list[dict[str, Any]] = editor.request(

@@ -1,4 +1,4 @@
-"""Extreme finite inputs: where the true result is a number of the type, no step on the way overflows or vanishes."""
+"""Extreme finite inputs: if the true result is a number of the type, no intermediate value overflows or vanishes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POWERS = np.array([0.0, *np.logspace(-44, 38, 165), 3.4e38, *np.linspace(0.01, 1
 
 
 def inputs(dtype: Any) -> np.ndarray:
-    """Numbers of both signs, from the smallest to the largest of the type, dense where functions bend."""
+    """Return numbers of both signs, from the smallest to the largest of the type, dense where functions bend."""
     limits = ml_dtypes.finfo(dtype)
     values = np.concatenate([POWERS, [float(limits.max), float(limits.tiny), float(limits.eps)]])
     with np.errstate(over="ignore"):
@@ -24,7 +24,7 @@ def inputs(dtype: Any) -> np.ndarray:
 
 
 def normal_cumulative(x: np.ndarray) -> np.ndarray:
-    """Φ by its continued fraction far out, by its series near 0."""
+    """Return Φ by its continued fraction for large arguments, by its series near 0."""
     a = np.abs(x)
     series, term = a.copy(), a.copy()
     for n in range(1, 120):
@@ -86,7 +86,7 @@ def test_gelu_by_tanh(dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=["f16", "bf16", "f32"])
 def test_gelu(dtype: Any) -> None:
-    """Far below 0, where the result is next to nothing, it is right to a billionth of 1."""
+    """Far below 0, where the result is almost zero, its absolute error is at most a billionth."""
     x = inputs(dtype)
     with np.errstate(all="ignore"):
         expected = x.astype(WIDE) * normal_cumulative(x.astype(WIDE))
@@ -100,7 +100,9 @@ def test_gelu(dtype: Any) -> None:
 
 
 def close(result: np.ndarray, expected: np.ndarray, x: np.ndarray, ulp: int) -> None:
-    """Within `ulp` units in the last place; what is below the smallest normal number may be 0."""
+    """Return whether results are within `ulp` units in the last place; results below the smallest normal number may be
+    0.
+    """
     limits = ml_dtypes.finfo(result.dtype)
     largest = WIDE(float(limits.max))
     allowed = np.maximum(ulp * np.abs(expected) * WIDE(float(limits.eps)), WIDE(float(limits.tiny)))
@@ -115,7 +117,7 @@ ROWS = [1e-30, 1e-20, 1.0, 1e10, 3e19, 1e30, 1e38]
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.float64], ids=["f32", "bf16", "f64"])
 @pytest.mark.parametrize("scale", ROWS)
 def test_norms_and_means(scale: float, dtype: Any) -> None:
-    """Sums of squares beyond the type's range, of which the result keeps the root or a quotient."""
+    """Sums of squares exceed the type's range, but the result is their root or a quotient."""
     scale = scale**8 if dtype is np.float64 else scale
     rng = np.random.default_rng(0)
     x = (rng.uniform(0.5, 3, (2, 6)) * scale).astype(dtype)

@@ -1,4 +1,4 @@
-"""Activation functions: against OpenVINO, against the formula in f64, and at the corners."""
+"""Activation functions: compared with OpenVINO and with the formula in f64, and edge cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SoftMax and LogSoftmax: against OpenVINO, against f64, and at the corners."""
+"""SoftMax and LogSoftmax: compared with OpenVINO and with f64, and edge cases."""
 
 from __future__ import annotations
 

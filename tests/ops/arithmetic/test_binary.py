@@ -1,4 +1,4 @@
-"""Elementwise arithmetic with two operands: against OpenVINO, against exact integers, and at the corners."""
+"""Elementwise arithmetic with two operands: compared with OpenVINO and with exact integers, and edge cases."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_i32_agrees_with_openvino(name: str) -> None:
     rng = np.random.default_rng(len(name))
     a = rng.integers(0 if name == "Power" else -20, 20, (4, 5)).astype(np.int32)
     b = rng.integers(1, 6, (5,)).astype(np.int32) * (1 if name == "Power" else rng.choice([-1, 1], 5).astype(np.int32))
-    # The CPU plugin truncates integer division whatever m_pythondiv says; the core does as the page says.
+    # The CPU plugin truncates integer division regardless of m_pythondiv; the core follows the page.
     expected = openvino(binary(name), a, b, constants=name == "Divide")[0]
     np.testing.assert_array_equal(run(binary(name), a, b)[0], expected)
 

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic with one operand: against OpenVINO, against Python's math, and at the corners."""
+"""Elementwise arithmetic with one operand: compared with OpenVINO and with Python's math, and edge cases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from irexec.ops.declare.operator import Operator
 from irexec.types import BF16, F16, F32, F64, I8, I32, U8
 
 OPSETS = {"Acosh": 4, "Asinh": 4, "Atanh": 4, "Round": 5, "ErfInv": 17}
-# Where each function is defined and not too steep for f32.
+# The range in which each function is defined and not too steep for f32.
 DOMAINS = {
     "Abs": (-5, 5),
     "Acos": (-1, 1),
@@ -64,7 +64,7 @@ def test_agrees_with_openvino(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-@pytest.mark.parametrize("name", sorted(set(DOMAINS) - {"ErfInv"}))  # which is computed in f64
+@pytest.mark.parametrize("name", sorted(set(DOMAINS) - {"ErfInv"}))  # ErfInv is computed in f64
 def test_narrow_floats_round_once(name: str, dtype: type) -> None:
     op = unary(name)
     x = sample(name, (7, 300), dtype)
@@ -72,7 +72,7 @@ def test_narrow_floats_round_once(name: str, dtype: type) -> None:
     np.testing.assert_array_equal(run(op, x)[0].astype(np.float32), wide.astype(np.float32))
 
 
-# Where Python's math has another name, or none.
+# Functions that have another name in Python's math, or none.
 REFERENCE = {"Abs": abs, "Ceiling": math.ceil, "Negative": operator.neg, "Sign": np.sign, "Round": round}
 
 
@@ -102,7 +102,7 @@ def test_integers_of_steep_functions_agree_with_the_core(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "expected"), [("Exp", [1, 3, 7, 20]), ("Log", [0, 1, 1, 2]), ("Sin", [0, 1, 1, 0])])
 def test_integers_are_rounded_where_the_core_truncates(name: str, expected: list[int]) -> None:
-    # The core cuts exp(1) to 2 and sin(1) to 0. No page says so; Sqrt's and Tanh's say that integers are rounded.
+    # The core truncates exp(1) to 2 and sin(1) to 0. No page specifies this; those of Sqrt and Tanh specify rounding.
     x = np.array([0, 1, 2, 3] if name != "Log" else [1, 2, 4, 7], np.int32)
     np.testing.assert_array_equal(run(unary(name), x)[0], expected)
 
@@ -179,7 +179,7 @@ def test_erfinv_is_right_to_the_rounding_of_its_type() -> None:
     for dtype, most in ((np.float64, 8), (np.float32, 1)):
         places = np.unique(x.astype(dtype)[x.astype(dtype) < 1]).astype(np.float64)
         found = run(unary("ErfInv"), places.astype(dtype))[0].astype(np.float64)
-        # What erf misses by, at a point and from the end that tells most of it, over its slope there.
+        # The error of erf at a point, measured from the end with more digits, divided by its slope there.
         missed = [math.erf(y) - v if v < 0.5 else (1 - v) - math.erfc(y) for v, y in zip(places, found, strict=True)]
         error = np.array(missed) * np.exp(found**2) * np.sqrt(np.pi) / 2
         units = np.spacing(found.astype(dtype)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""IsFinite, IsInf, IsNaN: against OpenVINO and by hand."""
+"""IsFinite, IsInf, IsNaN: compared with OpenVINO and with expected values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_is_inf_detects_the_signs_it_is_asked_for(negative: bool, positive: bool
 
 
 def test_numbers_beyond_f32_are_finite() -> None:
-    # The CPU plugin computes f64 in f32, where 1e300 is infinite, and takes denormals for infinite.
+    # The CPU plugin computes f64 in f32, where 1e300 is infinite, and treats denormal numbers as infinite.
     assert run(is_finite_10, np.array([1e300]))[0].all()
     assert run(is_finite_10, np.array([1e-40], np.float32))[0].all()
 

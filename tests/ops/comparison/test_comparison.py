@@ -1,4 +1,4 @@
-"""Comparisons: against OpenVINO, of strings, of 64-bit values, of nan."""
+"""Comparisons: compared with OpenVINO; strings, 64-bit values, NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""take_along, and the operators that use it, on arrays of a rank that NumPy's own function does not take."""
+"""take_along, and the operators that use it, on arrays whose rank exceeds the limit of NumPy's own function."""
 
 from __future__ import annotations
 

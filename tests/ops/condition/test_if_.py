@@ -1,4 +1,4 @@
-"""If-8: its ports; the bodies are inference's and the engine's."""
+"""If-8: its ports; tests of inference and of the engine cover its bodies."""
 
 from __future__ import annotations
 

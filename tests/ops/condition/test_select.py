@@ -33,7 +33,7 @@ def test_pdpd_agrees_with_the_core() -> None:
     other = rng.normal(size=(2,)).astype(np.float32)
     found = run(select_1, cond, then, other, auto_broadcast="pdpd")[0]
     np.testing.assert_array_equal(found, np.where(cond[:, :, None], then, other[:, None, None]))
-    # The CPU plugin aligns the ranks from the end first, and then refuses its own shapes.
+    # The CPU plugin first aligns the ranks from the end, and then rejects its own shapes.
     np.testing.assert_array_equal(
         found, openvino(select_1, cond, then, other, constants=True, auto_broadcast="pdpd")[0]
     )

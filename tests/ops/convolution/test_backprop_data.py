@@ -162,7 +162,7 @@ def test_a_smaller_output_shape_is_cut_on_both_sides() -> None:
 
 
 def test_only_what_is_asked_for_takes_memory() -> None:
-    """A stride of 2**40 spreads five pixels over a space that no memory holds; two of its pixels are wanted."""
+    """A stride of 2**40 spreads five pixels over an extent that exceeds any memory; two of its pixels are requested."""
     data, kernel = np.arange(1, 6, dtype=np.float32).reshape(1, 1, 5), np.ones((1, 1, 2), np.float32)
     attributes = {"strides": (1 << 40,), "dilations": (1 << 38,), "auto_pad": "same_upper"}
     assert run(op(), data, kernel, np.array([2]), **attributes)[0].tolist() == [[[0, 0]]]

@@ -1,4 +1,4 @@
-"""BinaryConvolution: counting by hand, padding values, constraints."""
+"""BinaryConvolution: results counted by hand, padding values, constraints."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_channels_strides_and_dilations() -> None:
     convolution = find("Convolution", "opset1")
     assert convolution is not None
     lists = {k: v for k, v in attributes.items() if k not in ("mode", "pad_value")}
-    # Padding is 0, which stands for -1: signs of the padded image, convolved without padding.
+    # The padding bits are 0, which stands for -1: signs of the padded image, convolved without padding.
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     signs = convolution(2 * padded - 1, 2 * w.astype(np.float32) - 1, **lists | {"auto_pad": "valid"})
     np.testing.assert_array_equal(op()(x, w, **attributes), signs)

@@ -1,4 +1,6 @@
-"""Convolution and GroupConvolution: the pages' examples, constraints, OpenVINO live, types, all ways of dividing."""
+"""Convolution and GroupConvolution: the pages' examples, constraints, OpenVINO, element types, all divisions of the
+work.
+"""
 
 from __future__ import annotations
 
@@ -209,7 +211,7 @@ def test_a_constant_kernel_serves_every_shape() -> None:
 
 
 def test_taps_over_padding_alone_take_nothing() -> None:
-    """Dilations and padding of 2**33: what the kernel covers fits no memory, what it meets are four pixels."""
+    """Dilations and padding of 2**33: the extent of the kernel exceeds any memory, but it meets only four pixels."""
     data = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
     kernel = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
     far = 1 << 33

@@ -1,4 +1,4 @@
-"""DeformableConvolution: the pages' shapes, constraints, OpenVINO live, and what it shares with Convolution."""
+"""DeformableConvolution: the pages' shapes, constraints, OpenVINO, and its common behaviour with Convolution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema of a layer accepts attributes and ports in one call, and reports all that is wrong with them."""
+"""The schema of a layer accepts attributes and ports in one call, and reports all errors in them."""
 
 from __future__ import annotations
 

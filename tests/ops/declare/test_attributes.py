@@ -1,4 +1,4 @@
-"""Texts and values of attributes: what they are read as, and how values are written."""
+"""Texts and values of attributes: how texts are read, and how values are written."""
 
 from __future__ import annotations
 

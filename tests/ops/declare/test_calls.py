@@ -1,4 +1,4 @@
-"""A direct call of an operator is checked by the shape rule, with the message and number of validation."""
+"""The shape rule checks a direct call of an operator, with the message and constraint number of validation."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_element_types_are_checked() -> None:
 
 
 def test_bits_may_be_given_as_bytes() -> None:
-    """u1 and u8 have one dtype in NumPy: what the port takes decides."""
+    """u1 and u8 have the same dtype in NumPy: the type that the port accepts decides."""
     plain: dict[str, Any] = {"strides": (1, 1), "pads_begin": (0, 0), "pads_end": (0, 0), "dilations": (1, 1)}
     x, kernel = np.ones((1, 1, 1, 1), F), np.ones((1, 1, 1, 1), np.uint8)
     assert op("BinaryConvolution", 1)(x, kernel, **plain, mode="xnor-popcount", pad_value=0.0).item() == 1
@@ -68,6 +68,6 @@ def test_an_incomplete_call_is_refused_by_python() -> None:
 
 
 def test_a_kernel_alone_checks_no_shapes() -> None:
-    """The engine runs kernels after inference, which has run the rule."""
+    """The engine runs kernels after inference, which has checked the shapes."""
     with pytest.raises(ValueError, match="dimension"):
         op("Concat", 1).compute(np.ones((2, 3)), np.ones((3, 2)), axis=0)

@@ -1,4 +1,4 @@
-"""What is larger than the memory of the machine, or than a process may have, is refused before it is made."""
+"""Arrays that exceed the memory of the machine, or of the process, are rejected before they are allocated."""
 
 from __future__ import annotations
 

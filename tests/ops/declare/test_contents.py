@@ -1,6 +1,6 @@
-"""The table of contents: each type's versions as OpenVINO's Python API has them, live, and a module for each.
+"""The table of contents: each type's versions as in OpenVINO's Python API, and a module for each.
 
-That each opset has the same types is tests/graph/test_namespace.py's.
+tests/opsets/test_namespace.py tests the types of each opset.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from irexec.opsets.names import python_name
 pytest.importorskip("openvino")
 
 OPSETS = range(1, contents.NEWEST + 1)
-# OpenVINO's Python functions that stand for an older operator than the file format's table does, or for none.
+# OpenVINO's Python functions for an older operator than that of the file format's table, or for no operator.
 PYTHON_DIFFERS = {"Assign", "Interpolate", "Range", "ReadValue", "ShapeOf"}
 
 
@@ -34,7 +34,7 @@ def test_the_operator_is_the_one_that_openvinos_python_api_makes(opset: int) -> 
         if home[:1] == ["openvino"] and home[1].startswith("opset") and own is not None:
             number = int(home[1].removeprefix("opset"))
             compared += 1
-            # A function may be older or newer than its operator where only its Python signature changed.
+            # A function may be older or newer than its operator if only its Python signature changed.
             if number != own and number in contents.CONTENTS[type][1]:
                 wrong[type] = (own, number)
     assert wrong == {}
@@ -56,7 +56,7 @@ def test_every_type_has_a_module(type: str) -> None:
 
 
 def test_every_declaration_makes_sense() -> None:
-    """They are read when a model first needs them: what is wrong with one shows here."""
+    """Declarations are read when a model first needs them: errors in them are found here."""
     list(contents.everything())
     importlib.import_module("irexec.ops.onnx")
     for operator in list(REGISTRY.values()):

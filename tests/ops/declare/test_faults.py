@@ -1,4 +1,4 @@
-"""What is wrong with attributes: the code and the message of each fault, and the value that stands in."""
+"""Errors in attributes: the code and the message of each, and the value that is used instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.declared import OP, read
 from irexec.ops.declare.contents import load
 from irexec.types import F32, PartialShape
 
-# name, text, code, what the hint or the message says, what is read instead
+# name, text, code, part of the hint or the message, value that is used instead
 UNREADABLE = [
     ("count", "x", "D010", "not a 64-bit integer", 1),
     ("count", "", "D010", "not a 64-bit integer", 1),

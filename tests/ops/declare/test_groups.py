@@ -1,4 +1,6 @@
-"""Attribute groups and later versions: what they declare, how functions get them, and what a wrong one fails with."""
+"""Attribute groups and later versions: their declarations, how functions receive them, and messages about wrong
+ones.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ T: TypeAlias = Annotated[Array, Elements("T", {F32})]
 
 @group
 class Stepping:
-    """How far and how."""
+    """The number of elements to skip, and the direction."""
 
     stride: Positive
     exclude_pad: Annotated[bool, Alias("exclude-pad")] = False
@@ -38,7 +40,7 @@ def registry_as_before() -> Iterator[None]:
 def walk() -> Operator:
     @operator("Walk", "opset2")
     def walk_2(x: T, /, *, first: int = 0, steps: Stepping, mode: Literal["a", "b"] = "a") -> T:
-        """Every so many-th element."""
+        """Return every n-th element."""
         return x[first :: steps.stride]
 
     @walk_2.shapes

@@ -1,4 +1,5 @@
-"""Every attribute that OpenVINO writes is known, and what it takes when one is left out is told where that matters.
+"""Every attribute that OpenVINO writes is known, and OpenVINO's value for an omitted attribute is reported if it
+matters.
 
 data/openvino_attributes.json: by operator, each attribute with the value OpenVINO 2026.4.1 gives it initially.
 """
@@ -51,16 +52,16 @@ def test_another_default_of_openvino_is_declared(name: str) -> None:
 
 
 def same(attribute: Attribute, initial: Any) -> bool:
-    """Whether OpenVINO's initial value means what the page's default does."""
+    """Return whether OpenVINO's initial value has the same meaning as the page's default."""
     if attribute.name == "clip" and attribute.default == math.inf:
-        return bool(initial == 0)  # either stands for no bound
+        return bool(initial == 0)  # both mean that there is no bound
     if attribute.name == "weights_format":
-        return True  # OpenVINO computes in the page's order whatever it says
+        return True  # OpenVINO computes in the page's order, whatever the value
     return bool(plain(attribute.default) == plain(initial))
 
 
 def plain(value: Any) -> Any:
-    """A value in the terms of JSON; a list of zeros, as masks and pads are, as an empty one."""
+    """Return a value in the form of JSON; lists of zeros, such as masks and pads, as empty lists."""
     if isinstance(value, (ElementType, PartialShape)):
         return str(value)
     if isinstance(value, (tuple, list)):

@@ -1,4 +1,4 @@
-"""The decorator: what it derives from a signature, and the words a wrong declaration fails with, at import."""
+"""The decorator: the properties that follow from a signature, and messages about a wrong declaration, on import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's own operator under the name of a standard one: it wins, whatever is imported when."""
+"""A user's own operator with the name of a standard one takes precedence, in any order of imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms of constants are made once, and live as long as they are used."""
+"""Prepared forms of constants are created once, and freed with their last user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_form_is_made_once_for_a_constant() -> None:
 
 
 def test_a_form_is_forgotten_with_its_last_user() -> None:
-    """Another constant may then lie where the constant was."""
+    """Another constant may later have the same address."""
     prepared, memory = Prepared(), np.ones(4)
     one = prepared.of((memory,), "sum", lambda: Form(memory.sum()))
     assert len(prepared) == 1

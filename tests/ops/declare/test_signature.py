@@ -1,4 +1,4 @@
-"""Signatures: those that follow from other versions, and the numbers of ports that they allow."""
+"""Signatures: those derived from other versions, and the allowed numbers of ports."""
 
 import inspect
 from typing import Annotated, Any, TypeAlias

@@ -1,4 +1,4 @@
-"""What a call costs is known before it is made, where inputs and outputs do not tell it."""
+"""The cost of a call is known before the call, if inputs and outputs do not determine it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_every_operator_can_say() -> None:
 
 
 def test_what_costs_too_much_is_not_known_before_it_runs() -> None:
-    """Two pixels of an image that would be padded to gigabytes are no reason to pad it while reading a model."""
+    """Two pixels of an image that would be padded to gigabytes must not cause the padding when a model is read."""
     type, version, arrays, attributes, _ = COSTLY["padding of an interpolation"]
     assert chain(the(type, version), *arrays, **attributes).value is None
     cheap = attributes | {"pads_begin": (0, 0, 1, 0)}

@@ -1,4 +1,4 @@
-"""DetectionOutput: against OpenVINO over its attributes, and its constraints."""
+"""DetectionOutput: compared with OpenVINO for its attributes, and constraints."""
 
 from __future__ import annotations
 

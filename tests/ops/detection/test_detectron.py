@@ -69,7 +69,7 @@ def test_constraints_of_features() -> None:
     assert breaches(op, ["5,5", "1,3,8,8", "1,3,4,4"], **attributes) == {"C1"}
     assert breaches(op, ["5,4", "1,3,8,8", "1,2,4,4"], **attributes) == {"C2"}
     assert breaches(op, ["5,4", "1,3,8,8", "1,3,4,4", "1,3,2,2"], **attributes) == {"C3"}
-    # The page's own example has one scale more than levels.
+    # The page's own example has one more scale than levels.
     assert breaches(op, ["5,4", "1,3,8,8"], **attributes) == set()
 
 

@@ -1,4 +1,4 @@
-"""GenerateProposals-9 and the experimental one for a single image."""
+"""GenerateProposals-9 and the experimental operator for a single image."""
 
 from __future__ import annotations
 

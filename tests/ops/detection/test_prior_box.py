@@ -1,4 +1,4 @@
-"""PriorBox and PriorBoxClustered: against OpenVINO and their corners."""
+"""PriorBox and PriorBoxClustered: compared with OpenVINO, and edge cases."""
 
 from __future__ import annotations
 

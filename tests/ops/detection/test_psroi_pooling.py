@@ -1,4 +1,4 @@
-"""PSROIPooling and DeformablePSROIPooling: against OpenVINO and their constraints."""
+"""PSROIPooling and DeformablePSROIPooling: compared with OpenVINO, and constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ROIAlign and ROIAlignRotated: against OpenVINO, and their corners."""
+"""ROIAlign and ROIAlignRotated: compared with OpenVINO, and edge cases."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_scale_that_leaves_no_finite_place_gives_zeros() -> None:
 @pytest.mark.parametrize("mode", ["avg", "max"])
 @pytest.mark.parametrize("ratio", [9, 20])
 def test_many_samples_are_not_taken_one_by_one(mode: str, ratio: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mean is computed axis by axis, the maximum of the samples that are next to pixels: the same numbers."""
+    """The mean is computed axis by axis, the maximum from the samples next to pixels: the results are the same."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((2, 3, 9, 7)).astype(np.float32)
     features[1, 1, 4, 4] = np.inf

@@ -1,4 +1,4 @@
-"""ROIPooling: against OpenVINO, and its corners."""
+"""ROIPooling: compared with OpenVINO, and edge cases."""
 
 from __future__ import annotations
 

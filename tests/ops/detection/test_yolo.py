@@ -1,4 +1,4 @@
-"""RegionYolo and ReorgYolo: against OpenVINO and their constraints."""
+"""RegionYolo and ReorgYolo: compared with OpenVINO, and constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colour conversion: against OpenVINO, its inverse, and the constraints."""
+"""Colour conversion: compared with OpenVINO, its inverse, and the constraints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_to_rgb_agrees_with_openvino(type: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("type", ["RGBtoNV12", "BGRtoNV12"])
 def test_to_nv12_follows_the_page(type: str) -> None:
-    # OpenVINO has no kernel that a model from a file could run.
+    # OpenVINO has no kernel for these that can run a model from a file.
     image = pixels(2, 4, 6, 3, dtype=np.float64)
     y, uv = run(op_of(type), image, single_plane=False)
     for n, h, w in np.ndindex(2, 4, 6):

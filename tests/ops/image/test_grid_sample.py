@@ -1,4 +1,4 @@
-"""GridSample: against OpenVINO over modes, paddings and types, and its corners."""
+"""GridSample: compared with OpenVINO for modes, paddings and types, and edge cases."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_corners_of_the_grid(align: bool) -> None:
     data = np.arange(6.0, dtype=np.float32).reshape(1, 1, 2, 3)
     grid = np.array([[[[-1, -1], [1, 1], [0, 0]]]], np.float32)
     ours = run(op(), data, grid, align_corners=align)[0].ravel()
-    # The page: -1 and 1 are the centres of the outer pixels, or else their outer borders.
+    # On the page -1 and 1 are the centres of the outer pixels, or their outer borders.
     np.testing.assert_allclose(ours, [0, 5, 2.5] if align else [0, 5 / 4, 2.5])
 
 

@@ -1,4 +1,4 @@
-"""Interpolate: against OpenVINO over modes and attributes, against the page, and its corners."""
+"""Interpolate: compared with OpenVINO for modes and attributes, with the page, and edge cases."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_opset_1_agrees_with_openvino(mode: str, align: bool) -> None:
 
 
 def page_linear(data: Any, sizes: Any, antialias: bool) -> Any:
-    """The page's own loop for `linear`, half_pixel, over all axes."""
+    """Return the result of the page's loop for `linear` with half_pixel, over all axes."""
     scales = [t / s for t, s in zip(sizes, data.shape, strict=True)]
     a = [s if antialias and min(scales) < 1 else 1.0 for s in scales]
     reach = [2 if s > 1 else int(np.ceil(2 / x)) for s, x in zip(scales, a, strict=True)]

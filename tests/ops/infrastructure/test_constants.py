@@ -1,4 +1,4 @@
-"""Parameter-1, Constant-1 and Result-1: what they declare; their values are the caller's and the weights'."""
+"""Parameter-1, Constant-1 and Result-1: their declarations; their values come from the caller and from the weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity: whatever goes in comes out."""
+"""Identity: the result equals the input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorIterator-1 and Loop-5: their ports; the bodies are inference's and the engine's."""
+"""TensorIterator-1 and Loop-5: their ports; tests of inference and of the engine cover their bodies."""
 
 from __future__ import annotations
 

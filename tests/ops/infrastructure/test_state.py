@@ -1,4 +1,4 @@
-"""ReadValue-3 and -6, Assign-3 and -6: what is known of a variable before the model runs."""
+"""ReadValue-3 and -6, Assign-3 and -6: the known properties of a variable before the model runs."""
 
 from __future__ import annotations
 

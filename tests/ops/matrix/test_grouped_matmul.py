@@ -1,4 +1,4 @@
-"""GroupedMatMul: both forms by hand, constraints, OpenVINO's shapes."""
+"""GroupedMatMul: both forms compared with loops, constraints, OpenVINO's shapes."""
 
 from __future__ import annotations
 

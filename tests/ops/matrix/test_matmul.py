@@ -160,7 +160,7 @@ def test_matrices_at_any_byte(a: tuple[int, ...], b: tuple[int, ...], transposed
         parallel.set_num_threads(None)
     for result in results:
         np.testing.assert_allclose(result, np.matmul(x, y), rtol=1e-4, atol=1e-4)
-    # f16 is widened in the same blocks.
+    # f16 is converted in the same blocks.
     np.testing.assert_allclose(half, np.matmul(x, y.astype(np.float16).astype(np.float32)), rtol=1e-4, atol=1e-4)
 
 
@@ -199,7 +199,7 @@ def test_later_calls_change_no_bit_without_compiled_code() -> None:
 @pytest.mark.parametrize(("rows", "at_once"), [(64, True), (2000, False)], ids=["small", "large"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_a_constant_is_converted_for_blas(rows: int, at_once: bool, dtype: Any) -> None:
-    """A small one when it is planned, a large one block by block in each call."""
+    """A small constant is converted when it is planned, a large one block by block in each call."""
     numbers = np.random.default_rng(0).standard_normal((rows, 700)).astype(dtype)
     odd = np.frombuffer(b"\0" + numbers.tobytes(), dtype, offset=1).reshape(numbers.shape)
     matrix = ConstantMatrix(odd, False)
@@ -214,7 +214,7 @@ def test_a_constant_is_converted_for_blas(rows: int, at_once: bool, dtype: Any) 
 @pytest.mark.parametrize("bits", [4, 20, 64])
 @pytest.mark.parametrize("shape", [(40, 50, 30), (3, 700, 5), (1, 9000, 1)])
 def test_products_of_integers_are_exact_and_wrap(dtype: Any, bits: int, shape: tuple[int, int, int]) -> None:
-    """As NumPy multiplies element by element; small, large, and extreme numbers, and transposed matrices."""
+    """The result equals that of NumPy's elementwise products; small, large and extreme numbers, transposed matrices."""
     rng = np.random.default_rng(bits)
     information, (rows, depth, columns) = np.iinfo(dtype), shape
     low, high = max(information.min, -(1 << bits)), min(information.max, 1 << bits)

@@ -52,7 +52,7 @@ def test_col2im_agrees_with_openvino() -> None:
     ],
 )
 def test_col2im_page_form(shape: str, attributes: dict[str, str], expected: str) -> None:
-    """Sizes as attributes, as the page has them."""
+    """The sizes are attributes, as on the page."""
     (out,), breaches = infer(col2im, [tensor(F32, shape)], **attributes)
     assert (str(out.shape), breaches) == (expected, [])
 

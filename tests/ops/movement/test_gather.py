@@ -59,7 +59,7 @@ def test_every_element_type(kind: str) -> None:
 
 @pytest.mark.parametrize("version", [1, 7, 8])
 def test_agrees_with_openvino(version: int) -> None:
-    """With its core: some of these shapes bring the CPU plugin down."""
+    """OpenVINO's core is used, because some of these shapes crash the CPU plugin."""
     rng, op = np.random.default_rng(version), the("Gather", version)
     for _ in range(amount(12, 3)):
         shape = rng.integers(1, 5, rng.integers(1, 5))
@@ -151,7 +151,7 @@ def test_of_an_unaligned_table_only_what_is_asked_for_is_read() -> None:
     assert most < table.nbytes / 4
     np.testing.assert_array_equal(found, table[index])
     np.testing.assert_array_equal(out, table[index])
-    # Along the last axis, of a part of the table, and of each image its own.
+    # Along the last axis, from a part of the table, and for each image from its own.
     np.testing.assert_array_equal(gather_8(unaligned, ints(19, -20), scalar(1)), table[:, [19, 0]])
     np.testing.assert_array_equal(gather_8(unaligned[:, ::2], index, scalar(0)), table[index][..., ::2])
     images, picks = unaligned.reshape(2, 1000, 20), ints(1, 999).reshape(2, 1)

@@ -61,7 +61,7 @@ def test_reverse_sequence_constraints() -> None:
 
 
 def test_each_element_may_be_a_sequence_of_its_own_axis() -> None:
-    """batch_axis and seq_axis are one: element i goes to the place that the length of sequence i says."""
+    """batch_axis and seq_axis are equal: the length of sequence i determines the new position of element i."""
     data = np.float32([[1, 2], [3, 4], [5, 6]])
     assert the("ReverseSequence", 1)(data, np.array([1, 2, 2]), batch_axis=0, seq_axis=0).tolist() == [
         [1, 2],

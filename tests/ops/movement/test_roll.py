@@ -40,7 +40,7 @@ def test_roll_agrees_with_openvino() -> None:
         (result,) = run(roll, *arrays)
         np.testing.assert_array_equal(result, np.roll(arrays[0], shift, axes))
         if shift.size == axes.size:
-            # The CPU plugin does not take a scalar shift for several axes.
+            # The CPU plugin does not accept a scalar shift for several axes.
             np.testing.assert_array_equal(result, openvino(roll, *arrays, fixed=[1, 2])[0])
 
 

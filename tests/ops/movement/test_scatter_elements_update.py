@@ -25,7 +25,7 @@ AXIS0 = np.array(0)
 def loop(
     data: np.ndarray, indices: np.ndarray, updates: np.ndarray, axis: int, reduction: str, use_init_val: bool
 ) -> np.ndarray:
-    """The page's formulas, in exact arithmetic for integers, and in f32 with one rounding for narrow floats."""
+    """Return the results of the page's formulas, exact for integers, and in f32 with one rounding for narrow floats."""
     places: dict[tuple[int, ...], list[Any]] = {}
     exact = data.dtype.kind in "iu"
     wide = np.float32 if data.dtype in NARROW else data.dtype
@@ -147,7 +147,7 @@ def test_the_mean_of_64_bit_integers_is_exact(dtype: str) -> None:
 @pytest.mark.parametrize("reduction", ["min", "max"])
 @pytest.mark.parametrize("dtype", ["f4", *NARROW], ids=lambda d: np.dtype(d).name)
 def test_nan(dtype: Any, reduction: str) -> None:
-    """NaN in data stays, NaN in updates does nothing; without data a place is NaN only when all its updates are."""
+    """NaN in data stays, NaN in updates has no effect; without data a result is NaN only if all its updates are."""
     nan = np.nan
     data, indices = np.array([nan, 1, 2, 3], dtype), np.array([0, 1, 2, 2, 3, 3])
     updates = np.array([5, nan, nan, 7, nan, nan], dtype)

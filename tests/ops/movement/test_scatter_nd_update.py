@@ -22,7 +22,7 @@ BLOCK = [[1, 2, 3, 4], [5, 6, 7, 8], [8, 7, 6, 5], [4, 3, 2, 1]]
 
 
 def loop(data: np.ndarray, indices: np.ndarray, updates: np.ndarray, reduction: str) -> np.ndarray:
-    """The page's snippet: one entry after the other, at f32 for narrow floats, rounded at the end."""
+    """Return the result of the page's snippet: entry by entry, in f32 for narrow floats, rounded at the end."""
     wide = np.float32 if data.dtype in NARROW and data.dtype != ml_dtypes.int4 else data.dtype
     wide = np.int32 if data.dtype == ml_dtypes.int4 else wide
     out, updates = data.astype(wide), updates.astype(wide)
@@ -54,7 +54,7 @@ def some(rng: np.random.Generator, shape: Any, dtype: Any) -> np.ndarray:
 def case(
     rng: np.random.Generator, shape: tuple[int, ...], k: int, batch: tuple[int, ...], dtype: Any
 ) -> list[np.ndarray]:
-    """data, indices with negative ones and (by the numbers) duplicates, updates."""
+    """Return data, indices (some negative and, depending on the sizes, repeated) and updates."""
     indices = np.empty((*batch, k), rng.choice([np.int32, np.int64]))
     for axis in range(k):
         indices[..., axis] = rng.integers(-shape[axis], shape[axis], batch)
@@ -68,7 +68,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 def test_page_example_elements() -> None:
     data = np.arange(1, 9, dtype=np.int32)
     indices = np.array([[4], [3], [1], [7], [-2], [-4]])
-    # The page prints 4 at place 4, which both 9 and 14 are written to (-4 is 4).
+    # The page prints 4 at position 4, to which both 9 and 14 are written (-4 is 4).
     result = run(scatter_nd_update_15, data, indices, np.arange(9, 15, dtype=np.int32))[0]
     assert result.tolist() == [1, 11, 3, 10, 14, 6, 13, 12]
 
@@ -143,7 +143,7 @@ def test_many_duplicates_are_taken_in_order_and_rounded_once(reduction: str, dty
 @pytest.mark.parametrize("dtype", ["f4", "f8", np.float16, ml_dtypes.bfloat16], ids=lambda d: np.dtype(d).name)
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_nan_and_infinity_are_the_loops(reduction: str, dtype: Any) -> None:
-    """Under min and max NaN in data stays and NaN in updates does nothing, as in the page's snippet."""
+    """With min and max, NaN in data stays and NaN in updates has no effect, as in the page's snippet."""
     rng = np.random.default_rng(3)
     pool = np.array([np.nan, np.inf, -np.inf, -0.0, 1, -2])
     for _ in range(20):
@@ -178,7 +178,9 @@ def test_one_element_updates_a_place_that_one_entry_names(shape: tuple[int, ...]
 @pytest.mark.parametrize("reduction", ["none", "sum", "max"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_out(reduction: str, dtype: Any) -> None:
-    """Into a buffer, one that is not contiguous, or data's own: the same result, and otherwise data stays."""
+    """With a buffer, a buffer that is not contiguous, or the data's own buffer: the same result; otherwise data
+    stays.
+    """
     rng = np.random.default_rng(5)
     data, indices, updates = case(rng, (6, 5), 1, (9,), dtype)
     before, expected = data.copy(), loop(data, indices, updates, reduction)
@@ -192,12 +194,12 @@ def test_out(reduction: str, dtype: Any) -> None:
 
 
 def test_shape_values_pass_through() -> None:
-    """Partly known values: object arrays."""
+    """Partly known values are object arrays."""
     data = np.array([1, 2, 3], object)
     assert scatter_nd_update_15(data, np.array([[1]]), np.array([7], object)).tolist() == [1, 7, 3]
 
 
-# Constraints, each in the rule and (where arrays can break it unseen by the rule) in the kernel.
+# Constraints, each in the rule and (if arrays can violate it without the rule detecting it) in the kernel.
 
 
 def breaches(op: Any, *types: TensorType, **attributes: Any) -> list[tuple[str | None, str | None, str]]:

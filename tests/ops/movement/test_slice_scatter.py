@@ -63,14 +63,14 @@ def test_a_backward_slice_from_before_the_start_is_empty() -> None:
 
 
 def some_case(rng: np.random.Generator, dtype: Any) -> tuple[list[np.ndarray], np.ndarray]:
-    """The inputs and the result that NumPy's own assignment gives."""
+    """Return the inputs, and the result of NumPy's own assignment."""
     shape = tuple(rng.integers(0, 6, rng.integers(1, 5)))
     axes = rng.permutation(len(shape))[: rng.integers(0, len(shape) + 1)]
     region: list[slice] = [slice(None)] * len(shape)
     lists: list[list[int]] = [[], [], []]
     for axis in axes:
         step = int(rng.choice([-3, -2, -1, 1, 2, 3]))
-        # A backward slice from before the start is where OpenVINO and the page differ: see the test above.
+        # OpenVINO and the page differ for a backward slice that starts before the first element: see the test above.
         start, stop = int(rng.integers(-shape[axis] if step < 0 else -8, 9)), int(rng.integers(-8, 9))
         region[axis] = slice(start, stop, step)
         for numbers, value in zip(lists, (start, stop, step), strict=True):

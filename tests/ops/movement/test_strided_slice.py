@@ -103,7 +103,7 @@ def test_begin_mask_makes_a_dropped_axis_start_at_its_first_element() -> None:
 
 
 def test_agrees_with_openvino() -> None:
-    """With its core: the CPU plugin reads beyond its memory for some of these masks."""
+    """OpenVINO's core is used, because the CPU plugin reads beyond its memory for some of these masks."""
     rng = np.random.default_rng(2)
     for _ in range(amount(20, 5)):
         shape = rng.integers(1, 6, rng.integers(1, 5))
@@ -166,7 +166,7 @@ def test_shapes_with_unknown_bounds() -> None:
 
 
 def with_masks(**masks: str) -> str:
-    """A model of one StridedSlice with these masks, as text."""
+    """Return a model of one StridedSlice with these masks, as text."""
     page = (HOME / "docs" / "codes" / "D012.md").read_text()
     model = page.split("```xml\n")[1].split("```")[0]
     return model.replace('begin_mask="1,1" end_mask="1"', " ".join(f'{name}="{mask}"' for name, mask in masks.items()))
@@ -182,7 +182,7 @@ def with_masks(**masks: str) -> str:
     ],
 )
 def test_masks_of_several_lengths_are_found_where_openvino_refuses_them(masks: dict, found: list, tmp_path) -> None:
-    """The page lets each mask have its own length, and says what is missing: so it runs, and fixing it is safe."""
+    """The page allows each mask its own length, and defines missing items: the model runs, and the fix is safe."""
     ov = pytest.importorskip("openvino")
     path = tmp_path / "m.xml"
     path.write_text(with_masks(**masks))

@@ -1,4 +1,4 @@
-"""Tile-1, and that what moves elements does so with every type."""
+"""Tile-1, and moving elements of every type."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_more_axes_than_an_array_can_have_are_refused_before_it_runs() -> None:
 
 @pytest.mark.parametrize(("type", "version"), [("Tile", 1), ("DepthToSpace", 1), ("SpaceToDepth", 1)])
 def test_as_many_axes_as_an_array_can_have(type: str, version: int) -> None:
-    """No step on the way has more axes than the result."""
+    """No intermediate array has more axes than the result."""
     data = np.ones((1,) * 60 + (2, 3), np.float32)
     if type == "Tile":
         assert the(type, version)(data, ints(*[1] * 61, 2)).shape == (*(1,) * 60, 2, 6)

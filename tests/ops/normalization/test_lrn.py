@@ -30,7 +30,7 @@ def test_lrn_agrees_with_openvino(axes: list[int], size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
 def test_lrn_is_the_formula_of_the_page(size: int) -> None:
-    """Also for even sizes, where OpenVINO's region is smaller."""
+    """The formula is also followed for even sizes, for which OpenVINO's region is smaller."""
     x = normal(2, 6, 3).astype(np.float64)
     squares = np.stack([(x[:, max(0, b - size // 2) : b + size // 2 + 1] ** 2).sum(1) for b in range(6)], 1)
     expected = x / (1.5 + 0.5 / size * squares) ** 0.75

@@ -1,4 +1,4 @@
-"""MVN of both versions: OpenVINO live, constraints, precision and corners."""
+"""MVN of both versions: OpenVINO, constraints, precision and edge cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cast and BitCast of ONNX: the tables of the page, what they refuse, ONNX's reference implementation."""
+"""Cast and BitCast of ONNX: the tables of the page, rejected values, ONNX's reference implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX's GridSample of images with any number of axes: what shapes it takes."""
+"""ONNX's GridSample of images with any number of axes: the accepted shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RegexFullMatch of ONNX: what RE2 writes and Python does not, beside ONNX Runtime."""
+"""RegexFullMatch of ONNX: syntax that RE2 has and Python lacks, compared with ONNX Runtime."""
 
 from __future__ import annotations
 

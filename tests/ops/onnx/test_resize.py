@@ -1,4 +1,4 @@
-"""Resize of ONNX: its constraints; what it computes is compared with ONNX Runtime by tests/frontends."""
+"""Resize of ONNX: its constraints; tests/frontends compare its results with ONNX Runtime."""
 
 from __future__ import annotations
 

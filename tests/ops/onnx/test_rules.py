@@ -1,4 +1,4 @@
-"""Shape rules of ONNX's operators: what they say to shapes and values that an operator cannot take."""
+"""Shape rules of ONNX's operators: their findings about shapes and values that an operator does not accept."""
 
 from __future__ import annotations
 

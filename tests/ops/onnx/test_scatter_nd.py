@@ -59,7 +59,7 @@ def test_examples_of_reductions(reduction: str, first: Any) -> None:
 
 
 def draw(rng: np.random.Generator, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Data, indices (negative ones too, repeated ones too) and updates, of any rank, empty ones too."""
+    """Return data, indices (some negative or repeated) and updates, of any rank, some empty."""
     shape = tuple(rng.integers(1, 5, rng.integers(1, 4)))
     k = int(rng.integers(0, len(shape) + 1))
     outer = tuple(rng.integers(0, 4, rng.integers(0, 3)))
@@ -134,7 +134,7 @@ def test_against_onnx_runtime(version: int, reduction: str, dtype: Any) -> None:
     while tried < 4:
         data, indices, updates = draw(rng, dtype)
         if not updates.size or not indices.shape[-1]:
-            continue  # Of these ONNX Runtime makes other things than the page's equation, or refuses them.
+            continue  # For these, ONNX Runtime deviates from the page's equation, or rejects them.
         tried += 1
         (found,) = run(VERSIONS[version], data, indices, updates, **given(version, reduction))
         if reduction == "none" and scatter_nd_13.opener(data, indices, updates) is not None:

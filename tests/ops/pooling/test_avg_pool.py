@@ -139,7 +139,7 @@ def test_narrow_floats_do_not_overflow_on_the_way() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint8])
 def test_many_taps_give_what_the_padded_sum_gives(dtype: Any) -> None:
-    """Large kernels are folded in another way than small ones."""
+    """Large kernels are computed in another way than small ones."""
     rng = np.random.default_rng(5)
     data = rng.integers(0, 100, (2, 3, 7, 90)).astype(dtype)
     for kernel, stride, dilation in [(40, 1, 1), (64, 3, 1), (33, 2, 2), (35, 1, 3)]:
@@ -164,7 +164,7 @@ def test_a_kernel_of_billions_costs_what_it_meets() -> None:
 
 
 def test_nothing_between_is_larger_than_the_data_or_the_result() -> None:
-    """20,001 windows along an axis of one pixel, one window along an axis of 20,000 pixels."""
+    """20,001 windows along an axis of one pixel, and one window along an axis of 20,000 pixels."""
     import tracemalloc
 
     data = np.zeros((1, 1, 1, 20_000), np.float32)

@@ -32,7 +32,7 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any], Any, Any]] = {
     "explicit": (
         A,
         PADDED,
-        # The page prints -6 and 5 where the window holds 3 and -6.
+        # The page prints -6 and 5 where the window contains 3 and -6.
         [[[[-1, 2, 3, 3], [4, 5, 5, 3], [4, 8, 9, 9], [-7, 8, 9, 9]]]],
         [[[[0, 1, 2, 2], [3, 4, 4, 2], [3, 7, 8, 8], [6, 7, 8, 8]]]],
     ),
@@ -195,7 +195,7 @@ def test_unread_indices_are_not_computed() -> None:
 
 
 def test_many_taps_give_what_few_do() -> None:
-    """Large kernels are folded in another way; a window read pixel by pixel says what is right."""
+    """Large kernels are computed in another way; a window read pixel by pixel gives the expected result."""
     rng = np.random.default_rng(3)
     for _ in range(12):
         # Few values, so that many are equal.

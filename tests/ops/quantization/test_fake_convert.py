@@ -32,7 +32,7 @@ def test_the_page_s_expression(kind: str, shape: tuple[int, ...]) -> None:
 def test_agrees_with_the_core(kind: str, dtype: type) -> None:
     x = np.array([0, 0.1, 1.1, 17, 240, 448, 500, 1e4, 57344, -6e4, 0.02]).astype(dtype)
     scale, shift = np.array([0.5], dtype), np.array([0.25], dtype)
-    moved = [] if dtype is ml_dtypes.bfloat16 else [(x, scale, shift)]  # which the core rounds after every step
+    moved = [] if dtype is ml_dtypes.bfloat16 else [(x, scale, shift)]  # the core rounds bf16 after every step
     for inputs in ((x, np.ones(1, dtype)), *moved):
         found = run(fake_convert_13, *inputs, destination_type=kind)[0].astype(np.float32)
         expected = openvino(fake_convert_13, *inputs, constants=True, destination_type=kind)[0].astype(np.float32)
@@ -49,7 +49,7 @@ def test_what_lies_beyond_becomes_the_greatest_number(kind: str, greatest: float
 
 
 def test_denormals_are_rounded_to_nearest() -> None:
-    # The core cuts them: 0.0029 becomes 2**-9 there, though it lies half way to 2**-8, the even one.
+    # OpenVINO's core truncates: 0.0029 becomes 2**-9, although it is halfway to the even number 2**-8.
     x = np.array([2.0**-9 * 1.5, 2.0**-10, 2.0**-10 * 1.01], np.float32)
     found = run(fake_convert_13, x, np.ones((), np.float32), destination_type="f8e4m3")[0]
     np.testing.assert_array_equal(found, [2.0**-8, 0, 2.0**-9])
@@ -79,7 +79,7 @@ def test_destination_type_is_one_of_two() -> None:
 
 
 def test_between_two_numbers_the_rounding_is_undefined() -> None:
-    """0.96875 is the middle of 0.9375 and 1; a number beside it may be rounded to f16 first."""
+    """0.96875 is halfway between 0.9375 and 1; a neighbouring number may first be rounded to f16."""
     assert fake_convert_13.undefined is not None
     data = np.array([0.96875, 0.96876, 0.95, 1.0, np.inf], np.float32)
     found = fake_convert_13.undefined(data, np.ones((), np.float32), None, destination_type="f8e4m3")

@@ -1,4 +1,4 @@
-"""FakeQuantize: the page's expression, OpenVINO, broadcasting, blocks, limits the wrong way round."""
+"""FakeQuantize: the page's expression, OpenVINO, broadcasting, blocks, limits in reverse order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irexec.types import F32, F64, I32
 
 
 def by_the_page(x: np.ndarray, limits: list[np.ndarray], levels: int) -> np.ndarray:
-    """The page's expression, element by element, in f64."""
+    """Return the result of the page's expression, element by element, in f64."""
     low, high, output_low, output_high = (np.broadcast_to(a, x.shape).astype(np.float64) for a in limits)
     result = np.empty(x.shape)
     for i in np.ndindex(x.shape):
@@ -134,9 +134,9 @@ def test_c1_limits_broadcast_into_x(shape: str, mode: str) -> None:
 
 
 def test_c1_limits_of_a_higher_rank_are_refused() -> None:
-    """The page requires limits that broadcast to the shape of x. OpenVINO infers this shape; some of its layers return
-    the
-    higher rank."""
+    """The page requires limits that broadcast to the shape of x. OpenVINO infers this shape, but some of its layers
+    return the higher rank.
+    """
     x, limit = np.float32([[0.2, 1, 2], [3, 4, 5]]), np.zeros((1, 1, 1, 1), np.float32)
     with pytest.raises(IRError, match=r"input_low \[1,1,1,1\] does not broadcast into x"):
         irexec.opset13.fake_quantize(x, limit, limit + 4, limit, limit + 4, 5)

@@ -1,4 +1,4 @@
-"""Reductions: against OpenVINO, NumPy and exact integers; constraints; corners."""
+"""Reductions: compared with OpenVINO, NumPy and exact integers; constraints; edge cases."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_agrees_with_the_core(name: str, index: int) -> None:
 
 
 def reduced_by_core(name: str, x: np.ndarray, axes: list[int], keep_dims: bool) -> np.ndarray:
-    """OpenVINO's core, with the axes constant: so it knows the shape of its result."""
+    """Return the result of OpenVINO's core, with constant axes, so that the core knows the shape of its result."""
     import openvino as ov
     import openvino.utils.node_factory as factory
 

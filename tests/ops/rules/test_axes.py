@@ -1,4 +1,4 @@
-"""`in_range`: the limits of an input's values, in a rule (which may not know them) and in a kernel."""
+"""`in_range`: the limits of an input's values, in a rule (where they may be unknown) and in a kernel."""
 
 from __future__ import annotations
 

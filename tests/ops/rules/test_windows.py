@@ -1,4 +1,4 @@
-"""Windows: padding, dilation, rounding and counts, in numbers and in intervals."""
+"""Windows: padding, dilation, rounding and counts, for numbers and for intervals."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ A, B, BLANK = 0, 1, 2
 
 
 def _scores(*sequences: list[int], classes: int = 3) -> np.ndarray:
-    """[N, T, C] whose most probable classes are these."""
+    """Return scores [N, T, C] whose most probable classes are these."""
     return np.eye(classes, dtype=np.float32)[np.array(sequences)]
 
 

@@ -1,4 +1,4 @@
-"""CTCLoss: against the page's own definition (all paths listed), constraints, and OpenVINO live."""
+"""CTCLoss: compared with the page's definition (a sum over all paths), constraints, and OpenVINO."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _decoded(path: tuple[int, ...], blank: int, merge: bool) -> list[int]:
 def _by_definition(
     logits: np.ndarray, target: list[int], blank: int, collapse: bool, merge: bool, unique: bool
 ) -> float:
-    """One loss, from the sum over every path of the logits [T, C]."""
+    """Return one loss, from the sum over every path of the logits [T, C]."""
     if collapse:
         target = [k for k, _ in groupby(target)]
     if unique:

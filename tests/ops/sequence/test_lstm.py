@@ -1,4 +1,4 @@
-"""LSTMCell and LSTMSequence: the page's formula, peepholes, corners."""
+"""LSTMCell and LSTMSequence: the page's formula, peepholes, edge cases."""
 
 from __future__ import annotations
 

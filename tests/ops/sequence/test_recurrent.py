@@ -1,4 +1,4 @@
-"""LSTMCell, GRUCell, RNNCell, LSTMSequence, GRUSequence, RNNSequence: against OpenVINO, and what holds of all."""
+"""LSTMCell, GRUCell, RNNCell, LSTMSequence, GRUSequence, RNNSequence: OpenVINO, and the properties that all share."""
 
 from __future__ import annotations
 

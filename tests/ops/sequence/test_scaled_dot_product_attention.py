@@ -1,4 +1,4 @@
-"""ScaledDotProductAttention: the page's formula, OpenVINO live, constraints, masks and corners."""
+"""ScaledDotProductAttention: the page's formula, OpenVINO, constraints, masks and edge cases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def inputs(*batch: int, length: int = 5, sources: int = 6, e: int = 8, ev: int =
 
 
 def formula(q: Any, k: Any, v: Any, bias: Any = 0.0, scale: float | None = None) -> np.ndarray:
-    """The page's pseudo-code, in f64."""
+    """Return the result of the page's pseudo-code, in f64."""
     scores = q.astype(np.float64) @ k.astype(np.float64).swapaxes(-1, -2)
     scores = scores * (1 / np.sqrt(q.shape[-1]) if scale is None else scale) + bias
     weights = np.exp(scores - scores.max(-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Reshape-1, and that what changes only the shape does so with every type."""
+"""Reshape-1, and changes of the shape for every element type."""
 
 from __future__ import annotations
 

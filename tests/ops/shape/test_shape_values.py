@@ -1,4 +1,4 @@
-"""Shapes that layers compute: what inference knows of them, also where a dimension is an interval."""
+"""Shapes that layers compute: their values known to inference, including dimensions that are intervals."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_static_shape_is_known_whole() -> None:
 
 
 def test_known_intervals_hold_the_values() -> None:
-    """Whatever moves values of which some are intervals: what comes out holds what really comes out."""
+    """The results of layers that move values contain the actual values, also if some values are intervals."""
     rng = np.random.default_rng(0)
     moves = [
         (gather, [ints(3, 0, -1), scalar(0)], {}),

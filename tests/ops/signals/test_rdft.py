@@ -39,7 +39,7 @@ def test_shapes_of_the_rdft_pages(
 
 
 def _by_openvino(name: str, data: np.ndarray, axes: list[int]) -> np.ndarray:
-    """With axes that are no constants the plugin crashes: here they are."""
+    """Return OpenVINO's result, with constant axes, because the plugin crashes with others."""
     import openvino as ov
     from openvino import opset9
 
@@ -75,7 +75,7 @@ def test_over_no_axes_numbers_become_pairs(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("op", [rdft_9, irdft_9])
 def test_the_last_of_no_axes_is_undefined(op: Operator) -> None:
-    """The kernels transform nothing."""
+    """The kernels return the data unchanged."""
     assert op.undefined is not None
     data = np.zeros((3, 2), np.float32)
     assert op.undefined(data, _i64(), None) == "no result"

@@ -88,7 +88,7 @@ def test_c1_to_c4_with_roisnum() -> None:
 
 
 def test_images_without_boxes_have_nothing() -> None:
-    """A hundred thousand of them, between two that have some."""
+    """A hundred thousand images without boxes, between two images with boxes."""
     rng = np.random.default_rng(0)
     corners = np.sort(rng.random((3, 5, 2, 2), np.float32), axis=2).reshape(3, 5, 4)
     scores, between = rng.random((3, 5), np.float32), 100_000

@@ -1,4 +1,4 @@
-"""NMSRotated-13: OpenVINO live, overlaps of turned rectangles, constraints."""
+"""NMSRotated-13: OpenVINO, overlaps of rotated rectangles, constraints."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_common_area_of_turned_rectangles() -> None:
 
 
 def test_a_positive_angle_is_clockwise_on_the_screen() -> None:
-    # y points down: the right end of a flat rectangle goes down.
+    # y points down: the right end of a flat rectangle moves down.
     flat = np.array([[0, 0, 4, 0, np.pi / 4]])
     assert corners_of(flat, True)[0, 2, 1] > 0 > corners_of(flat, False)[0, 2, 1]
 

@@ -1,4 +1,4 @@
-"""NonMaxSuppression: against OpenVINO, against the page's algorithm, and its corners."""
+"""NonMaxSuppression: compared with OpenVINO and with the page's algorithm, and edge cases."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_agrees_with_openvino(opset: int, encoding: str, index: str) -> None:
 
 
 def page(boxes: Any, scores: Any, most: int, iou: float, lowest: float, sigma: float, cut: bool) -> list[Any]:
-    """The page's steps 1 to 8 for one class, in plain loops."""
+    """Return the result of the page's steps 1 to 8 for one class, in plain loops."""
 
     def overlap(a: Any, b: Any) -> float:
         sides = [max(min(a[i + 2], b[i + 2]) - max(a[i], b[i]), 0.0) for i in (0, 1)]
@@ -97,8 +97,8 @@ def test_equal_scores_go_to_the_lower_index() -> None:
 
 
 def test_thresholds_themselves_pass() -> None:
-    # The page: a score "greater or equal"; an overlap "<= iou_threshold". OpenVINO does not select a score equal to the
-    # threshold.
+    # On the page a score of at least the threshold is selected, and an overlap of at most iou_threshold is kept.
+    # OpenVINO does not select a score equal to the threshold.
     boxes = np.array([[[0, 0, 2, 1], [1, 0, 2, 1]]], np.float32)
     scores = np.array([[[0.75, 0.5]]], np.float32)
     assert len(run(op_of(9), boxes, scores, *thresholds(5, 0.5, 0.5))[0]) == 2

@@ -15,7 +15,7 @@ top_k = OPS[-1]
 
 
 def expected(rows: np.ndarray, k: int, mode: str, sort: str) -> np.ndarray:
-    """By full sorting, row by row."""
+    """Return the result of sorting every row completely."""
     picks = [sorted(range(len(r)), key=lambda i: (-r[i] if mode == "max" else r[i], i))[:k] for r in rows.tolist()]
     return np.array([sorted(p) if sort == "index" else p for p in picks])
 

@@ -1,4 +1,4 @@
-"""Constraints of the operators of OpenVINO Tokenizers, and what irexec says where the package reads foreign memory."""
+"""Constraints of the operators of OpenVINO Tokenizers; findings where the package reads memory outside its arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convert and ConvertLike: every pair of types against OpenVINO's core; carried types; overflow; strings."""
+"""Convert and ConvertLike: every pair of types compared with OpenVINO's core; stored types; overflow; strings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def values_for(source: ElementType) -> np.ndarray:
 def test_every_pair_agrees_with_the_core(source: str, target: str) -> None:
     x = values_for(TYPES[source])
     if target == "f16" and TYPES[source].is_integral_number:
-        x = x[np.abs(x.astype(np.float64)) < 60000]  # the core saturates there, for some types
+        x = x[np.abs(x.astype(np.float64)) < 60000]  # the core saturates beyond this, for some types
     found = run(convert_1, x, destination_type=TYPES[target])[0]
     expected = openvino(convert_1, x, constants=True, destination_type=target)[0]
     assert found.dtype == TYPES[target].dtype

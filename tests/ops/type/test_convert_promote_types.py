@@ -16,7 +16,7 @@ REAL = ["f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2"]
 NAMES = ["boolean", *REAL, "i4", "i8", "i16", "i32", "i64", "u1", "u4", "u8", "u16", "u32", "u64"]
 
 
-# Scalar, tensor: the page refuses a "conversion to type with lower range of values", OpenVINO lets these pass.
+# Scalar, tensor: the page forbids a "conversion to type with lower range of values", OpenVINO allows these pairs.
 PASSED_BY_OPENVINO = {(f"u{n}", f"i{n}") for n in (4, 8, 16, 32, 64)} | {("bf16", "f16"), ("f8e5m2", "f8e4m3")}
 PASSED_BY_OPENVINO |= {("u8", "i4"), ("u16", "i8"), ("u32", "i16"), ("u64", "i32")}
 

@@ -1,4 +1,4 @@
-"""StringTensorUnpack and StringTensorPack: the pages' examples, constraints, and the way there and back."""
+"""StringTensorUnpack and StringTensorPack: the pages' examples, constraints, and round trips."""
 
 from __future__ import annotations
 

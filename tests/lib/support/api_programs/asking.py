@@ -1,4 +1,4 @@
-"""Statements that ask nodes, ports, models and plain values; each is an expression whose value is compared."""
+"""Statements that query nodes, ports, models and plain values; each is an expression whose value is compared."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ VALUES = (
 
 
 def node(w: Writer, of: Variable | None = None) -> None:
-    """Ask a node; a few of the questions change its names."""
+    """Query a node; a few of the statements change its names."""
     about = of or w.any_node()
     names = w.choose((f'{{"{w.fresh("t")}"}}', f'{{"{w.fresh("t")}", "{w.fresh("t")}"}}', "set()", '["a"]', "5", '"t"'))
     text = w.choose((f'"{w.fresh("name")}"', '""', "5"))
@@ -196,7 +196,7 @@ def node(w: Writer, of: Variable | None = None) -> None:
 
 
 def value(w: Writer) -> None:
-    """Ask a value of OpenVINO's classes."""
+    """Query a value of OpenVINO's classes."""
     shapes = ("?,3", "1,2,3", "...", "[1..4,?]", "", "2..,3", "..5,1,2", "1", "a,b", "[1,2")
     layouts = ("NCHW", "NC...", "?C", "[n,h,w,c]", "...", "NHWC", "", "NN", "C")
     types = ("f32", "f16", "i32", "i64", "u8", "boolean", "i8", "bf16", "f64", "u4")

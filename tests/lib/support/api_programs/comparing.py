@@ -1,4 +1,4 @@
-"""The differences between what two libraries gave for the statements of one program."""
+"""The differences between the outcomes of one program's statements with two libraries."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TOLERANCES = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-4}
 
 
 class Difference(NamedTuple):
-    """A statement that gave something else: its class, the line, both outcomes as text, the whole program, and its
+    """A statement with different outcomes: its class, the line, both outcomes as text, the whole program, and its
     earlier statements that raised an exception.
 
-    `kind`: "exception type", "stricter" (irexec alone raises), "looser" (OpenVINO alone raises), "names", "shapes" or
+    `kind`: "exception type", "stricter" (only irexec raises), "looser" (only OpenVINO raises), "names", "shapes" or
     "results".
     """
 
@@ -63,7 +63,7 @@ def _kind(line: str, theirs: Outcome, mine: Outcome, least: float) -> str | None
 
 
 def agree(theirs: Outcome, mine: Outcome, least: float = 0.0) -> bool:
-    """Return whether a program that expects what OpenVINO gave gets it: the value, or an exception that it catches."""
+    """Return whether a program that expects OpenVINO's outcome gets it: the value, or an exception that it catches."""
     if theirs.raised or mine.raised:
         return bool(theirs.raised and mine.raised) and theirs.raised[0] in mine.raised
     return alike(theirs.value, mine.value, least)

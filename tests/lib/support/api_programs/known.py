@@ -1,4 +1,4 @@
-"""Differences that are meant, each with its reason. Those of single layers: `tests/openvino/test_device_faults.py`."""
+"""Intended differences, each with its reason. Those of single layers: `tests/openvino/test_device_faults.py`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from support.api_programs.dependences import dependences
 
 
 class Known(NamedTuple):
-    """A pattern of differences: regular expressions on the class, the statement, both outcomes, the whole program, and
-    the earlier statements that raised.
+    """A pattern of differences: regular expressions for the class, the statement, both outcomes, the whole program, and
+    the earlier statements that raised an exception.
 
-    `layers`: on the statements that one node depends on, in order.
-    `longer`: only where irexec gives more than OpenVINO.
+    `layers`: for the statements that one node depends on, in order.
+    `longer`: only if irexec returns more than OpenVINO.
     """
 
     kind: str
@@ -72,7 +72,7 @@ _KEPT_INFO = "a file keeps all texts in the rt_info of layers; OpenVINO keeps th
 _ANOTHER_CLASS = r"AttributeError: 'openvino\.(Node|_pyopenvino\.\w+)' object has no attr"
 _NAMED_BY_POSITION = r"ops\.parameter\([^\n]*, ['\"]\w+['\"]\)"
 
-# An inference of a request failed before; calls with one array, of a model with two inputs.
+# An earlier inference of a request failed; calls with one array, of a model with two inputs.
 _FAILED = r"r\d+\.(infer|start_async|set_)"
 _ONE_ARRAY = r"[cr]\d+(\.infer|\.start_async)?\(\[?(ov\.Tensor\()?data\([^)]*\)\)?\]?(, share_\w+=True)?\)"
 _RUN = r"[cr]\d+(\.infer)?\(|r\d+\.(results|get_output_tensor|get_tensor|output_tensors)"
@@ -80,11 +80,11 @@ _U8_ARITHMETIC = r"(?s)u(int)?8.*(ops\.(subtract|add|multiply|negative|squared_d
 _CHANGED = r"p\d\.set_(element_type|partial_shape)"
 _NAMED_LATER = r"(?s)ov\.Model\(.*n\d+\.output\(0\)(\.tensor)?\.(set|add)_names"
 _TWO_INPUTS = r"(?s)ops\.parameter\(.*ops\.parameter\("
-# Functions whose pages allow floating-point types only.
+# Functions whose pages allow only floating-point types.
 _OF_FLOATS = (
     r"ops\.(elu|fake_quantize|gelu|hsigmoid|hswish|log_softmax|mish|mvn|normalize_l2|selu|softmax|softplus|swish)\("
 )
-# Functions whose pages allow numeric types only.
+# Functions whose pages allow only numeric types.
 _OF_NUMBERS = r"ops\.(avg_pool|cum_sum|elu|log_softmax|max_pool|mvn|prelu|round|softmax|topk)\("
 _F16_TO_INTEGER = r"(?s)f(loat)?16.*ops\.convert\(n\d+, '[iu]\d+'"
 _INTEGER = r"(?s)(\w+) = ops\.\w+\([^\n]*(np\.(u?int|bool)|Type\.[iub]).*ops\.sigmoid\(\1\)"
@@ -94,14 +94,14 @@ _REFUSED = r"validate_nodes|\.reshape\(|run_passes|serialize"
 _RESHAPED = r"(?s)m\d*\.reshape\("
 _OUTPUT_IS_INPUT = r"ops\.result\(p\d\)|ov\.Model\((results=)?\[?(\w+, )*p\d|\.replace\(p\d\.output\(0\)\)"
 _TWO_LAYOUT_STEPS = r"(?s)preprocess\(\)\.convert_layout\(\[.*convert_layout"
-# The tensor has the layout of the model, and a step changes it, so that another one follows that restores it.
+# The tensor has the layout of the model, and a step changes it, so that another step restores it.
 _RESTORED_LAYOUT = (
     r"(?s)tensor\(\)\.set_layout\(ov\.Layout\('NCHW'\)\).*\bi\.model\(\)\.set_layout\(ov\.Layout\('NCHW'\)\)"
     r".*preprocess\(\)\.convert_layout\(\["
 )
 # A request of a model with two inputs was given one array.
 _ONE_OF_TWO = rf"{_TWO_INPUTS}.*\br\d+\.(infer|start_async)\(\[?(ov\.Tensor\()?data\([^)]*\)\)?\]?[,)]"
-# Operators that OpenVINO's constant folding leaves.
+# Operators that OpenVINO's constant folding does not evaluate.
 _NOT_EVALUATED = "Elu|LogSoftmax|NormalizeL2|Selu|FakeQuantize|HardSigmoid|IsNaN|IsFinite|GatherElements|GatherND"
 _NOT_EVALUATED_FUNCTIONS = (
     "elu|log_softmax|normalize_l2|selu|fake_quantize|hard_sigmoid|is_nan|is_finite|gather_elements|gather_nd"
@@ -109,11 +109,11 @@ _NOT_EVALUATED_FUNCTIONS = (
 # A finite number whose square is none of f32.
 _ABOVE_ROOT = r"\de\+(19|2\d|3\d)"
 _CONSTANT_ABS = r"(?s)(?=.*ops\.scatter_update\()ops\.(constant|range|one_hot)\(.*ops\.abs\("
-# Functions that are NaN where all their values are -inf, a maximum over padding alone.
+# Functions that are NaN if all their values are -inf, a maximum over padding alone.
 _GATED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(h?swish|mish|gelu|(log_)?softmax)\("
 # Functions that are finite at -inf, which the device computes before the maximum.
 _BOUNDED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(clamp|elu|exp|hard_sigmoid|relu|selu|sigmoid|softplus|tanh)\("
-# A reduction that drops axes, and a layer that takes it with a vector.
+# A reduction that drops axes, followed by a layer that reads the result and a vector.
 _AFTER_REDUCTION = (
     r"(n\d+) = ops\.reduce_\w+\([np]\d+, .*, False\)(?s:.*)"
     r"(= ops\.\w+\(\1, |(n\d+) = ops\.convert\(\1, .*\)(?s:.*)= ops\.\w+\(\3, )data\(\[\d+\], "
@@ -423,7 +423,7 @@ KNOWN = [
 
 
 def reason(difference: Difference) -> str | None:
-    """Return why a difference is meant, or None if it is not."""
+    """Return the reason for a difference, or None if it is not intended."""
     for known in KNOWN:
         patterns = (
             (known.line, difference.line),

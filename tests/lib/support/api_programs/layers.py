@@ -1,4 +1,4 @@
-"""Statements that make layers: each function writes one call of an opset, with arguments of its kind."""
+"""Statements that create layers: each function writes one call of an opset, with arguments of its kind."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def elementwise(w: Writer) -> None:
 
 
 def _second(w: Writer, node: Variable) -> str:
-    """Return an operand beside a node: another node, an array or a number."""
+    """Return an operand for a node: another node, an array or a number."""
     alike = [n for n in w.nodes if n.type == node.type and n.shape == node.shape]
     way = w.rng.randrange(5)
     if way == 0 or (way == 1 and not alike) or w.errs():
@@ -138,7 +138,7 @@ def reduction(w: Writer) -> None:
 
 
 def moving(w: Writer) -> None:
-    """Layers that move elements: reshape, transpose, squeeze and the like."""
+    """Write layers that move elements: reshape, transpose, squeeze and the like."""
     node = w.any_node()
     axis, rank = w.axis(node.rank), node.rank
     real = axis % rank if rank else 0
@@ -170,7 +170,7 @@ def moving(w: Writer) -> None:
 
 
 def several(w: Writer) -> None:
-    """Layers with two outputs, and one of these outputs."""
+    """Write layers with two outputs, and select one of these outputs."""
     node = w.node_where("float", rank=1)
     axis = w.axis(node.rank)
     real = axis % node.rank if node.rank else 0
@@ -229,7 +229,7 @@ def shapes(w: Writer) -> None:
 
 
 def selection(w: Writer) -> None:
-    """Layers that choose elements by indices."""
+    """Write layers that select elements by indices."""
     node = w.node_where("float", rank=1)
     axis = w.axis(node.rank)
     forms: tuple[tuple[str, list[int | None]], ...] = (

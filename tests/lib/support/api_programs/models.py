@@ -1,4 +1,4 @@
-"""Statements that make a model of the nodes, ask it, change it, compile it and run it."""
+"""Statements that create a model of the nodes, query it, change it, compile it and run it."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ PROPERTIES = (
 
 
 def _values(w: Writer) -> dict[str, object]:
-    """Return arguments for the questions: a parameter and its shape, a node, a name, a position."""
+    """Return arguments for the queries: a parameter and its shape, a node, a name, a position."""
     parameter = w.choose(w.parameters)
     sizes = [n if n is not None else w.choose((-1, 2, 5)) for n in parameter.shape]
     if w.chance(0.3):
@@ -231,7 +231,9 @@ def ask(w: Writer, model: str) -> None:
 
 
 def change(w: Writer, model: str) -> str:
-    """Change a model; return the name of the model to go on with: a clone, or one with preprocessing, may follow."""
+    """Change a model; return the name of the model to continue with, which may be a clone, or one with
+    preprocessing.
+    """
     way = w.rng.randrange(12)
     if way == 0:
         name = w.fresh("m")
@@ -240,7 +242,7 @@ def change(w: Writer, model: str) -> str:
     if way == 1:
         return _preprocess(w, model)
     if way == 2:
-        # A layer that is added after the model exists.
+        # Add a layer after the model was created.
         w.choose(LAYERS)(w)
         return model
     w.say(w.choose(CHANGES).format(m=model, **_values(w)))
@@ -270,7 +272,7 @@ def _preprocess(w: Writer, model: str) -> str:
 
 
 def run(w: Writer, model: str) -> None:
-    """Compile a model, ask the compiled model, and run it in several ways."""
+    """Compile a model, query the compiled model, and run it in several ways."""
     compiled = w.fresh("c")
     forms = (f"ov.Core().compile_model({model}, 'CPU', F32)", f"ov.compile_model({model}, 'CPU', F32)")
     w.say(f"{compiled} = {w.choose(forms)}")

@@ -1,4 +1,4 @@
-"""Whole programs of what users often write: pictures that are prepared, graphs that are edited, models with state."""
+"""Complete programs as users often write them: images that are prepared, graphs that are edited, models with state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INPUTS = "[(port.get_partial_shape(), port.get_element_type()) for port in {m}.i
 
 
 def pictures(w: Writer) -> None:
-    """A network for pictures, and steps before and behind it."""
+    """Write a network for images, and steps before and after it."""
     channels, size = w.choose((1, 3, 3)), w.choose((4, 6))
     shape = w.choose(([1, channels, size, size], [-1, channels, size, size], [1, channels, -1, -1]))
     w.say(f"x = ops.parameter({shape}, np.float32, name='x')")
@@ -76,7 +76,7 @@ def pictures(w: Writer) -> None:
 
 
 def surgery(w: Writer) -> None:
-    """A small graph, whose layers are added, exchanged and removed."""
+    """Write a small graph, whose layers are added, exchanged and removed."""
     w.say("x = ops.parameter([2, 3], np.float32, name='x')")
     w.say(f"c = ops.constant(data([3], 'float32', {w.rng.randrange(99)}), name='c')")
     w.say("a = ops.add(x, c, name='a')")
@@ -155,7 +155,7 @@ def surgery(w: Writer) -> None:
 
 
 def state(w: Writer) -> None:
-    """A model with a variable, and requests that keep it."""
+    """Write a model with a variable, and requests that keep it."""
     shape = w.choose(([1, 2], [3], [2, 2]))
     w.say(f"x = ops.parameter({shape}, np.float32, name='x')")
     w.say(f"first = ops.constant(data({shape}, 'float32', {w.rng.randrange(99)}))")

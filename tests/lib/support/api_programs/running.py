@@ -1,4 +1,4 @@
-"""Running a program, statement by statement, and what each statement gave in a form that can be compared."""
+"""Running a program, statement by statement, with the outcome of each statement in a form that can be compared."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Numbers at the end of names that a library invents.
+# Numbers at the end of names that a library generates.
 _INVENTED = re.compile(r"(_\d+)+(?=$|[.:])")
 _MODEL = re.compile(r"^Model\d+$")
 
 
 class Outcome(NamedTuple):
-    """What a statement gave: an exception, as the names of the built-in classes that it belongs to (the nearest one
-    first) and its message, or a value in plain form."""
+    """The outcome of a statement: an exception, as the names of its built-in base classes (the nearest one first) and
+    its message, or a value in plain form.
+    """
 
     raised: tuple[str, ...]
     message: str
@@ -27,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 def data(shape: list[int], dtype: str, seed: int) -> np.ndarray:
-    """Return an array of small numbers that all types hold exactly."""
+    """Return an array of small numbers that all types represent exactly."""
     rng = np.random.default_rng(seed)
     if dtype == "bool_":
         return np.asarray(rng.integers(0, 2, shape), bool)
@@ -37,7 +38,7 @@ def data(shape: list[int], dtype: str, seed: int) -> np.ndarray:
 
 
 def execute(lines: list[str], library: ModuleType) -> list[Outcome]:
-    """Run the statements with a library as `ov`, going on after one that raises."""
+    """Run the statements with a library as `ov`, and continue after a statement that raises an exception."""
     scope: dict[str, Any] = {"ov": library, "np": np, "data": data, "F32": {"INFERENCE_PRECISION_HINT": "f32"}}
     found = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -64,7 +65,7 @@ def _built_in(kind: type[BaseException]) -> tuple[str, ...]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value without the classes of a library: shapes and types as texts, arrays as they are."""
+    """Return a value without the classes of a library: shapes and types as texts, arrays unchanged."""
     if isinstance(value, (bool, int, float, type(None), bytes)):
         return value
     if isinstance(value, str):

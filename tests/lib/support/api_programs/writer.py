@@ -1,4 +1,4 @@
-"""The writer of one random program: its statements so far, and what is known of the variables in them."""
+"""The writer of one random program: its statements so far, and the known properties of the variables in them."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Variable:
 
 @dataclass
 class Writer:
-    """Statements, one a line, and the nodes, Parameters and models that they define.
+    """Statements, one per line, and the nodes, Parameters and models that they define.
 
-    `wrong`: the share of arguments that are chosen wrongly, so that what is raised is compared, too.
+    `wrong`: the share of arguments that are chosen wrongly, so that exceptions are compared as well.
     """
 
     rng: random.Random
@@ -66,7 +66,7 @@ class Writer:
         return self.rng.random() < share
 
     def errs(self) -> bool:
-        """Return whether the next argument shall be a wrong one."""
+        """Return whether the next argument is to be wrong."""
         return self.chance(self.wrong)
 
     def choose(self, options: Sequence[T]) -> T:
@@ -80,11 +80,11 @@ class Writer:
         return made
 
     def any_node(self) -> Variable:
-        """Return a node, mostly one of the last: programs become deep, not only wide."""
+        """Return a node, mostly one of the last: programs then become deep, not only wide."""
         return self.choose(self.nodes[-3:] if self.chance(0.7) else self.nodes)
 
     def node_where(self, wanted: str, *, rank: int = 0) -> Variable:
-        """Return a node of these types ("float", "number" or one type) and at least this rank; make one if needed."""
+        """Return a node of these types ("float", "number" or one type) and at least this rank; create one if needed."""
         found = [n for n in self.nodes if _is_of(n, wanted) and n.rank >= rank]
         if found and not self.errs():
             return self.choose(found[-3:])
@@ -109,7 +109,7 @@ class Writer:
         return [self.choose((1, 2, 3, 4)) for _ in range(rank)]
 
     def axis(self, rank: int) -> int:
-        """Return an axis of this rank, sometimes none."""
+        """Return an axis for this rank, sometimes an invalid one."""
         if self.errs() or rank == 0:
             return self.choose((rank, -rank - 1, 7))
         return self.rng.randrange(-rank, rank) if self.chance(0.5) else self.rng.randrange(rank)

@@ -12,7 +12,7 @@ OPSETS = ("opset8", "opset10", "opset13", "opset13", "opset15")
 
 
 def program(seed: int) -> list[str]:
-    """Return the statements of one program; `ov`, `np`, `data` and `F32` are given, an opset is imported first."""
+    """Return the statements of one program; `ov`, `np`, `data` and `F32` are predefined, an opset is imported first."""
     w = Writer(random.Random(seed))
     w.say(f"ops = ov.{w.choose(OPSETS)}")
     if w.chance(0.25):

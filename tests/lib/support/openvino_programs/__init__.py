@@ -1,4 +1,6 @@
-"""Small programs as users write them for OpenVINO; each gets the module, OpenVINO or irexec, and says what it found."""
+"""Small programs as users write them for OpenVINO; each is given the module, OpenVINO or irexec, and returns its
+results.
+"""
 
 from support.openvino_programs import graphs, information, operators, pictures, rewriting, running
 from support.openvino_programs.registry import PROGRAMS

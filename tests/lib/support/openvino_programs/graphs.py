@@ -1,4 +1,4 @@
-"""Programs that build graphs, ask them, and change them."""
+"""Programs that build graphs, query them, and change them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs about what stands beside the graph: runtime information, names, shapes as texts, exceptions."""
+"""Programs about runtime information, names, shapes as texts, and exceptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.openvino_programs.registry import F32, X, perceptron, program, save
 
 
 def raised(call: Any) -> list[bool] | None:
-    """Which of the usual kinds of exceptions a call raises; None where it raises none."""
+    """Return which of the usual kinds of exceptions a call raises; None if it raises none."""
     try:
         call()
     except Exception as error:

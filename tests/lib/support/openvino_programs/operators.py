@@ -1,4 +1,4 @@
-"""Programs whose operators are classes of Python."""
+"""Programs whose operators are Python classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.openvino_programs.registry import F32, program, saved
 
 
 def scaled_sum(ov: ModuleType) -> Any:
-    """An operator of two inputs and two outputs, with attributes of all kinds."""
+    """Return an operator of two inputs and two outputs, with attributes of all kinds."""
 
     class ScaledSum(ov.Op):  # type: ignore[misc]
         class_type_info = ov.DiscreteTypeInfo("ScaledSum", "extension")

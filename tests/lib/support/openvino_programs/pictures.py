@@ -1,4 +1,4 @@
-"""Programs that prepare pictures and results before and behind a model."""
+"""Programs that prepare images and results before and after a model."""
 
 from __future__ import annotations
 
@@ -91,6 +91,6 @@ def steps_that_do_not_fit_are_refused(ov: ModuleType) -> Any:
             found.append("built")
         except RuntimeError:
             found.append("refused")
-        # The model is as it was.
+        # The model is unchanged.
         found.append([len(model.get_ops()), list(model.input(0).shape)])
     return found

@@ -11,7 +11,7 @@ import numpy as np
 
 Program = Callable[[ModuleType], Any]
 PROGRAMS: dict[str, Program] = {}
-# OpenVINO computes in bf16 where the machine has it, unless it is told not to.
+# OpenVINO computes in bf16 on machines that support it, unless this property is set.
 F32 = {"INFERENCE_PRECISION_HINT": "f32"}
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 PICTURE = (np.arange(2 * 4 * 6 * 3) * 7 % 256).astype(np.uint8).reshape(2, 4, 6, 3)

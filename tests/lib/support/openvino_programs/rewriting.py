@@ -1,4 +1,4 @@
-"""Programs that look for patterns and rewrite graphs with passes."""
+"""Programs that search for patterns and rewrite graphs with passes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def picture_nodes(ov: ModuleType) -> Any:
 
 
 def replacing(ov: ModuleType, wanted: str, make: Any) -> Any:
-    """A pass that puts what `make` makes of its input in the place of a node."""
+    """Return a pass that replaces a node by the result of `make` for its input."""
     passes = passes_of(ov)
     replace_node = importlib.import_module(f"{ov.__name__}.utils").replace_node
 
