@@ -58,7 +58,7 @@ def add_no_repairs(parser: _ActionsContainer) -> None:
 
 
 def whole(least: int = 0) -> Callable[[str], int]:
-    """Return the type of an option that is a whole number of `least` or more."""
+    """Return the type of an option that is an integer of `least` or more."""
 
     def read(text: str) -> int:
         with suppress(ValueError):

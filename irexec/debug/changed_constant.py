@@ -13,7 +13,7 @@ from irexec.debug.record import same
 from irexec.graph.model import Node
 from irexec.types import Array
 
-# Constants of whole numbers with at most this many elements are shown by their values.
+# Integer constants with at most this many elements are shown by their values.
 _BRIEF = 8
 _ROUNDED = 120.0
 """Decibels above which two constants differ by the rounding of f32 alone."""
@@ -36,7 +36,7 @@ class ChangedConstant:
     def group(self, port: int, brief: bool) -> str:
         """Return a description of the change, by which constants are combined into one line."""
         if brief and self.is_usual:
-            return "whole numbers" if self.whole else "the same values, stored or rounded differently"
+            return "integers" if self.whole else "the same values, stored or rounded differently"
         if self.arranged:
             return self.arranged.partition(":")[0]
         return "rounded differently" if self.rounded else f"different values of input {port} of {self._reads}"
@@ -47,8 +47,8 @@ class ChangedConstant:
 
     @property
     def is_usual(self) -> bool:
-        """Whether exporters write such constants differently: whole numbers, as in shapes and axes, and values in
-        another order, or computed from such values.
+        """Whether exporters often write such a constant differently: as integers (shapes, axes), in another order, or
+        rounded differently.
         """
         return self.whole or bool(self.arranged) or self.rounded
 

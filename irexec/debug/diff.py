@@ -172,7 +172,7 @@ class _Diff:
                 yield one, two, group, f"input {port}: {names[0]} became {names[1]}"
 
     def _is_crosswise(self, one: Node, two: Node) -> bool:
-        """Return whether a layer reads the same two values in the other order."""
+        """Return whether a layer reads the same two values in reverse order."""
         if len(one.inputs) != 2 or len(two.inputs) != 2:
             return False
         straight, crossed = (

@@ -124,7 +124,7 @@ def fix_type(parameter: Node, array: Array) -> None:
 def anonymised(part: Extract) -> Extract:
     """Return the same structure with other names, no rt_info, and noise of the same range for weights and inputs.
 
-    Inputs of whole numbers are kept only if the model does not run with other values.
+    Integer inputs are kept only if the model does not run with other values.
     """
     rng = np.random.default_rng(0)
     model = copied(part.model)
@@ -168,8 +168,8 @@ def _strip_body(body: Body, rng: np.random.Generator | None, counter: list[int])
 
 
 def _noise(array: Array, rng: np.random.Generator, structure: int = MAX_STRUCTURE) -> Array:
-    """Return random values of the same type, shape and range. Arrays of up to `structure` whole numbers or booleans,
-    and common numbers, such as 0.5 and 1e-5, are kept: they are structure.
+    """Return random values of the same type, shape and range. Arrays of up to `structure` integers or booleans, and
+    common numbers, such as 0.5 and 1e-5, are kept: they are structure.
     """
     kind = ElementType.of(array.dtype)
     if array.dtype.kind in "TUO":

@@ -77,7 +77,7 @@ def _between(reference: Reference, begin: str | None, end: str, call: int, findi
 
 
 def can_be_cut(type: str, operator: Operator | None) -> bool:
-    """Return whether layers of this operator compute their results from their inputs alone and so can be cut out."""
+    """Return whether layers of this operator compute their results from their inputs alone, as `cut` requires."""
     return type not in _UNCUT and not (operator is not None and operator.has_state)
 
 

@@ -65,7 +65,7 @@ class IntVector(list[int]):
 
 
 def _whole(value: Any) -> int:
-    """Return a whole number. Raises TypeError for an object of any other class."""
+    """Return a value as int. Raises TypeError for a float."""
     if isinstance(value, (float, np.floating)):
         raise TypeError(f"incompatible function arguments: {value!r} is not an integer")
     return int(value)

@@ -52,7 +52,7 @@ def _mask(shape: tuple[int, ...], past: int) -> Array:
 
 
 def _rows(port: Value) -> int:
-    """Return the number of rows that an input of whole numbers selects from; 0 if it is not an index."""
+    """Return the number of rows from which an integer input selects; 0 if the input is not an index."""
     stack, seen = [port], {port}
     while stack:
         value = stack.pop()

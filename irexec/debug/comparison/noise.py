@@ -112,7 +112,7 @@ class Noise:
 
 
 def packed(node: Node) -> bool:
-    """Return whether a layer reads a large constant of whole numbers, through layers that depend on constants alone."""
+    """Return whether a MatMul reads a large constant that is not a float, through layers that depend on constants."""
     if node.type != "MatMul":
         return False
     stack, seen = [value.node for value in node.inputs if value is not None], set[Node]()

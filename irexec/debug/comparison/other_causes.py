@@ -106,7 +106,7 @@ def wrong_state(
 def misread_result(
     reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
-    """Return the result of the model that reads the value of another layer on the other side.
+    """Return the result of the model that has the value of another layer on the other side.
 
     `plain`: the other side's results, per step; `errors`: the errors of these results.
     """

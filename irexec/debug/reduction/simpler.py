@@ -114,7 +114,7 @@ def attributes(case: Case) -> list[Setting]:
 
 
 def _plainer(value: Any) -> Any:
-    """Return zeros and ones instead of other whole numbers."""
+    """Return a tuple of ones for a tuple of integers with an element above 1 or below 0; None for any other value."""
     if isinstance(value, tuple) and value and all(type(item) is int for item in value):
         return None if {*value} <= {0, 1} else (1,) * len(value)
     return None

@@ -12,9 +12,9 @@ from irexec.debug.sensitivity.statistics import Range
 from irexec.graph.model import Model, Node, Value
 
 QUANTIzERS = ("FakeQuantize", "QuantizeLinear")
-# The layers that compute the real numbers that a quantizer returns from the whole numbers that it stores.
+# The layers that compute the real numbers that a quantizer returns from the integers that it stores.
 _DEQUANTIzING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
-# The layers of ONNX's QuantizeLinear between a Divide by the scale and a Convert to whole numbers.
+# The layers of ONNX's QuantizeLinear between a Divide by the scale and a Convert to integers.
 _ROUNDING = ("Clamp", "Add", "Round")
 _MOST_BITS = 16
 
@@ -79,8 +79,8 @@ def _is_whole(node: Node) -> bool:
 
 
 def _rounding(node: Node) -> list[Node]:
-    """Return the layers from a Convert to whole numbers back to the Divide by the scale; an empty list if these layers
-    do not form a quantizer.
+    """Return the layers from a Convert to integers back to the Divide by the scale; an empty list if these layers do
+    not form a quantizer.
     """
     found: list[Node] = []
     while node.inputs and (value := node.inputs[0]) is not None and len(value.users) == 1:
@@ -94,7 +94,7 @@ def _rounding(node: Node) -> list[Node]:
 
 
 def _given(node: Node) -> tuple[Value, list[Node]]:
-    """Return the real numbers that a quantizer returns: after the Converts to whole numbers and back, if any."""
+    """Return the real numbers that a quantizer returns: after the Converts to integers and back, if any."""
     value, after = node.outputs[0], list[Node]()
     whole = not value.element_type.is_real
     while len(users := value.users) == 1 and users[0].type in _DEQUANTIzING and users[0].inputs[0] is value:

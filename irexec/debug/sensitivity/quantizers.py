@@ -261,7 +261,7 @@ class _Pairing:
 
 
 def _is_coarse(value: Value) -> bool:
-    """Return whether a constant is computed from whole numbers of few bits, or goes through a quantizer."""
+    """Return whether a constant is computed from integers of few bits, or goes through a quantizer."""
     if not value.element_type.is_real or value.node.held is not None:
         return False
     for node in needed_by([value.node]):

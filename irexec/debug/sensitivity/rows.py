@@ -34,7 +34,7 @@ class Rows:
         return 0 if self.lanes is None else self.lanes
 
     def row(self, number: int) -> Array:
-        """Return one row; with a single row, this row."""
+        """Return the row with this number; `first` if all lanes share one row."""
         if self.lanes is None:
             return self.first
         found: Array = self.stacked[number] if self.stacked is not None else (self.several or ())[number]

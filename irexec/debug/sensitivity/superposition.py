@@ -23,8 +23,8 @@ _TOGETHER = 256
 
 
 class Sketches:
-    """Short vectors in place of the errors of all results: sums of parts with random signs. The scalar products of
-    sketches approximate those of the errors, which are relative to the signal of their result."""
+    """Short vectors in place of the errors of all results: sums of parts of the errors with random signs. Scalar
+    products of sketches approximate scalar products of errors, each error relative to the signal of its result."""
 
     def __init__(self, expected: Results) -> None:
         self._expected = expected

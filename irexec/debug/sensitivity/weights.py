@@ -71,8 +71,8 @@ def _reduced_axes(node: Node, place: int, rank: int) -> tuple[int, ...]:
 
 
 def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) -> tuple[Value, Array, Array]:
-    """Return the result of a Const of whole numbers, a Convert and a Multiply with the scale, and a Reshape if there
-    are groups. Also return the whole numbers, and the step of each weight.
+    """Return the result of a Const of integers, a Convert and a Multiply with the scale, and a Reshape if there
+    are groups. Also return the integers, and the step of each weight.
     """
     shape = array.shape
     wide = array.astype(np.float32)

@@ -148,7 +148,7 @@ def _net(sizes: Sequence[tuple[float, float]], row: Sequence[int]) -> _Net:
 
 
 def _add_lines(net: _Net, row: list[int], way: Way, source: int, targets: Sequence[int]) -> None:
-    """Add the lines of a route, and the points at which they pass rows, whose rows are appended to `row`."""
+    """Add the lines of a route, and the points at which they pass rows. `row`: the row of each box and point."""
     lowest = max((row[t] for t in targets), default=row[source])
     passed = [source]
     for number in range(row[source] + 1, lowest):
