@@ -76,6 +76,8 @@ def compare(
 
     whole = Cutter(model)
     comparing = Comparing(reference, whole, loaded, bounds, inside, layer_pairs)
+    if layer_pairs is not None:
+        comparing.restored = dict(zip(model.results, (error for _, error in found.results), strict=False))
     for done, total, rows in comparing.rows(window):
         found.rows += rows
         if progress is not None:
@@ -161,7 +163,8 @@ def _judge_results(
             units = {node: FUSED for node in comparing.nodes if node not in exact} | units
         # If a layer exceeds its tolerance, results may differ only as far as tolerances explain, without a margin.
         margin = MARGIN if found.exact or all(row.agrees for row in found.rows) else 1.0
-        explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()}, margin)
+        finite = {node: error if math.isfinite(error) else FUSED for node, error in units.items()}
+        explains = explained(reference, finite, errors, margin)
         if not found.exact:
             limits = {row.node: max(row.limit, row.noise) for row in found.rows}
             ends = [

@@ -6,9 +6,10 @@ layers between them, but to the same results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from irexec.debug.comparison.result import Row
+from irexec.debug.errors import Error
 from irexec.graph.model import Model, Node
 
 _ROUNDING = 256.0
@@ -19,10 +20,13 @@ _VANISHING = 1024.0
 
 
 class Compensation:
-    """The paths from layers to the results of a model, which end at layers whose values agree on both sides."""
+    """The paths from layers to the results of a model, which end at layers whose values agree on both sides.
 
-    def __init__(self, model: Model, rows: Sequence[Row]) -> None:
-        self._rows = {row.node: row for row in rows}
+    `results`: the errors of the model's results, if the other side may have further layers before them.
+    """
+
+    def __init__(self, model: Model, rows: Sequence[Row], results: Mapping[Node, Error]) -> None:
+        self._rows, self._results = {row.node: row for row in rows}, results
         self._variables = {node.attributes.get("variable_id"): node for node in model.nodes if node.type == "ReadValue"}
 
     def is_compensated(self, row: Row, *, rounded: bool) -> bool:
@@ -45,12 +49,20 @@ class Compensation:
             if known is not None and known.can_differ and stops(known):
                 continue
             if node.type == "Result":
-                return False
+                if not self._is_restored(node):
+                    return False
+                continue
             for reader in self._readers(node):
                 if reader not in seen:
                     seen.add(reader)
                     stack.append(reader)
         return True
+
+    def _is_restored(self, result: Node) -> bool:
+        """Return whether a result agrees except for rounding, although the value that it reads does not."""
+        known = [self._rows[value.node] for value in result.inputs if value is not None and value.node in self._rows]
+        error = self._results.get(result)
+        return error is not None and any(_exceeds(row, row.total, error) for row in known)
 
     def _readers(self, node: Node) -> list[Node]:
         if node.type == "Assign":
@@ -73,7 +85,11 @@ def _is_equal(row: Row) -> bool:
 
 
 def _makes_up(row: Row) -> bool:
-    own, total = row.own, row.total
-    if row.agrees or own is None or total is None or total.ulp > _ROUNDING:
+    return not row.agrees and row.total is not None and _exceeds(row, row.own, row.total)
+
+
+def _exceeds(row: Row, error: Error | None, remaining: Error) -> bool:
+    """Return whether an error of a layer is large, and no more than rounding remains of it."""
+    if error is None or remaining.ulp > _ROUNDING:
         return False
-    return row.node.outputs[0].element_type.bitwidth >= _BITS and own.ulp >= _VANISHING * max(total.ulp, 1.0)
+    return row.node.outputs[0].element_type.bitwidth >= _BITS and error.ulp >= _VANISHING * max(remaining.ulp, 1.0)

@@ -25,24 +25,29 @@ and the errors of layers may be biased.
 """
 
 
-def explained(reference: Reference, units: Mapping[Node, float], margin: float = MARGIN) -> list[list[float]]:
+def explained(
+    reference: Reference, units: Mapping[Node, float], errors: Sequence[Sequence[Error]], margin: float = MARGIN
+) -> list[list[float]]:
     """Return the error in units in the last place that rounding explains, for each step and result.
 
     `units`: the own errors of layers. irexec runs the model with random errors of this size in the results of these
-    layers; the largest error of the model's results, times the margin, counts as explained.
+    layers; the largest error of the model's results, times the margin, counts as explained. `errors`: the errors of the
+    results; there are no further runs as soon as all of them are explained.
     """
     right = reference.results()
-    found = [[0.0 for _ in step] for step in right]
     wrong = {node: error for node, error in units.items() if error > 0}
+    found = [[FUSED if wrong else 0.0 for _ in step] for step in right]
     for seed in range(_RUNS if wrong else 0):
+        if not unexplained(errors, found):
+            break
         try:
             off = Reference(_disturbed(reference, wrong, np.random.default_rng(seed)), reference.steps).results()
         except IRError:  # A value that depends on rounding was close to the limit of a shape or an index.
             continue
         for step, (ours, theirs) in enumerate(zip(right, off, strict=True)):
             for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-                found[step][index] = max(found[step][index], measure(a, b).ulp)
-    return [[margin * error + (FUSED if wrong else 0.0) for error in step] for step in found]
+                found[step][index] = max(found[step][index], margin * measure(a, b).ulp + FUSED)
+    return found
 
 
 def unexplained(errors: Sequence[Sequence[Error]], bounds: Sequence[Sequence[float]]) -> list[tuple[int, int]]:

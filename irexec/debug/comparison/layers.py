@@ -21,6 +21,7 @@ from irexec.debug.comparison.windows import (
     observed,
     read_values,
     sizes_of,
+    taken,
     windows,
 )
 from irexec.debug.errors import NONE, Bounds, Error, measure
@@ -65,6 +66,8 @@ class Comparing:
         recorded = isinstance(loaded, Repeats) and loaded.repeats and layer_pairs is None
         self.unfused = recorded and bounds is None and self.noise is None
         self.shapes: dict[Value, list[tuple[int, ...]]] = {}
+        self.restored: dict[Node, Error] = {}
+        """The errors of the results, if the other model may have further layers before them."""
         self._suspects: dict[Node, Culprit] = {}
         self.nodes = comparable(reference.model)
         self.written, self._read = _written(reference.model), read_values(reference.model)
@@ -85,7 +88,7 @@ class Comparing:
         `stays`: name the first wrong layer even if the results are equal.
         """
         wrong = [row for row in rows if row.node in self._suspects]
-        compensation = Compensation(self.reference.model, rows)
+        compensation = Compensation(self.reference.model, rows, self.restored)
         for row in wrong:
             row.made_up_for = not row.agrees and compensation.is_made_up_for(row)
             row.compensated = row.made_up_for or (
@@ -141,7 +144,7 @@ class Comparing:
         held: list[Known] = []
         for step, inputs in zip(theirs, self.reference.steps, strict=False):
             given = dict(zip(self.reference.model.inputs, inputs, strict=True))
-            held.append({value: step[value] for value in needed if value in step} | given)
+            held.append(taken(step, needed) | given)
         return [row for node in in_time(nodes, "comparing") if (row := self._row(node, mine, held)) is not None]
 
     def _given(self, node: Node, soon: Collection[Value] = ()) -> list[Value]:

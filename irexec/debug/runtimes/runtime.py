@@ -120,6 +120,14 @@ class ObservesWithResults(Protocol):
 
 
 @runtime_checkable
+class GivesSeveral(Protocol):
+    """The values of a step that are fetched faster together than one by one."""
+
+    def several(self, values: Sequence[Value]) -> dict[Value, Array]:
+        """Return the arrays of some of the values."""
+
+
+@runtime_checkable
 class HasStates(Protocol):
     """A loaded model whose variables can be read."""
 

@@ -103,13 +103,17 @@ class Apart:
 
 
 class _Observed(Mapping[Value, Array]):
-    """The values of one step in the other process; each array is fetched when it is requested."""
+    """The values of one step in the other process; arrays are fetched when they are requested."""
 
-    def __init__(self, take: Callable[[int, int], Array], step: int, places: dict[Value, int]) -> None:
+    def __init__(self, take: Callable[[int, Sequence[int]], list[Array]], step: int, places: dict[Value, int]) -> None:
         self._take, self._step, self._places = take, step, places
 
     def __getitem__(self, value: Value) -> Array:
-        return self._take(self._step, self._places[value])
+        return self.several([value])[value]
+
+    def several(self, values: Sequence[Value]) -> dict[Value, Array]:
+        """Return the arrays of some of the values, all in one message."""
+        return dict(zip(values, self._take(self._step, [self._places[value] for value in values]), strict=True))
 
     def __contains__(self, value: object) -> bool:
         return value in self._places
@@ -143,11 +147,11 @@ class Remote:
             there: list[list[int]] = self._call("keep", steps, [shown for _, shown in known])
             return there
 
-        def take(step: int, index: int) -> Array:
+        def take(step: int, indices: Sequence[int]) -> list[Array]:
             if self._runtime.looking is not mine:
                 look()
-            array: Array = self._call("kept", step, index)
-            return array
+            arrays: list[Array] = self._call("kept", step, indices)
+            return arrays
 
         return [_Observed(take, step, {known[i][0]: i for i in there}) for step, there in enumerate(look())]
 

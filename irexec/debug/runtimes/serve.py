@@ -1,6 +1,6 @@
 """The code that runs in the other process of a Process: it creates one object and calls its methods.
 
-Large values are kept in this process: `keep` observes values and returns which are available, `kept` returns one array.
+Large values are kept in this process: `keep` observes values and returns which are available; `kept` returns some.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def call(method: str, arguments: tuple[Any, ...]) -> Reply:
     if method == "keep":
         return _reply(lambda: _keep(arguments))
     if method == "kept":
-        return True, _kept[arguments[0]][arguments[1]]
+        step, indices = arguments
+        return True, [_kept[step][index] for index in indices]
     return _reply(lambda: getattr(_served, method)(*arguments))
 
 

@@ -16,8 +16,10 @@ from support.nets import iterating
 import irexec
 from irexec import Model, Value
 from irexec import opset15 as ops
+from irexec.debug.comparison import explained as explaining
 from irexec.debug.comparison.compare import compare
 from irexec.debug.comparison.explained import explained
+from irexec.debug.errors import NONE, Error
 from irexec.debug.record import Reference
 from irexec.debug.runtimes.dumping import dump
 from irexec.debug.runtimes.folder import Folder
@@ -28,6 +30,7 @@ from irexec.types import Array
 
 F = np.float32
 ROWS = np.random.default_rng(0).normal(0, 1, (4, 8)).astype(F)
+_WRONG = Error(np.inf, np.inf, np.inf)
 
 
 class Runtime(Wrong):
@@ -109,16 +112,27 @@ def test_the_bound_follows_the_sensitivity_of_the_results() -> None:
     for factor in (0.01, 100.0):
         run = chain(last=lambda value, f=factor: ops.exp(ops.multiply(value, F(f), name="steep"), name="end"))
         nodes = [node for node in run.model.nodes if node.type == "MatMul"]
-        ((bound,),) = explained(run, dict.fromkeys(nodes, 16.0))
+        ((bound,),) = explained(run, dict.fromkeys(nodes, 16.0), [[_WRONG]])
         bounds.append(bound)
     assert bounds[1] > 10 * bounds[0] > 0
-    assert explained(chain(), {}) == [[0.0]]
+    assert explained(chain(), {}, [[_WRONG]]) == [[0.0]]
+
+
+def test_explained_errors_need_no_further_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, made = chain(), []
+    monkeypatch.setattr(explaining, "Reference", lambda *given: made.append(given) or Reference(*given))
+    nodes = [node for node in run.model.nodes if node.type == "MatMul"]
+    for error, runs in ((NONE, 0), (Error(10.0, 1e-6, 1e-6), 1), (_WRONG, 3)):
+        made.clear()
+        explained(run, dict.fromkeys(nodes, 16.0), [[error]])
+        assert len(made) == runs
 
 
 def test_rounding_inside_bodies_is_carried_to_the_results() -> None:
     run = Reference(irexec.read_model(iterating().text.encode()), [[np.ones((3, 2), F)]])
     nodes = [node for node in run.model.nodes if node.bodies]
-    assert all(bound > 0 for step in explained(run, dict.fromkeys(nodes, 16.0)) for bound in step)
+    errors = [[_WRONG for _ in run.model.results]]
+    assert all(bound > 0 for step in explained(run, dict.fromkeys(nodes, 16.0), errors) for bound in step)
 
 
 def test_an_error_that_no_layer_shows_is_unexplained() -> None:

@@ -36,6 +36,25 @@ def test_the_same_results_with_other_values_in_between(factor: float) -> None:
     assert all(row.compensated for row in found.rows if not row.agrees)
 
 
+def ended(ending: str) -> Model:
+    """A product that is the last layer; other models compute three times as much."""
+    x = ops.parameter([4, 8], F, name="x")
+    weights = np.random.default_rng(3).normal(0, 1, (8, 8)).astype(F)
+    y = ops.matmul(ops.tanh(x, name="bent"), weights * F(3 if ending else 1), name="product")
+    y = ops.divide(y, F(3)) if ending == "divided" else ops.divide(y, F(2.9)) if ending == "wrongly" else y
+    return Model([ops.result(y, name="end")], [x], "ended")
+
+
+def test_a_layer_before_a_result_that_further_layers_of_the_other_model_make_up_for() -> None:
+    found = compared(ended(""), ended("divided"), [ROWS])
+    assert found.agrees and not found.same, found.verdict
+    assert found.others == ["product"]
+    for ending in ("wrongly", "not at all"):
+        found = compared(ended(""), ended(ending), [ROWS])
+        assert not found.agrees
+        assert named(found) == ["product"]
+
+
 def test_a_fault_behind_other_values_in_between() -> None:
     """A layer for which others compensate is not the cause of different results."""
     found = compared(scaled_inside(1), scaled_inside(2, wrong=True), [ROWS])

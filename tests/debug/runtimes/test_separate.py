@@ -36,6 +36,14 @@ def test_a_runtime_in_another_process_is_compared_like_any_other() -> None:
     assert (found.other, found.layers, found.unseen) == ("fragile", 2, 0)
 
 
+def test_observed_values_are_fetched_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime, asked = Apart(SERVER, ("nothing", "crash")), []
+    call = runtime.process.call
+    monkeypatch.setattr(runtime.process, "call", lambda method, *given: asked.append(method) or call(method, *given))
+    assert compare(reference(), runtime).layers == 2
+    assert asked.count("kept") == 1
+
+
 def test_a_crash_is_reported_with_its_signal_and_last_words() -> None:
     with pytest.raises(Died, match=r"^fragile crashed \(SIGSEGV\): the last words$") as caught:
         compare(reference(), Apart(SERVER, ("Tanh", "crash")))
