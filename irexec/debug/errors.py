@@ -45,7 +45,9 @@ class Error:
     absolute: float
     at: tuple[int, ...] | None = None
     reason: str = field(default="", compare=False)
-    values: str = field(default="", compare=False)
+    found: str = field(default="", compare=False)
+    expected: str = field(default="", compare=False)
+    element: float = field(default=math.inf, compare=False)
 
     def __bool__(self) -> bool:
         return self.absolute > 0
@@ -115,6 +117,15 @@ def off(error: Error) -> str:
     return text if error.reason else f"off by {number} near 0" if is_absolute else f"{text} off"
 
 
+def off_typical(error: Error) -> str:
+    """Return how far a value is off, as `off` does, and whether a percentage refers to typical values around the
+    element instead of the element.
+    """
+    if not is_percentage(error) or percent(error.relative) == percent(error.element):
+        return off(error)
+    return f"off by {percent(error.relative)} of typical values"
+
+
 def _rounded(number: float) -> str:
     """Return two digits, with an exponent for very small and very large numbers: `140`, `0.5`, `0.00012`, `3.4e38`."""
     if number and not _PLAIN[0] <= number < _PLAIN[1]:
@@ -166,14 +177,19 @@ def _in_units(
     if absolute == 0:
         return NONE
     place = tuple(map(int, np.unravel_index(at, reference.shape)))
-    values = _instead(np.asarray(other[place]), np.asarray(reference[place]))
-    return Error(ulp, relative, absolute, place, *("", values) if math.isfinite(absolute) else (values, ""))
+    one, two = np.asarray(other[place]), np.asarray(reference[place])
+    found, expected = _told_apart(one, two)
+    if not math.isfinite(absolute):
+        return Error(ulp, relative, absolute, place, f"{found} instead of {expected}")
+    magnitude = float(np.abs(widened(two)))
+    element = float(apart(one, two)) / magnitude if magnitude else math.inf
+    return Error(ulp, relative, absolute, place, "", found, expected, element)
 
 
-def _instead(found: Array, expected: Array) -> str:
+def _told_apart(found: Array, expected: Array) -> tuple[str, str]:
     """Return both elements, with as many digits as distinguish them."""
     one, two = shown(found), shown(expected)
-    return f"{found[()]!s} instead of {expected[()]!s}" if one == two else f"{one} instead of {two}"
+    return (f"{found[()]!s}", f"{expected[()]!s}") if one == two else (one, two)
 
 
 def judge(

@@ -42,7 +42,7 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
         modules = any(row.module for row in shown)
         heading = ("", "layer", "module" if modules else "type", "own ulp", "total", "tolerance")
         cells = [heading, *(_cells(row, modules) for row in shown)]
-        page.table(cells, ("error", "name"), names=(1, 2) if modules else 1)
+        page.table(cells, ("error", "name"), names=1)
     if found.culprit is not None and found.culprit.step:
         page.line()
         page.line(f"in step {found.culprit.step}", "dim")

@@ -11,7 +11,7 @@ import pytest
 
 from irexec import opset15 as ops
 from irexec.debug import units
-from irexec.debug.errors import judge, measure, off, percent
+from irexec.debug.errors import judge, measure, off, off_typical, percent
 from irexec.debug.tolerances import tolerance_of
 from irexec.ops.declare.operator import rounded
 from irexec.types import Array
@@ -224,12 +224,24 @@ def test_errors_of_practically_nothing_are_no_percentages(ours: float, theirs: f
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "values"),
+    ("ours", "theirs", "found", "expected"),
     [
-        ([1, 2, 3], [1, 2.5, 3.1], "2.5 instead of 2"),
-        ([0.5, 0.25], [0.5, np.nextafter(F(0.25), F(1))], "0.25000003 instead of 0.25"),
-        ([1, 2], [1, 2], ""),
+        ([1, 2, 3], [1, 2.5, 3.1], "2.5", "2"),
+        ([0.5, 0.25], [0.5, np.nextafter(F(0.25), F(1))], "0.25000003", "0.25"),
+        ([1, 2], [1, 2], "", ""),
     ],
 )
-def test_an_error_has_both_values_of_the_largest_difference(ours: Any, theirs: Any, values: str) -> None:
-    assert measure(np.array(ours, F), np.array(theirs, F)).values == values
+def test_an_error_has_both_values_of_the_largest_difference(ours: Any, theirs: Any, found: str, expected: str) -> None:
+    error = measure(np.array(ours, F), np.array(theirs, F))
+    assert (error.found, error.expected) == (found, expected)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "text"),
+    [
+        ([1, 2, 2], [1, 2, 3], "50 % off"),
+        ([4, 4, 4, 4, 4, 4, 4, 1], [4, 4, 4, 4, 4, 4, 4, 1.5], "off by 13 % of typical values"),
+    ],
+)
+def test_a_percentage_of_typical_values_differs_from_that_of_the_element(ours: Any, theirs: Any, text: str) -> None:
+    assert off_typical(measure(np.array(ours, F), np.array(theirs, F))) == text

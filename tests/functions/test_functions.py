@@ -38,7 +38,7 @@ def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
     option = f"image={SAMPLES / 'classifier' / 'image.npy'}"
     assert str(found) == printed(capsys, "compare", MODEL, "--with", CONVERTED, "--input", option)
     assert repr(found) == f"<Comparison: {found.verdict}>"
-    assert repr(found.culprit).startswith("<Culprit: block1/pointwise/norm (BatchNormInference): 9.8 % off (0.18")
+    assert repr(found.culprit).startswith("<Culprit: block1/pointwise/norm (BatchNormInference): off by 9.8 %")
     assert repr(found.rows[0]) == "<Row: stem/conv (Convolution) agrees>"
     assert irexec.compare(MODEL, irexec.read_model(MODEL), [image]).same
     assert irexec.compare(MODEL, CONVERTED, [image], atol=1.0, rtol=1.0).agrees

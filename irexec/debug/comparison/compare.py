@@ -122,6 +122,8 @@ def compare(
     if isinstance(loaded, HasLayerPairs) and culprit is not None and culprit.other is None:
         nodes, ends = culprit.together or culprit.nodes, [*culprit.outputs]
         culprit.other = partial(loaded.extract, steps, nodes, ends, culprit.step)
+    if culprit is not None:
+        culprit.network = isinstance(loaded, HasModules)
     if not found.exact and found.suspect is not None:
         found.layout = layout(reference, found.suspect)
     return found

@@ -13,7 +13,7 @@ import numpy as np
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names, save_arrays
 from irexec.debug.comparison.variants import judge_model
-from irexec.debug.errors import Bounds, Error, Run, is_percentage, off, percent
+from irexec.debug.errors import Bounds, Error, Run, is_percentage, off, off_typical, percent
 from irexec.debug.extract import Extract, give_types
 from irexec.debug.record import Reference
 from irexec.debug.runtimes.runtime import CannotRun, KnowsBodies, Loaded, Runtime, Steps
@@ -24,6 +24,7 @@ from irexec.engine import CompiledModel
 from irexec.graph.copies import copied
 from irexec.graph.cut import Cutter, constant_nodes, leaving
 from irexec.graph.model import Model, Node, Value
+from irexec.graph.ports import port_name
 from irexec.ir.writing import together
 from irexec.ops.declare.operator import Tolerance
 from irexec.types import DYNAMIC, Array, ElementType
@@ -55,7 +56,7 @@ class Culprit:
     model's layer, if the other side is a model. `module`: the module whose result the last layer computes, if the other
     side consists of modules. `limit`: the tolerance, if it is in units in the last place. `together`: the layers whose
     inputs and outputs are known, if these are not exactly the wrong layers. `other` returns the other model's layers in
-    place of these layers, if the other side is a model.
+    place of these layers, if the other side is a model. `network`: the other side is a PyTorch network.
     """
 
     model: Model
@@ -72,6 +73,7 @@ class Culprit:
     limit: float = 0.0
     together: list[Node] = field(default_factory=list)
     other: Callable[[], Extract | None] | None = None
+    network: bool = False
 
     def __repr__(self) -> str:
         return f"<Culprit: {self.described}: {self.numbers}>"
@@ -101,7 +103,9 @@ class Culprit:
             allowed = "no difference is expected"
         elif kind is not None and self.limit and is_percentage(self.own):
             allowed = f"tolerance {percent(self.limit * float(unit(1.0, kind)))}"
-        return f"{off(self.own)} ({'; '.join(filter(None, (self.own.values, allowed)))})"
+        found, expected = self.own.found, self.own.expected
+        values = f"{found} in PyTorch, {expected} in the model" if self.network else f"{found} instead of {expected}"
+        return f"{off_typical(self.own)} ({'; '.join([values] * bool(found) + [allowed])})"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -126,20 +130,21 @@ class Culprit:
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the layers as a model with its inputs, and the results of both sides. Raises IRError and OSError.
 
-        The files are culprit.xml, .bin and .npz, and outputs.npz with `irexec_...` and `other_...` for each output. If
-        the other side is a model, its layers are other.xml, .bin and .npz.
+        The files are culprit.xml, .bin and .npz, and outputs.npz with the other side's results by name, as `--with`
+        reads them, and irexec's results as `irexec_...`. If the other side is a model, its layers are other.xml, .bin
+        and .npz.
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         begins, part = alone(Cutter(self.model), self.together or self.nodes, list(self.outputs), self.inputs)
         inputs = [self.inputs[value] for value in begins]
         results = function_of(part)(inputs)
-        names = archive_names([value.node.friendly_name for value in self.outputs])
+        names = archive_names([port_name(port) for port in part.outputs])
         arrays = {}
         for name, value, result in zip(names, self.outputs, results, strict=True):
             kind = ElementType.of(result.dtype)
             arrays[f"irexec_{name}"] = exact_array(result, kind)
-            arrays[f"other_{name}"] = exact_array(self.outputs[value], kind)
+            arrays[name] = exact_array(self.outputs[value], kind)
         with together() as files:
             save_arrays(place / FILES[-1], arrays, files)
             saved = Extract(part, inputs, results, True).save(place / FILES[0], files)

@@ -14,13 +14,13 @@ import numpy as np
 
 from irexec.debug.comparison.culprit import alone
 from irexec.debug.comparison.windows import comparable
-from irexec.debug.modules.samples import Sample, sample
+from irexec.debug.modules.samples import NARROW, RELATIVE, Sample, sample
 from irexec.debug.modules.server import Call
 from irexec.diagnostics import IRError
 from irexec.engine import CompiledModel
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model, Node, Value
-from irexec.types import Array
+from irexec.types import BF16, F16, Array
 
 _ROOT = "__module"
 
@@ -113,6 +113,8 @@ class _Pairing:
         }
         self.pairs: dict[Value, Made] = {}
         self._paired: set[Made] = set()
+        narrow = has_narrow_weights(model)
+        self._allowed, self._near = (NARROW, NARROW) if narrow else (RELATIVE, _NEAR)
 
     def found(self) -> Pairs:
         samples = self._samples(self.model, list(self._known.values()), self._order)
@@ -129,6 +131,7 @@ class _Pairing:
     def _samples(self, model: Model, inputs: Sequence[Array], wanted: Mapping[Value, object]) -> dict[Value, Sample]:
         """Return samples of the values of a run."""
         found: dict[Value, Sample] = {}
+        allowed = self._allowed
 
         class Sampling:
             def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
@@ -136,7 +139,7 @@ class _Pairing:
 
             def after(self, node: Node, inputs: object, outputs: Sequence[Array], seconds: float) -> None:
                 for value, array in zip(node.outputs, outputs, strict=False):
-                    if value in wanted and (made := sample(array)) is not None:
+                    if value in wanted and (made := sample(array, allowed)) is not None:
                         found[value] = made
 
         CompiledModel(model).create_infer_request([Sampling()]).infer(list(inputs))
@@ -212,7 +215,9 @@ class _Pairing:
             return []
         found = self._follow([value for _, value, _ in wanted], {})
         return [
-            result for result, value, theirs in wanted if theirs is not None and not _is_near(found.get(value), theirs)
+            result
+            for result, value, theirs in wanted
+            if theirs is not None and not self._is_near(found.get(value), theirs)
         ]
 
     def _follow(self, ends: Sequence[Value], more: Mapping[Value, Array]) -> dict[Value, Sample]:
@@ -228,7 +233,7 @@ class _Pairing:
             results = CompiledModel(part).infer_new_request([have[value] for value in order]).to_tuple()
         except IRError:
             return {}
-        made = {value: sample(array) for value, array in zip(ends, results, strict=True)}
+        made = {value: sample(array, self._allowed) for value, array in zip(ends, results, strict=True)}
         return {value: entry for value, entry in made.items() if entry is not None}
 
     def _back(self, ends: Sequence[Value], more: Mapping[Value, Array]) -> tuple[set[Node], set[Value]]:
@@ -308,7 +313,7 @@ class _Pairing:
         compared = [(v, self._made[m]) for v, m in pairs]
         for result in wrong:
             end, expected = result.inputs[0], sample(theirs[result])
-            if end in last and end is not None and expected is not None and _is_near(samples.get(end), expected):
+            if end in last and end is not None and expected is not None and self._is_near(samples.get(end), expected):
                 compared.append((end, expected))
         distances = [d for v, expected in compared if (d := samples[v].distance(expected)) is not None]
         return (len(distances), -sum(distances)), [(value, made), *pairs]
@@ -327,7 +332,11 @@ class _Pairing:
                 stack += output.users
         return found
 
+    def _is_near(self, ours: Sample | None, theirs: Sample) -> bool:
+        distance = None if ours is None else ours.distance(theirs)
+        return distance is not None and distance <= self._near
 
-def _is_near(ours: Sample | None, theirs: Sample) -> bool:
-    distance = None if ours is None else ours.distance(theirs)
-    return distance is not None and distance <= _NEAR
+
+def has_narrow_weights(model: Model) -> bool:
+    """Return whether the model has real constants in f16 or bf16, to which an exporter may have rounded them."""
+    return any(node.type == "Const" and node.outputs[0].element_type in (F16, BF16) for node in model.nodes)

@@ -11,17 +11,22 @@ from irexec.types import Array
 
 _MOST = 96
 """The number of elements in a sample."""
-_RELATIVE = 1e-3
+RELATIVE = 1e-3
 """The difference, relative to the typical element of a sample, that rounding in a deep network may cause."""
+NARROW = 2.0**-6
+"""The difference that weights which an exporter rounded to f16 or bf16 may cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The type and shape of an array, and some of its elements, at positions that depend only on its size."""
+    """The type and shape of an array, and some of its elements, at positions that depend only on its size. `allowed`:
+    the difference, relative to the typical element, that rounding may cause.
+    """
 
     dtype: str
     shape: tuple[int, ...]
     elements: Array
+    allowed: float = RELATIVE
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -49,7 +54,7 @@ class Sample:
         a, b = a[known], b[known]
         largest = float(np.abs(a - b).max(initial=0.0))
         typical = float(np.sqrt(np.mean(a * a))) if a.size else 0.0
-        if largest > _RELATIVE * typical:
+        if largest > max(self.allowed, other.allowed) * typical:
             return None
         return largest / typical if typical else 0.0
 
@@ -62,9 +67,9 @@ class Sample:
         return self.shape == other.shape and np.array_equal(self.elements, other.elements, equal_nan=True)
 
 
-def sample(array: Array) -> Sample | None:
+def sample(array: Array, allowed: float = RELATIVE) -> Sample | None:
     """Return the sample of an array; None for empty arrays, and for elements that are not real numbers."""
     if array.size == 0 or array.dtype.kind in "TUOSc":
         return None
     places = np.arange(array.size) if array.size <= _MOST else np.arange(_MOST) * array.size // _MOST
-    return Sample(array.dtype.name, array.shape, array.reshape(-1)[places].astype(np.float64))
+    return Sample(array.dtype.name, array.shape, array.reshape(-1)[places].astype(np.float64), allowed)

@@ -31,12 +31,20 @@ def network(x: np.ndarray) -> list[np.ndarray]:
     return [product, scaled, active, active @ last]
 
 
-def model(names: Sequence[str], *, folded: bool = False, wrong: str = "") -> irexec.Model:
-    """Return the network as an exporter writes it. `wrong`: the module whose layer computes other values."""
+def model(names: Sequence[str], *, folded: bool = False, wrong: str = "", narrow: bool = False) -> irexec.Model:
+    """Return the network as an exporter writes it. `wrong`: the module whose layer computes other values; `narrow`: the
+    first weights have few bits, as f16 weights of a deep network seem to have.
+    """
     first, scale, last = weights()
     x = op.parameter([3, 6], np.float32, name="x")
     weight = first * scale if folded else first
-    node = op.matmul(x, weight * (1.5 if wrong == "conv" else 1), False, False, name=names[0])
+    weight = weight * np.float32(1.5 if wrong == "conv" else 1)
+    if narrow:
+        rounded = (np.round(weight * 256) / 256).astype(np.float16)
+        given = op.convert(op.constant(rounded), "f32")
+    else:
+        given = op.constant(weight)
+    node = op.matmul(x, given, False, False, name=names[0])
     if not folded:
         node = op.multiply(node, scale * (1.5 if wrong == "norm" else 1), name=names[1])
     node = op.tanh(node, name=names[2]) if wrong == "act" else op.relu(node, name=names[2])
@@ -55,6 +63,14 @@ def paired(exported: irexec.Model) -> tuple[dict[str, str], Pairs]:
 
     found = pair(exported, [x], calls, results[-1:], fetch)
     return {value.node.friendly_name: LAYERS[made.call] for value, made in found.shown.items()}, found
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_weights_in_f16_move_values_further_than_rounding_in_f32(folded: bool) -> None:
+    found, pairs = paired(model(LAYERS, folded=folded, narrow=True))
+    whole = {name: name for name in LAYERS}
+    assert found == ({LAYERS[0]: "norm"} | {name: name for name in LAYERS[2:]} if folded else whole)
+    assert len(pairs.paired) == len(found)
 
 
 SCRIPT = [f"__module.{name}/aten::op/Op" for name in LAYERS]
