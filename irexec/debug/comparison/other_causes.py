@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import permutations
 
@@ -14,7 +15,7 @@ from irexec.debug.comparison.together import Together
 from irexec.debug.comparison.windows import SHOWN_BYTES, comparable, observed, sizes_of, windows
 from irexec.debug.errors import NONE, Error, measure
 from irexec.debug.record import Reference, known_value, same
-from irexec.debug.runtimes.runtime import HasStates, Loaded, ObservesWithResults, Repeats
+from irexec.debug.runtimes.runtime import CannotRun, HasStates, Loaded, ObservesWithResults, Repeats
 from irexec.debug.tolerances import FUSED
 from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
@@ -120,13 +121,28 @@ def misread_result(
             for index in wrong:
                 result = model.results[index]
                 for value in seen[0] if seen else ():
-                    if value is result.inputs[0] or any(value not in step for step in seen):
+                    if value is result.inputs[0]:
                         continue
-                    if all(_is_equal(step[value], made[index]) for step, made in zip(seen, plain, strict=True)):
+                    results = [made[index] for made in plain]
+                    if _is_read(value, seen, results) and not _reads_source(reference, loaded, result, results):
                         error = max((step[index] for step in errors), key=lambda e: e.ulp)
                         text = f"reads {value.node.friendly_name} instead of {_source(result)}"
                         return Culprit(model, [result], (), error, "exact", changes=[text])
     return _without_layers(reference, plain, errors, wrong) or _unequal_to_source(reference, loaded, plain, errors)
+
+
+def _is_read(value: Value, seen: Sequence[Mapping[Value, Array]], results: Sequence[Array]) -> bool:
+    """Return whether a result of the other side, given per step, is one of its values."""
+    steps = zip(seen, results, strict=False)
+    return bool(seen) and all(value in step and _is_equal(step[value], array) for step, array in steps)
+
+
+def _reads_source(reference: Reference, loaded: Loaded, result: Node, results: Sequence[Array]) -> bool:
+    """Return whether a result of the other side is the value that it reads in this model."""
+    source = result.inputs[0]
+    with suppress(CannotRun):
+        return source is not None and _is_read(source, loaded.observe(reference.steps, [source]), results)
+    return False
 
 
 def _without_layers(

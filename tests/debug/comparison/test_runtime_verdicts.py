@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.mocks import Distort, Wrong
 from support.nets import iterating
+from support.verdicts import through_a_dump
 
 import irexec
 from irexec import Model, Value
@@ -254,3 +255,19 @@ def test_a_result_of_openvino_that_is_not_what_it_reads() -> None:
     found = compare(Reference(model(1), [[ROWS]]), Other("CPU", {"INFERENCE_PRECISION_HINT": "f32"}))
     assert "differs from the value of last" in found.verdict
     assert compare(Reference(model(1), [[ROWS]]), OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"})).agrees
+
+
+def on_a_grid(lowest: float) -> Model:
+    """A product of values on a grid, and the same values within limits that none exceeds."""
+    x = ops.parameter([4, 8], F, name="x")
+    grid = ops.fake_quantize(x, F(lowest), F(lowest + 12.75), F(lowest), F(lowest + 12.75), 256, name="grid")
+    product = ops.matmul(grid, np.random.default_rng(1).normal(size=(8, 8)).astype(F), name="product")
+    return Model([ops.result(product, name="end"), ops.clamp(product, -999.0, 999.0, name="limited")], [x], "grid")
+
+
+def test_a_result_that_equals_several_values_reads_the_expected_one(tmp_path: Path) -> None:
+    """Halves are rounded in the other direction on a grid that begins one step lower."""
+    halves = ((np.arange(32) + 0.5) * 0.05).astype(F).reshape(4, 8)
+    found = through_a_dump(on_a_grid(0), on_a_grid(-0.05), tmp_path, [halves])
+    assert not found.agrees
+    assert "reads" not in found.verdict and "and grid" in found.verdict
