@@ -199,5 +199,6 @@ def _weights(source: Source, given: PathLike | bytes | Weights | None, findings:
         return Weights.find(source.file, given)
     except OSError as error:
         where = f"{os.fspath(given)}: " if isinstance(given, str | os.PathLike) else ""
-        findings.add("C010", f"the weights cannot be read: {where}{error.strerror or error}", at=At(0))
-        return Weights(is_reported=True)
+        reason = f"{where}{error.strerror or error}"
+        findings.add("C010", f"the weights cannot be read: {reason}", at=At(0))
+        return Weights(reason=reason)

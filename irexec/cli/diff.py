@@ -17,6 +17,7 @@ from irexec.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
     from irexec.graph.model import Model
+    from irexec.ir.weights.file import Weights
     from irexec.reading import Reading
 
 
@@ -70,12 +71,11 @@ def run(args: argparse.Namespace) -> int:
     if not report.ok:
         return refused(report)
     readings, unread = [read(args.file, args.weights), read(args.other)], ""
-    lacking = [reading.report.errors[0] for reading in readings if _lacks_weights(reading)]
+    lacking = [found for reading in readings if (found := _lacking(reading)) is not None]
     if lacking and not args.both and all(reading.document is not None for reading in readings):
         # Without the weights of one model, those of the other one cannot be compared either.
         readings = [read(file, Weights()) for file in (args.file, args.other)]
-        reason = lacking[0].message.partition(";")[0].removeprefix("there are no weights: ")
-        unread = f"weights were not compared: {reason}"
+        unread = f"weights were not compared: {lacking[0].missing}"
     files = [args.file, args.other]
     broken = [number for number, reading in enumerate(readings) if not (unread or reading.report.ok)]
     if broken and not args.both:
@@ -111,6 +111,10 @@ def run(args: argparse.Namespace) -> int:
     return 1 if changes else 0
 
 
-def _lacks_weights(reading: Reading) -> bool:
-    """Return whether the file of weights is missing, and nothing else is wrong with the model."""
-    return reading.model is not None and {finding.code for finding in reading.report.errors} == {"C010"}
+def _lacking(reading: Reading) -> Weights | None:
+    """Return the weights of a model if their file is missing, and nothing else is wrong with the model."""
+    from irexec.ir.weights.file import Weights
+
+    codes = {finding.code for finding in reading.report.errors}
+    is_complete = reading.model is not None and codes == {"C010"}
+    return reading.weights if is_complete and isinstance(reading.weights, Weights) else None

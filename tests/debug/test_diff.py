@@ -262,6 +262,10 @@ def test_models_without_their_weights(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["diff", *files[::-1], "--format", "json"]) == 1
     assert json.loads(capsys.readouterr().out)["weights_compared"] is False
     assert main(["diff", *files, "--run"]) == 2
+    capsys.readouterr()
+    assert main(["diff", *files[::-1], "--weights", str(tmp_path / "none.bin")]) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"weights were not compared: {tmp_path / 'none.bin'}: No such file or directory"
 
 
 def permuted(order: list[int], scale: float, swapped: bool) -> Model:

@@ -68,14 +68,12 @@ class _Use(NamedTuple):
 class Weights:
     """The bytes of a `.bin`. `data` is None if there is no such file, which is an error only if a constant needs it.
 
-    `is_reported`: a finding has already stated why the file is missing.
+    `reason`: the reason why there are no weights, if a finding has already stated it.
     """
 
-    def __init__(
-        self, data: bytes | memoryview | None = None, *, file: str | None = None, is_reported: bool = False
-    ) -> None:
+    def __init__(self, data: bytes | memoryview | None = None, *, file: str | None = None, reason: str = "") -> None:
         self.file = file
-        self._is_reported = is_reported
+        self._reason = reason
         self._data = None if data is None else memoryview(data).cast("B")
         # The number of bytes.
         self.size = 0 if self._data is None else self._data.nbytes
@@ -98,7 +96,7 @@ class Weights:
         if a path is given and cannot be opened.
         """
         if isinstance(weights, Weights):
-            return cls(weights._data, file=weights.file, is_reported=weights._is_reported)
+            return cls(weights._data, file=weights.file, reason=weights._reason)
         if isinstance(weights, bytes | bytearray | memoryview):
             return cls(weights)
         if weights is not None:
@@ -207,9 +205,16 @@ class Weights:
 
     def check_usage(self, findings: Findings) -> None:
         """Report constants outside the weights, overlapping constants, and bytes that no constant uses."""
-        if self._lacking and not self._is_reported:
+        if self._lacking and not self._reason:
             self._report_lacking(findings)
         self._report_shares(findings)
+
+    @property
+    def missing(self) -> str:
+        """The reason why there are no weights; empty if there are weights."""
+        if self._data is not None:
+            return ""
+        return self._reason or (f"{self.file} {_why_not(self.file)}" if self.file else "none were given")
 
     def _report_lacking(self, findings: Findings) -> None:
         """Report once for all constants outside the weights: the file is missing, or is too short."""
@@ -219,7 +224,7 @@ class Weights:
         details: dict[str, Any] = {"at": first.at("offset"), "layer": first.ref if count == 1 else None}
         details["attribute"] = "offset"
         if self._data is None:
-            where = f": {self.file} {_why_not(self.file)}" if self.file else ""
+            where = f": {self.missing}" if self.file else ""
             message = f"there are no weights{where}; {needed:,} bytes are needed, {affected}"
             hint = "use --weights to give another file" if self.file else None
             findings.add("C010", message, hint=hint, **details)
