@@ -22,6 +22,9 @@ Function = Callable[[Results, Results], float]
 ROUNDING = 120.0
 """A signal-to-noise ratio in dB beyond which noise is rounding of f32: sums are computed in another order."""
 
+NEGLIGIBLE = 60.0
+"""A signal-to-noise ratio in dB from which a loss is negligible: the noise is at most a thousandth of the signal."""
+
 
 class BadMetric(ValueError):
     """A metric that does not exist, or that does not return a number."""

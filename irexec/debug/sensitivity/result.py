@@ -16,9 +16,11 @@ from irexec.display import html_of
 from irexec.graph.model import Model
 from irexec.graph.write import write_model
 
-# The SNR in dB below which a quantizer is listed (8-bit values have 20 to 50 dB), and the number of listed quantizers.
-_ODD = 12.0
+# 8-bit values have an SNR of 20 to 50 dB. A quantizer below the second SNR is listed; the number of listed quantizers.
+_POOR, _ODD = 20.0, 12.0
 _FEW = 3
+# The shares of values outside a range and of levels without a value from which the range does not fit the values.
+_CLIPPED, _UNUSED = 0.01, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +232,10 @@ class Sensitivity:
         if self.chosen is None or self.score is None:
             return [f"no set of layers meets the target {self.target}"]
         if not self.layers:
-            return [f"nothing needs to be changed: the target {self.target} is met already"]
+            met = f"the target {self.target} is met already"
+            if self.target.endswith("%"):
+                met = f"the loss is negligible, the results have an SNR of {shown_decibels(self.coarse.snr)}"
+            return [f"nothing needs to be changed: {met}"]
         layers = f"{plural(len(self.layers), 'layer')} of {self.file}"
         action = f"exclude {layers}" if self.is_quantized else f"keep {layers} in higher precision"
         lines = [
@@ -241,7 +246,20 @@ class Sensitivity:
         if not self.is_quantized:
             return [*lines, gained, *self._rescaled()]
         left_out = f"{len(self.chosen)} of {plural(len(self.rows), self._unit)}"
-        return [*lines, f"{gained}; {left_out} left out", self.ignored_scope]
+        return [*lines, f"{gained}; {left_out} left out", self.ignored_scope, *self._ill_fitting()]
+
+    def _ill_fitting(self) -> list[str]:
+        """Return a line for each quantizer to leave out whose range does not fit its values on these inputs."""
+        lines = []
+        for row in self.chosen or ():
+            if row.kind == "activations" and row.clipped >= _CLIPPED:
+                misfit = f"{_share(row.clipped)} of the values are outside its range"
+            elif row.kind == "activations" and row.unused is not None and row.unused >= _UNUSED and row.snr < _POOR:
+                misfit = f"{_share(row.unused)} of its levels have no value"
+            else:
+                continue
+            lines.append(f"instead of excluding layers, try to recalibrate {row.label}: {misfit}")
+        return lines
 
     def _rescaled(self) -> list[str]:
         if self.rescaling is None:

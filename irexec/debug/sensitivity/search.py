@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from irexec.debug.sensitivity.measure import Choice, Effect, Trials
-from irexec.debug.sensitivity.metrics import Score, decibels
+from irexec.debug.sensitivity.metrics import NEGLIGIBLE, Score, decibels
 from irexec.debug.sensitivity.superposition import predicted
 from irexec.debug.sensitivity.switches import Unit
 from irexec.status import Progress
@@ -26,7 +26,9 @@ _TOGETHER = 16
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target: a share of the loss to recover, from 0 to 1, or a value of the metric."""
+    """The target: a share of the loss to recover, from 0 to 1, or a value of the metric. Nothing needs to be recovered
+    of a negligible loss.
+    """
 
     value: float
     is_share: bool = True
@@ -45,7 +47,11 @@ class Target:
 
     def is_met(self, trials: Trials, score: Score) -> bool:
         """Return whether a model with this score is good enough."""
-        return trials.recovered(score) >= self.value if self.is_share else score.metric >= self.value
+        if not self.is_share:
+            return score.metric >= self.value
+        loss = trials.coarse
+        is_negligible = loss.snr >= NEGLIGIBLE and (trials.metric.is_noise or loss.metric >= trials.fine.metric)
+        return is_negligible or trials.recovered(score) >= self.value
 
 
 @dataclass(frozen=True, slots=True)
