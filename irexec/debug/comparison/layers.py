@@ -184,8 +184,8 @@ class Comparing:
             if tolerance.kind == "random":
                 continue
             if any(v not in their for v in given):
-                if self.layer_pairs is not None and total and self.layer_pairs.changes(node) and row.agrees:
-                    # The layer reads another value, and the expected value has no counterpart.
+                if total and row.agrees and self._reads_another(node):
+                    # The expected value has no counterpart.
                     row.own, row.agrees, row.step = total, False, step
                     self._suspect(row, [node], [], {}, total, False, step)
                 continue
@@ -195,6 +195,13 @@ class Comparing:
             if node not in self._suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
                 self._suspect(row, nodes, given, their, own, agrees, step)
         return row if seen else None
+
+    def _reads_another(self, node: Node) -> bool:
+        """Return whether a layer, or the layer that assigns the variable which it reads, differs in the other model."""
+        pairs = self.layer_pairs
+        if pairs is None:
+            return False
+        return any(pairs.changes(known) for known in (node, pairs.assigned(node)) if known is not None)
 
     def _repeats(self, node: Node, mine: Sequence[Mapping[Value, Array]]) -> bool:
         """Return whether the other side computes the same random values if its seeds are the same."""

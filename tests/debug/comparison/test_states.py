@@ -56,6 +56,21 @@ def test_another_value_is_assigned() -> None:
     assert "reads new instead of all" in found.verdict
 
 
+def counting(*, forgets: bool = False) -> Model:
+    """Return a model that multiplies its input by the number of the step."""
+    x = ops.parameter([4], F, name="x")
+    count = ops.read_value(ops.constant(F([1])), "count", "f32", [1], name="count")
+    following = count if forgets else ops.add(count, F([1]), name="next")
+    return Model([ops.multiply(x, count, name="scaled")], [ops.assign(following, "count", name="assign")], [x], "n")
+
+
+def test_a_variable_keeps_its_value_and_the_layer_that_changes_it_is_missing() -> None:
+    found = compared(counting(), counting(forgets=True), *[[F([1, 2, 3, 4])]] * 3)
+    assert not found.agrees
+    assert named(found) == ["assign"]
+    assert "reads count instead of next" in found.verdict
+
+
 def test_a_culprit_of_a_later_step_only() -> None:
     """A limit that only the rows of the third step reach."""
 
