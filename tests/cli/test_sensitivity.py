@@ -92,8 +92,8 @@ def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["float.xml"], "U003", "either a quantized model or --as"),
-        (["float.xml", "int8.xml", "--as", "f16"], "U003", "either a quantized model or --as"),
+        (["float.xml"], "U003", "give a quantized model or --as"),
+        (["float.xml", "int8.xml", "--as", "f16"], "U003", "give a quantized model or --as"),
         (["float.xml", "f16"], "U003", "f16 is a precision, not a model"),
         (["float.xml", "int8.xml", "--apply", "mixed"], "U003", "ends with .xml"),
         (["float.xml", "int8.xml", "--rescale", "small.xml"], "U003", "--rescale requires --as f16"),
