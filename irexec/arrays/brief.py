@@ -94,7 +94,7 @@ def shown_seconds(seconds: float) -> str:
 
 
 UP = 0.9995
-"""Amounts from this fraction of a unit on are written in the unit: with three digits, they are rounded to 1."""
+"""Amounts of at least this fraction of a unit are written in the unit: rounded to three digits, they are 1."""
 
 
 def three_digits(number: float) -> str:

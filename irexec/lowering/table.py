@@ -61,12 +61,14 @@ class Lowered:
     """
 
     along: Literal["channel", "column"] | None = None
-    """Whether the form computes following elementwise layers, and the elements that their operands apply to: see
-    `follow.after_sums`.
+    """How operands of elementwise layers that the form computes after its own vary: see `follow.after_sums`. None: the
+    form computes no other layers.
     """
 
     stores_its_type = False
-    """Whether `tasks` stores results in the result's own type; otherwise as f32 (also f16 and bf16)."""
+    """Whether `tasks` stores results in the result's own type; otherwise it stores f32, even if that type is f16 or
+    bf16.
+    """
 
     selects = False
     """Whether each element of the result is an element of an input, so that it needs no rounding."""

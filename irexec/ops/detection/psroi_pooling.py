@@ -201,7 +201,9 @@ def deformable_psroi_pooling_1(
 
 
 _SAMPLES, _NUMBERS = 1 << 18, 12
-"""The number of samples computed at once (at least those of one region or row), and the numbers stored per sample."""
+"""The number of samples computed at once (at least the samples of one region or row), and the numbers stored per
+sample.
+"""
 
 
 def _means(features: Array, batches: Array, labels: int, x: Array, y: Array, inner_x: Array, inner_y: Array) -> Array:

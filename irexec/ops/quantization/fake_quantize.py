@@ -159,4 +159,4 @@ fake_quantize_1.allowed = Allowed(moves=_moves)
 _FEW = 64
 """The number of levels up to which half a level exceeds the error allowed for graphs."""
 _BETWEEN = 1e-3
-"""The distance from the middle of two levels, in levels."""
+"""The distance, as a fraction of a step, within which a number counts as midway between two levels or as a level."""
