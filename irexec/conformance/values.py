@@ -19,10 +19,6 @@ values; large: integers above 2**24, floats of large magnitude; tails: small and
 ones; beyond: numbers that a signed integer of 32 bits cannot hold; denormal: numbers below the normal range, infinities
 and NaN."""
 
-_BOXES = frozenset({"rois", "boxes", "anchors", "input_rois", "proposals", "boxes1"})
-_SCORES = frozenset({"scores", "class_probs", "probabilities", "class_preds"})
-_FACTORS = frozenset({"scales", "scales_or_sizes"})
-_IMAGES = frozenset({"im_info", "image_shape", "im_data_info"})
 _EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan, 3.0, -7.0, 1e-30, 65504.0)
 _DENORMAL = (1e-40, -1e-42, 1e-45, 1e-6, -3e-7, 0.0, math.inf, -math.inf, math.nan, 3e38)
 
@@ -46,14 +42,11 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
             array = draw_for(rng, operator, port.name, types, attributes)
             if array is not None and array.dtype != port.kind.dtype:
                 array = array.astype(port.kind.dtype)
-        if array is None and port.name in _BOXES and shape[-1:] == (4,) and port.kind.is_real:
-            scale = rng.choice((1.0, 1.0, 8.0, 40.0)) if "rois" in port.name else 1.0
-            array = (_boxes(rng, shape) * scale).astype(port.kind.dtype)
         if array is None or array.shape != shape:
             # A NaN in a kernel is also multiplied with padding, which runtimes omit.
             mixed = number and (name.data == "sparse" or (name.data == "wide" and rng.random() < 0.6))
             profile = "plain" if mixed else name.data
-            array = _meaningful(rng, port, draw_values(rng, port.kind, shape, profile))
+            array = draw_values(rng, port.kind, shape, profile)
         types[port.name] = TensorType(port.kind, PartialShape(list(shape)), array)
         found.append(array)
     last = name.ports[-1] if name.ports else None
@@ -72,29 +65,6 @@ def _with_result(operator: Operator, inputs: list[Array | None], attributes: dic
     ways = (array, np.where(array == 0, 1, array), np.abs(array))
     changed = [way.astype(array.dtype) for way in ways]
     return next((way for way in changed if operator.undefined(*inputs[:-1], way, **settings) != "no result"), array)
-
-
-def _meaningful(rng: np.random.Generator, port: Port, array: Array) -> Array:
-    """Return plausible values: scores are distinct probabilities, sizes are positive."""
-    if port.kind.is_real and port.name in _SCORES:
-        ranks = rng.permutation(array.size) + rng.uniform(0.2, 0.8, array.size)
-        return np.asarray((ranks / max(1, array.size)).reshape(array.shape), port.kind.dtype)
-    if port.kind.is_real and port.name in _FACTORS:
-        return np.asarray(np.abs(array.astype(np.float32)) + np.float32(0.3), port.kind.dtype)
-    if port.name in _IMAGES and array.size:
-        sizes = np.asarray(rng.integers(48, 96, array.shape))
-        sizes[..., 2:] = rng.choice((1, 1, 2), sizes[..., 2:].shape)
-        return np.asarray(sizes, port.kind.dtype)
-    if port.kind.kind == "i" and any(word in port.name for word in ("size", "shape", "length")):
-        return np.asarray(np.abs(array) + np.ones((), array.dtype))
-    return array
-
-
-def _boxes(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Return boxes as two corners; the coordinates of the second corner are larger."""
-    corner = rng.uniform(0.0, 8.0, (*shape[:-1], 2))
-    size = rng.uniform(0.5, 6.0, corner.shape)
-    return np.asarray(np.concatenate([corner, corner + size], axis=-1), np.float32)
 
 
 def given(port: Port, shape: tuple[int, ...], call: int = 0) -> Array:

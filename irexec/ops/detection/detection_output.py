@@ -17,6 +17,7 @@ from irexec.ops.declare.groups import group
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.declare.signature import InputsOf
+from irexec.ops.rules.boxes import draw_scores
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
 
@@ -297,3 +298,24 @@ def _quotient(check: Check, constraint: str, name: str, extent: Dimension | None
     message = f"{name} has {extent} values, expected a positive multiple of {divisor}"
     fits = extent.value % divisor == 0 and extent.value > 0
     return extent.value // divisor if check(constraint, fits, message, port=name) else None
+
+
+for _op in (detection_output_1, detection_output_8):
+    _op.draw("class_preds", "aux_class_preds")(draw_scores)
+
+
+@detection_output_8.draw("proposals")
+@detection_output_1.draw("proposals")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, settings: Settings) -> Array:
+    """Draw prior boxes within the image, [batch, 0, priors * (4 or 5)], and their variances, [batch, 1, ...]."""
+    wanted = types[port]
+    batch, rows, numbers = wanted.shape.to_shape()
+    size = settings.prior_box_size
+    corner = rng.uniform(0.0, 0.7, (batch, numbers // size, 2))
+    boxes = np.zeros((batch, numbers // size, size))
+    boxes[..., -4:] = np.concatenate([corner, corner + rng.uniform(0.05, 0.3, corner.shape)], axis=-1)
+    if not settings.normalized:
+        boxes[..., -4:] *= [settings.input_width, settings.input_height] * 2
+    drawn = np.full((batch, rows, numbers), 0.1)
+    drawn[:, 0] = boxes.reshape(batch, numbers)
+    return drawn.astype(wanted.element_type.dtype)

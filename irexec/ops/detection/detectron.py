@@ -17,6 +17,7 @@ from irexec.ops.declare.operator import Check, Elements, Undefined, operator, ro
 from irexec.ops.detection.generate_proposals import refine
 from irexec.ops.detection.roi_align import average_or_max
 from irexec.ops.detection.roi_pooling import without_pixels
+from irexec.ops.rules.boxes import draw_images, draw_regions, draw_scores
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, I32, Array, PartialShape, TensorType
 
@@ -222,3 +223,9 @@ def _(*inputs: Array, **attributes: Any) -> Undefined:
 
 
 roi_feature_extractor_6.undefined_for(without_pixels)
+
+
+roi_feature_extractor_6.draw("rois")(draw_regions)
+detection_output_6.draw("rois")(draw_regions)
+detection_output_6.draw("scores")(draw_scores)
+detection_output_6.draw("im_info")(draw_images)

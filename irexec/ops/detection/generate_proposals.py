@@ -15,6 +15,7 @@ from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Within
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, rounded
+from irexec.ops.rules.boxes import draw_boxes, draw_images, draw_scores
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, Dimension, ElementType, PartialShape, TensorType
 
@@ -184,3 +185,9 @@ def _(
     message = f"there are {extents['anchors']} anchors, expected one for each of the {total} scores"
     check("C2", extents["anchors"].compatible(total), message, port="anchors")
     return PartialShape([post_nms_count, 4]), PartialShape([post_nms_count])
+
+
+for _op in (generate_proposals_9, generate_proposals_single_image_6):
+    _op.draw("im_info")(draw_images)
+    _op.draw("anchors")(draw_boxes)
+    _op.draw("scores")(draw_scores)

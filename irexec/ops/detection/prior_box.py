@@ -17,7 +17,7 @@ from irexec.ops.declare.groups import group
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
 from irexec.ops.declare.signature import InputsOf
-from irexec.ops.rules.axes import in_range
+from irexec.ops.rules.axes import drawn_extents, in_range
 from irexec.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
 
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
@@ -271,3 +271,7 @@ def _(output_size: Array, image_size: Array, *, sizes: Sizes) -> Undefined:
     """Return True for sizes for which the page's number of boxes differs from the number that its formulas compute."""
     odd = len(sizes.min_size) != len(sizes.max_size) or not sizes.scale_all_sizes
     return bool(sizes.max_size) and odd
+
+
+for _op in (prior_box_1, prior_box_8, prior_box_clustered_1):
+    _op.draw("output_size", "image_size")(drawn_extents)

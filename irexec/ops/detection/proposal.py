@@ -15,6 +15,7 @@ from irexec.ops.declare.attributes import Positive, Within
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
+from irexec.ops.rules.boxes import draw_images, draw_scores
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
@@ -199,3 +200,8 @@ def _(class_probs: Array, bbox_deltas: Array, image_shape: Array, *, settings: S
     """As Proposal-4, for its first output."""
     found = _undefined(class_probs, bbox_deltas, image_shape, settings=settings)
     return found[:1] if isinstance(found, tuple) else found
+
+
+for _op in (proposal_1, proposal_4):
+    _op.draw("class_probs")(draw_scores)
+    _op.draw("image_shape")(draw_images)

@@ -22,6 +22,7 @@ from irexec.ops.declare.signature import InputsOf
 from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.detection.roi_pooling import usable, without_pixels
 from irexec.ops.rules.axes import in_range, last_of
+from irexec.ops.rules.boxes import draw_regions
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -290,3 +291,7 @@ roi_align_3.allowed = roi_align_9.allowed = ROUNDED
 
 for _operator in (roi_align_9, roi_align_3, roi_align_rotated_15):
     _operator.undefined_for(without_pixels)
+
+
+for _op in (roi_align_3, roi_align_9):
+    _op.draw("rois")(draw_regions)

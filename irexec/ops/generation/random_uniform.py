@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
-from irexec.ops.rules.axes import in_range, integers, one_element
+from irexec.ops.rules.axes import drawn_extents, in_range, integers, one_element
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import BF16, DYNAMIC, F16, F32, F64, I32, I64, INDICES, Array, ElementType, PartialShape, TensorType
 
@@ -136,3 +136,6 @@ def _check_limits(check: Check, low: Any, high: Any) -> None:
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     kind = types[port]
     return np.full(kind.shape.to_shape(), 0 if port == "minval" else 10).astype(kind.element_type.dtype)
+
+
+random_uniform_8.draw("shape")(drawn_extents)

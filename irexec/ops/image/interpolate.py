@@ -21,7 +21,7 @@ from irexec.ops.declare.operator import Check, Elements, Undefined, operator, po
 from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
 from irexec.ops.image.resized_shape import Padding, check_axes, full_pads, resized_extent, resized_shape, spatial_pads
-from irexec.ops.rules.axes import integers
+from irexec.ops.rules.axes import drawn_extents, filled, integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
 
@@ -309,3 +309,16 @@ def _(outputs: Sequence[TensorType], image: TensorType, *others: TensorType, pad
 
 
 interpolate_1.allowed = interpolate_4.allowed = interpolate_11.allowed = ROUNDED
+
+
+interpolate_1.draw("target_spatial_shape")(drawn_extents)
+interpolate_4.draw("sizes")(drawn_extents)
+
+
+@interpolate_4.draw("scales")
+@interpolate_11.draw("scales_or_sizes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
+    """Draw sizes, or scales above 0.3, most of which are below 2, by the element type."""
+    if not types[port].element_type.is_real():
+        return drawn_extents(rng, port, types)
+    return filled(types, port, 0.3 + np.abs(rng.standard_normal(types[port].shape.to_shape())))

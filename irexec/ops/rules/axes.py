@@ -202,6 +202,11 @@ def drawn_axes(rng: np.random.Generator, types: dict[str, TensorType], port: str
     return filled(types, port, rng.permutation(max(rank, count))[:count].reshape(shape))
 
 
+def drawn_extents(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
+    """For `draw`: return positive extents or lengths, at most 12; a generator as it stands."""
+    return filled(types, port, rng.integers(1, 13, types[port].shape.to_shape()))
+
+
 def drawn_below(rng: np.random.Generator, types: dict[str, TensorType], port: str, limit: int) -> Array:
     """For `draw`: return uniformly distributed integers in [0, limit - 1] for the port."""
     return filled(types, port, rng.integers(0, max(limit, 1), types[port].shape.to_shape()))

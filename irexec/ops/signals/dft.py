@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from irexec.ops.declare.operator import Check, operator, rounded
+from irexec.ops.rules.axes import drawn_extents
 from irexec.ops.signals.fourier import (
     T_IND,
     T_SIZE,
@@ -77,3 +78,4 @@ def _shape(check: Check, data: TensorType, axes: TensorType, signal_size: Tensor
 for _op in (dft_7, idft_7):
     _op.shapes(_shape)
     _op.draw("axes")(draw_transformed)
+    _op.draw("signal_size")(drawn_extents)

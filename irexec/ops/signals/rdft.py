@@ -9,7 +9,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Undefined, operator, rounded
-from irexec.ops.rules.axes import drawn_axes
+from irexec.ops.rules.axes import drawn_axes, drawn_extents
 from irexec.ops.signals.fourier import (
     T_IND,
     T_SIZE,
@@ -100,6 +100,8 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 irdft_9.draw("axes")(draw_transformed)
+for _op in (rdft_9, irdft_9):
+    _op.draw("signal_size")(drawn_extents)
 
 
 @rdft_9.undefined_for

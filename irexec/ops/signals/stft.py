@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
-from irexec.ops.rules.axes import filled, in_range, integer, one_element
+from irexec.ops.rules.axes import drawn_extents, filled, in_range, integer, one_element
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.signals.fourier import to_complex, to_pairs
 from irexec.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
@@ -210,3 +210,6 @@ def _check_frames(
     if window.rank == 1:
         check("C2", window.shape[0].max != 0, "the window is empty, expected at least one element", port="window")
     return size, step
+
+
+istft_16.draw("signal_length")(drawn_extents)

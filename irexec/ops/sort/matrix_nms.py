@@ -13,6 +13,7 @@ from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.operator import Elements, TypeFrom, operator, rounded
 from irexec.ops.declare.tolerance import Allowed
+from irexec.ops.rules.boxes import draw_boxes, draw_scores
 from irexec.ops.sort.class_detections import Found, Listing, Most, outputs, shared_shapes, undefined_order
 from irexec.types import FLOATS, Array
 
@@ -93,3 +94,7 @@ def _overlaps(boxes: Array, extra: np.floating) -> Array:
 
 matrix_nms_8.undefined_for(undefined_order)
 matrix_nms_8.allowed = Allowed(composes=False, ties="boxes")
+
+
+matrix_nms_8.draw("boxes")(draw_boxes)
+matrix_nms_8.draw("scores")(draw_scores)

@@ -17,6 +17,7 @@ from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.declare.signature import InputsOf
 from irexec.ops.declare.tolerance import Allowed
+from irexec.ops.rules.boxes import draw_boxes, draw_scores
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import (
     Found,
@@ -160,3 +161,8 @@ def multiclass_nms_8(
 multiclass_nms_9.undefined_for(undefined_order)
 multiclass_nms_8.undefined_for(undefined_order)
 multiclass_nms_9.allowed = multiclass_nms_8.allowed = Allowed(composes=False, ties="boxes")
+
+
+for _op in (multiclass_nms_8, multiclass_nms_9):
+    _op.draw("boxes")(draw_boxes)
+    _op.draw("scores")(draw_scores)

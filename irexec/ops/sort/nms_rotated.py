@@ -14,6 +14,7 @@ from irexec.ops.compute.boxes import descending
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import integer, one_element
+from irexec.ops.rules.boxes import draw_rotated_boxes, draw_scores, draw_threshold
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import IndexType
 from irexec.ops.sort.non_max_suppression import undefined_selection
@@ -162,3 +163,8 @@ def _(
 
 nms_rotated_13.undefined_for(undefined_selection)
 nms_rotated_13.allowed = Allowed(composes=False, ties="boxes")
+
+
+nms_rotated_13.draw("boxes")(draw_rotated_boxes)
+nms_rotated_13.draw("scores")(draw_scores)
+nms_rotated_13.draw("iou_threshold", "score_threshold")(draw_threshold)

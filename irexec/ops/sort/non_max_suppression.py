@@ -21,6 +21,7 @@ from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, op
 from irexec.ops.declare.signature import InputsOf
 from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import one_element
+from irexec.ops.rules.boxes import draw_boxes, draw_scores, draw_threshold
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import F32, FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
@@ -342,3 +343,15 @@ for _old in (non_max_suppression_4, non_max_suppression_3, non_max_suppression_1
     # The pages' formulas for the number of rows do not include the number of images.
     _old.undefined_for(partial(undefined_selection, by_formula=False))
     _old.allowed = Allowed(chosen=_is_selection, composes=False, ties="boxes")
+
+
+for _op in (
+    non_max_suppression_1,
+    non_max_suppression_3,
+    non_max_suppression_4,
+    non_max_suppression_5,
+    non_max_suppression_9,
+):
+    _op.draw("boxes")(draw_boxes)
+    _op.draw("scores")(draw_scores)
+    _op.draw("iou_threshold", "score_threshold", "soft_nms_sigma")(draw_threshold)

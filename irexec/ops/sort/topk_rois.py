@@ -14,6 +14,7 @@ from irexec.ops.compute.precision import widen
 from irexec.ops.declare.attributes import NonNegative
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator
 from irexec.ops.declare.tolerance import Allowed
+from irexec.ops.rules.boxes import draw_regions, draw_scores
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -47,3 +48,7 @@ def _(rois: Array, probabilities: Array, *, max_rois: int) -> Undefined:
 
 
 experimental_detectron_top_k_rois_6.allowed = Allowed(composes=False)
+
+
+experimental_detectron_top_k_rois_6.draw("rois")(draw_regions)
+experimental_detectron_top_k_rois_6.draw("probabilities")(draw_scores)
