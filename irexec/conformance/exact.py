@@ -1,20 +1,23 @@
-"""Exact evaluation: a model whose floats are f64, and whose results are rounded once at the end."""
+"""Evaluation in more bits: a model whose floats are f64 or f32, and whose results are rounded once at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from irexec.debug.comparison.culprit import function_of
+from irexec.debug.comparison.variants import judge_model
 from irexec.diagnostics import IRError
 from irexec.graph.copies import copied
 from irexec.graph.model import Model
+from irexec.graph.order import ordered
 from irexec.inference import infer_types
+from irexec.ops.declare.operator import Tolerance
 from irexec.opsets.nodes import constant_node
-from irexec.types import BF16, F16, F32, F64, Array, TensorType
+from irexec.types import BF16, F16, F32, F64, Array, ElementType, TensorType
 
-_NARROW = (F16, BF16, F32)
+_NARROWER = {F32: (F16, BF16), F64: (F16, BF16, F32)}
 
 
 def exact_results(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
@@ -27,26 +30,57 @@ def exact_results(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
 
 def exact_values(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
     """Return the results of the model computed in f64; None if an operator does not support f64."""
-    made = copied(model)
+    made = computed_in(F64, model)
+    try:
+        return None if made is None else list(function_of(made)(_wide(F64, model, inputs)))
+    except (IRError, TypeError, ValueError):
+        return None
+
+
+def agrees_if_rounded_once(model: Model, inputs: Sequence[Array], found: Sequence[Array], tolerance: Tolerance) -> bool:
+    """Return whether results agree with those of a model with f16 or bf16 layers that is computed in f32 and rounded
+    at the end: a runtime that fuses layers does not round the values between them.
+    """
+    rounds = any(value.element_type in _NARROWER[F32] for node in model.nodes for value in node.outputs)
+    if not rounds or (made := computed_in(F32, model)) is None:
+        return False
+    own = [value.element_type.dtype for value in model.outputs]
+
+    def rounding(variant: Model) -> Callable[[Sequence[Array]], list[Array]]:
+        run = function_of(variant)
+        return lambda given: [a.astype(dtype) for a, dtype in zip(run(given), own, strict=True)]
+
+    try:
+        return judge_model(made, rounding, _wide(F32, model, inputs), list(found), tolerance)[1]
+    except IRError:
+        return False
+
+
+def computed_in(kind: ElementType, model: Model) -> Model | None:
+    """Return the model with floats of fewer bits replaced by those of `kind`, also in its inputs and results; None if
+    an operator does not support this.
+    """
+    narrow, made = _NARROWER[kind], copied(model)
     try:
         for node in made.nodes:
             if node.bodies:
                 return None
-            if node.type == "Parameter" and node.outputs[0].element_type in _NARROW:
-                node._attributes = node.attributes | {"element_type": F64}
-                node.set_outputs([TensorType(F64, node.outputs[0].type.shape)])
-            elif node.constant is not None and node.outputs[0].element_type in _NARROW:
-                wide = constant_node(made.node_class, node.constant.astype(np.float64), element_type=F64)
+            if node.type == "Parameter" and node.outputs[0].element_type in narrow:
+                node._attributes = node.attributes | {"element_type": kind}
+                node.set_outputs([TensorType(kind, node.outputs[0].type.shape)])
+            elif node.constant is not None and node.outputs[0].element_type in narrow:
+                wide = constant_node(made.node_class, node.constant.astype(kind.dtype), element_type=kind)
                 node.outputs[0].replace_uses(wide.outputs[0])
-            elif node.attributes.get("destination_type") in _NARROW or node.attributes.get("output_type") in _NARROW:
+            elif node.attributes.get("destination_type") in narrow or node.attributes.get("output_type") in narrow:
                 return None
-        from irexec.graph.order import ordered
-
         made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
         infer_types(made)
-        wide_inputs = [
-            a.astype(np.float64) if v.element_type in _NARROW else a for v, a in zip(model.inputs, inputs, strict=True)
-        ]
-        return list(function_of(made)(wide_inputs))
     except (IRError, TypeError, ValueError):
         return None
+    return made
+
+
+def _wide(kind: ElementType, model: Model, inputs: Sequence[Array]) -> list[Array]:
+    """Return the inputs of a model for the model computed in `kind`."""
+    narrow = _NARROWER[kind]
+    return [a.astype(kind.dtype) if v.element_type in narrow else a for v, a in zip(model.inputs, inputs, strict=True)]

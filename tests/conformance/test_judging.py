@@ -9,7 +9,7 @@ import pytest
 
 from irexec.conformance.block import JudgeBlock, judged
 from irexec.conformance.clusters import clusters_of
-from irexec.conformance.defendant import Defendant, Unusable
+from irexec.conformance.defendant import Answer, Defendant, Unusable
 from irexec.conformance.made import case_named
 from irexec.conformance.report import failures
 from irexec.conformance.simpler import simplest
@@ -119,6 +119,19 @@ def test_irexec_passes_its_own_cases() -> None:
     for family in ("Convolution-1", "GatherND-8", "graph.layer_norm", "graph.joined", "graph.state", "LSTMSequence-5"):
         tally = task(f"{family}#0+5")
         assert set(tally.totals) <= {"passed", "open"}, (family, tally.findings)
+
+
+def test_a_graph_in_bf16_may_be_rounded_once_at_its_end() -> None:
+    """The sine of a large number that is not rounded to bf16 has any value; a sine of another number is wrong."""
+    case = case_named("graph.elementwise/bf16/r4/length=2/broadcast=outer/data=tails/layers=all/reset/static/seed301")
+    x, y = (array.astype(np.float32) for array in case.inputs[0])
+    own = case.inputs[0][0].dtype
+    words = []
+    for shift in (0.0, 0.5):
+        found = np.sin(np.square(x - y) + np.float32(shift)).astype(own)
+        words.append(judge_case(case, Answer("results", [[found]]), {}).word)
+    assert [node.type for node in case.model.nodes[2:4]] == ["SquaredDifference", "Sin"]
+    assert words == ["passed", "wrong"]
 
 
 @pytest.mark.parametrize("name", ["graph.state/f32/r4/form=sum", "graph.cache/f32/r4/attention=none"])
