@@ -91,6 +91,8 @@ def test_values_between_that_have_fewer_bits(function: Callable[[Array], Array])
         ("Elu-1/f32/alpha=1/x=[2]{-1e-09,1.0}/seed1", 0, 0.0, "passed"),
         ("Sin-1/f32/x=[2]{3.1415927,1.0}/seed1", 0, -1.2e-7, "passed"),
         ("Subtract-1/f32/a=[2]{1.0000001,5.0}/b=[2]{1.0,2.0}/seed1", 0, 0.0, "passed"),
+        ("FloorMod-1/f32/a=[2]{0.5,5.0}/b=[2]{3e-11,2.0}/seed1", 0, 1.5e-8, "passed"),
+        ("FloorMod-1/f32/a=[2]{0.5,5.0}/b=[2]{0.3,2.0}/seed1", 0, 0.3, "wrong a result is 50 % off at [0]"),
     ],
 )
 def test_a_small_result_is_right_by_itself_unless_the_inputs_or_the_formula_excuse_it(
