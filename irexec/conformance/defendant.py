@@ -35,6 +35,8 @@ KNOWN = {
 _PACKAGES = {"openvino": "OpenVINO", "onnxruntime": "ONNX Runtime", "numpy": "NumPy", "onnx": "The package onnx"}
 OUT_OF_MEMORY = "not judged (not enough memory)"
 _MISSING = re.compile(r"No module named '(\w+)")
+STARTING = 600.0
+"""The time in seconds for a process to start: on a busy machine, imports may take longer than any case."""
 _ENDING = 5.0
 """The time in seconds for a process to end after it has closed its pipe: it may be writing a core dump."""
 _ALLOCATION = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=2000:glibc.malloc.trim_threshold=268435456"}
@@ -167,9 +169,11 @@ class Defendant:
             self._process = start_script(python, serve.__file__, arguments, self._errors, _ALLOCATION)
         except OSError as error:
             raise Unusable(f"{self._python or sys.executable}: {error.strerror or error}", "U005") from None
-        found = self._receive(self._limit)
+        patience, late = max(self._limit, STARTING), list[bool]()
+        found = self._receive(patience, late)
         if found is None or "described" not in found[0]:
             reason = self._last_words() if found is None else found[0].get("unusable", "")
+            reason = f"it does not start within {patience:g} s" if late else reason
             self.close()
             raise self._unusable(reason)
         self.described = found[0]["described"]

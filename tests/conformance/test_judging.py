@@ -68,6 +68,19 @@ def test_what_cannot_be_used() -> None:
         Defendant(RUNTIME, {"type": "Sigmoid"}, python="/nowhere/python").run(case_named(STATIC))
 
 
+def test_a_slow_start_is_no_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, imports may take longer than the limit of a case."""
+    file = tmp_path / "slow.py"
+    file.write_text(
+        "import time\nclass Slow:\n    def __init__(self):\n        time.sleep(0.3)\n"
+        "    def describe(self):\n        return {'name': 'slow'}\n"
+    )
+    assert Defendant(f"{file}:Slow", limit=0.01).name == "slow"
+    monkeypatch.setattr("irexec.conformance.defendant.STARTING", 0.01)
+    with pytest.raises(Unusable, match=r"cannot be used: it does not start within 0\.01 s$"):
+        Defendant(f"{file}:Slow", limit=0.01).run(case_named(STATIC))
+
+
 def test_a_missing_package_is_named_with_what_installs_it(tmp_path: Path) -> None:
     file = tmp_path / "absent.py"
     file.write_text(
