@@ -35,7 +35,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("irexec doctest pages --fix --diff", "print the corrections for a folder of pages"),
     ),
     "lsp": (
-        ("irexec lsp", "start the server; an editor does this"),
+        ("irexec lsp", "start the language server; editors run this command"),
         ("irexec lsp --limit 10", "stop each check of a document after 10 seconds"),
     ),
     "compare": (

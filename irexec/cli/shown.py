@@ -23,8 +23,10 @@ FOR_MACHINES = ("json", "sarif")
 
 
 def add_choice_arguments(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument("--select", metavar="CODES", help="report only these findings: codes or prefixes, e.g. P004,D")
-    parser.add_argument("--ignore", metavar="CODES", help="do not report these findings: codes or prefixes")
+    parser.add_argument(
+        "--select", metavar="CODES", help="consider only these findings: codes or prefixes, e.g. P004,D"
+    )
+    parser.add_argument("--ignore", metavar="CODES", help="ignore these findings: codes or prefixes")
 
 
 def add_showing_arguments(parser: argparse.ArgumentParser, *, to_file: bool = False) -> None:

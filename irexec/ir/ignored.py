@@ -53,7 +53,7 @@ def without_ignored(report: Report, source: Source | None) -> Report:
 
 
 def not_ignored(found: Iterable[Diagnostic], positions: Positions) -> Iterator[Diagnostic]:
-    """Yield the findings about a text that no comment in it suppresses."""
+    """Yield the findings that no comment in the text suppresses."""
     if "irexec:" not in positions.text:
         yield from found
         return

@@ -95,7 +95,7 @@ class Excerpt:
         return self.page.edit(origin, stop, text)
 
     def not_ignored(self, found: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """Return the findings about this excerpt that no comment in it suppresses."""
+        """Return the findings that no comment in this excerpt suppresses."""
         return [*not_ignored(found, self._positions)]
 
     def moved(self, diagnostic: Diagnostic) -> Diagnostic:

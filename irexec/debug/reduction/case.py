@@ -22,7 +22,7 @@ Steps = list[list[Array]]
 
 
 class NotACase(ValueError):
-    """Raised for a model without inputs or results, of which nothing can be left out."""
+    """Raised for a model without inputs or results, from which nothing can be removed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ def case_of(model: Model, steps: Sequence[Sequence[Array]]) -> Case:
     read = {value for node in model.nodes for value in node.inputs}
     kept = [index for index, port in enumerate(model.inputs) if port in read]
     if not (kept and model.results and steps):
-        raise NotACase("a case needs at least one input, result and step")
+        raise NotACase("the model needs a result and an input that a layer reads, with values for one step or more")
     model.parameters = [model.parameters[index] for index in kept]
     given = [[step[index] for index in kept] for step in steps]
     _forget(model)
