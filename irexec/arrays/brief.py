@@ -94,7 +94,7 @@ def shown_seconds(seconds: float) -> str:
 
 
 UP = 0.9995
-"""Amounts of at least this fraction of a unit are written in the unit: rounded to three digits, they are 1."""
+"""The fraction of a unit from which an amount is written in this unit, because it is 1 when rounded to three digits."""
 
 
 def three_digits(number: float) -> str:

@@ -304,7 +304,7 @@ _SMALL_PART, _HALF_PART, _CANCELLED = 1e-3, 1e-2, 1e-6
 
 
 def _narrowed(array: Array, units: Mapping[str, str]) -> Array:
-    """Return an array as f32 if the device computes its f64 in f32."""
+    """Return an f64 array as f32 if the device computes f64 in f32; any other array unchanged."""
     return array.astype(np.float32) if array.dtype == np.float64 and units.get("f64") == "f32" else array
 
 

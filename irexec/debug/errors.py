@@ -118,8 +118,8 @@ def off(error: Error) -> str:
 
 
 def off_typical(error: Error) -> str:
-    """Return how far a value is off, as `off` does, and whether a percentage refers to typical values around the
-    element instead of the element.
+    """Return the error of a value as text, like `off`, followed by `of typical values` if the percentage does not
+    refer to the element itself.
     """
     if not is_percentage(error) or percent(error.relative) == percent(error.element):
         return off(error)

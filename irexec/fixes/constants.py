@@ -1,4 +1,4 @@
-"""Fixes of a constant whose attributes and port disagree: the value that most of them agree on is used."""
+"""Fixes of a constant whose attributes and port disagree: one of them is set to the value that the others determine."""
 
 from __future__ import annotations
 

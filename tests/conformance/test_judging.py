@@ -135,7 +135,7 @@ def test_irexec_passes_its_own_cases() -> None:
 
 
 def test_a_graph_in_bf16_may_be_rounded_once_at_its_end() -> None:
-    """The sine of a large number that is not rounded to bf16 has any value; a sine of another number is wrong."""
+    """The sine of a number that was not rounded to bf16 is accepted; the sine of a different number is wrong."""
     case = case_named("graph.elementwise/bf16/r4/length=2/broadcast=outer/data=tails/layers=all/reset/static/seed301")
     x, y = (array.astype(np.float32) for array in case.inputs[0])
     own = case.inputs[0][0].dtype

@@ -89,7 +89,7 @@ def _makes_up(row: Row) -> bool:
 
 
 def _exceeds(row: Row, error: Error | None, remaining: Error) -> bool:
-    """Return whether an error of a layer is large, and no more than rounding remains of it."""
+    """Return whether an error of a layer is large, but the error that remains after later layers is only rounding."""
     if error is None or remaining.ulp > _ROUNDING:
         return False
     return row.node.outputs[0].element_type.bitwidth >= _BITS and error.ulp >= _VANISHING * max(remaining.ulp, 1.0)

@@ -138,7 +138,7 @@ def _is_read(value: Value, seen: Sequence[Mapping[Value, Array]], results: Seque
 
 
 def _reads_source(reference: Reference, loaded: Loaded, result: Node, results: Sequence[Array]) -> bool:
-    """Return whether a result of the other side is the value that it reads in this model."""
+    """Return whether a result of the other side equals the other side's value of the layer that this Result reads."""
     source = result.inputs[0]
     with suppress(CannotRun):
         return source is not None and _is_read(source, loaded.observe(reference.steps, [source]), results)

@@ -46,8 +46,8 @@ def module_of(layer: str) -> str:
 
 
 def matches(layer: str, paths: Iterable[str]) -> str | None:
-    """Return the one of the module `paths` that a layer's name contains: in full or, if no other path has the same end,
-    only its end, because exporters leave out containers that are not called. None if there is no such path.
+    """Return the path of a module, one of `paths`, that a layer's name contains: in full or, if no other path has the
+    same end, only its end, because exporters leave out containers that are not called. None without such a path.
     """
     found = module_of(layer)
     if not found:

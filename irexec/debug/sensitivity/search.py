@@ -26,8 +26,8 @@ _TOGETHER = 16
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target: a share of the loss to recover, from 0 to 1, or a value of the metric. Nothing needs to be recovered
-    of a negligible loss.
+    """The target: a share of the loss to recover, from 0 to 1, or a value of the metric. A negligible loss meets the
+    target for any share.
     """
 
     value: float

@@ -203,7 +203,7 @@ def drawn_axes(rng: np.random.Generator, types: dict[str, TensorType], port: str
 
 
 def drawn_extents(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """For `draw`: return positive extents or lengths, at most 12; a generator as it stands."""
+    """For `draw`, without further arguments: return positive extents or lengths, at most 12."""
     return filled(types, port, rng.integers(1, 13, types[port].shape.to_shape()))
 
 

@@ -1,4 +1,4 @@
-"""Random inputs of detection operators: boxes with positive sizes, thresholds of which some boxes are above."""
+"""Random inputs of detection operators: boxes with positive sizes, thresholds that some boxes exceed."""
 
 from __future__ import annotations
 
