@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,16 +20,25 @@ from irexec.conformance.drawing import draw, made
 from irexec.conformance.grown import NAME as GROWN
 from irexec.conformance.grown import draw_grown, grown_case, simpler_grown
 from irexec.conformance.names import CaseName
+from irexec.conformance.pipeline import AT_ONCE, Group, Run, runs
 from irexec.conformance.results import Finding, Tally
+from irexec.conformance.together import MOST, answers_of, groups_of
 from irexec.conformance.verdict import FAILED, Verdict, judge_case
 from irexec.diagnostics import IRError
 from irexec.parallel.task import PathLike, Task
 from irexec.records import replace
 
 
+class Judged(NamedTuple):
+    """A verdict, and the case that is listed with it: the case itself, or a smaller one."""
+
+    verdict: Verdict
+    listed: Case
+
+
 @dataclass(frozen=True)
 class JudgeBlock(Task[Tally]):
-    """Judges the cases of an item `OPERATOR#FIRST+COUNT`, or a single case by its name.
+    """Judges the cases of an item, which has blocks such as `OPERATOR#FIRST+COUNT`, or a single case by its name.
 
     `runtime`, `config`, `python` and `limit` are the parameters of `Defendant`; `config` is JSON.
     """
@@ -39,11 +52,29 @@ class JudgeBlock(Task[Tally]):
     limit: float = 60.0
 
     def __call__(self, item: str) -> Tally:
-        """Judge the cases; while two processes of the runtime run cases, earlier cases are judged and later cases are
-        drawn.
+        """Judge the cases. Cases that ran as one model have passed if their results are right; the others run again,
+        alone.
         """
         found = Tally()
-        running: list[tuple[Case, Defendant]] = []
+        drawn: list[Case] = []
+        judged: dict[int, Judged] = {}
+        again: deque[Group] = deque()
+        groups = groups_of(self._drawn(item, drawn, found), self._most())
+        with closing(runs(groups, again, self._free)) as answered:
+            for run in answered:
+                found.runtime = run.defendant.name
+                for case, verdict in zip_longest(run.cases, self._verdicts(run)):
+                    if verdict is None:
+                        again.append([case])
+                    else:
+                        judged[id(case)] = verdict
+                        case.model.dissolve()
+        for case in drawn:
+            _count(found, case, judged[id(case)])
+        return found
+
+    def _drawn(self, item: str, drawn: list[Case], found: Tally) -> Iterator[Case]:
+        """Yield the cases of an item, and list them in `drawn`."""
         for one in parts_of(item):
             try:
                 case = case_of(one, self.seed)
@@ -52,50 +83,46 @@ class JudgeBlock(Task[Tally]):
                 found.count(family, "?", "?", "invalid", [])
                 found.findings.append(Finding(one, "invalid", OUT_OF_MEMORY, family, "?"))
                 continue
-            if case is None:
-                continue
-            answered: list[tuple[Case, Defendant, Answer]] = []
-            while (defendant := self._free(case, running)) is None:
-                before, busy = running.pop(0)
-                answer = busy.finish()
-                if answer.how in ("crash", "hang"):
-                    self._judge(found, before, busy, answer)  # The case runs again, alone.
-                else:
-                    answered.append((before, busy, answer))
-            try:
-                defendant.begin(case)
-                running.append((case, defendant))
-            except IRError as error:
-                message = f"the model cannot be written: {error.report.errors[0].message}"
-                self._count(found, case, Verdict("invalid", message))
-            for before, busy, answer in answered:
-                self._judge(found, before, busy, answer)
-        for case, defendant in running:
-            self._judge(found, case, defendant, defendant.finish())
-        return found
+            if case is not None:
+                drawn.append(case)
+                yield case
 
-    def _free(self, case: Case, running: list[tuple[Case, Defendant]]) -> Defendant | None:
-        """Return a process of the runtime that runs no case; None if as many as are used at a time run one. A user's
-        class, which may need a device for itself, has one process for each of its settings.
+    def _most(self) -> int:
+        """Return the number of cases that run as one model."""
+        return MOST if self.defendant().description().get("together") == "yes" else 1
+
+    def _free(self, case: Case, busy: list[Defendant]) -> Defendant | None:
+        """Return a process of the runtime that runs no case. A user's class, which may need a device for itself, has
+        one process for each of its settings.
         """
-        if len(running) == _AT_ONCE:
-            return None
-        numbers = range(_AT_ONCE if case.config == "f32" and self.runtime in KNOWN else 1)
+        numbers = range(AT_ONCE if case.config == "f32" and self.runtime in KNOWN else 1)
         processes = (self.defendant(case, number) for number in numbers)
-        return next((process for process in processes if all(process is not busy for _, busy in running)), None)
+        return next((process for process in processes if all(process is not one for one in busy)), None)
 
-    def settings(self, case: Case) -> dict[str, str]:
-        """Return the settings of the runtime for a case."""
+    def settings(self, case: Case | None = None) -> dict[str, str]:
+        """Return the settings of the runtime for a case; without one, those for f32."""
         config = json.loads(self.config)
-        found: dict[str, str] = config.get(case.config, config.get("f32", {}))
+        found: dict[str, str] = config.get("f32" if case is None else case.config, config.get("f32", {}))
         return found
 
-    def defendant(self, case: Case, number: int = 0) -> Defendant:
+    def defendant(self, case: Case | None = None, number: int = 0) -> Defendant:
         """Return the runtime with the settings for a case. `number`: which of its processes with these settings."""
         return _defendant(self.runtime, json.dumps(self.settings(case)), self.python, self.limit, number)
 
-    def _judge(self, found: Tally, case: Case, defendant: Defendant, answer: Answer) -> None:
-        found.runtime = defendant.described.get("name", "the runtime")
+    def _verdicts(self, run: Run) -> list[Judged | None]:
+        """Return the verdict on a case that ran alone. Of several cases only those that have passed have a verdict."""
+        try:
+            answer = run.answer.result()
+        except IRError as error:
+            message = f"the model cannot be written: {error.report.errors[0].message}"
+            return [Judged(Verdict("invalid", message), run.cases[0])] if len(run.cases) == 1 else []
+        if len(run.cases) == 1:
+            return [self._judge(run.cases[0], run.defendant, answer)]
+        units = run.defendant.described
+        pairs = zip(run.cases, answers_of(run.cases, answer), strict=False)
+        return [Judged(Verdict("passed"), case) if _has_passed(case, own, units) else None for case, own in pairs]
+
+    def _judge(self, case: Case, defendant: Defendant, answer: Answer) -> Judged:
         small = case
         try:
             with np.errstate(all="ignore"):
@@ -111,24 +138,33 @@ class JudgeBlock(Task[Tally]):
         except Exception as error:
             # A case that cannot be judged does not end a campaign of hours; it is listed with the reason.
             verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")
-        self._count(found, case, verdict, small)
-
-    def _count(self, found: Tally, case: Case, verdict: Verdict, small: Case | None = None) -> None:
-        """Count a case; a failure is listed in its simplest form."""
-        attributes = [(k[10:], v) for k, v in case.facts.items() if k.startswith("attribute ")]
-        found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, attributes)
-        if verdict.word != "passed":
-            listed = small or case
-            found.findings.append(
-                Finding(
-                    listed.name, verdict.word, verdict.detail, listed.operator, listed.kind, listed.facts,
-                    verdict.call, verdict.output,
-                )
-            )  # fmt: skip
-        case.model.dissolve()
+        return Judged(verdict, small)
 
     def files(self, item: str) -> list[PathLike]:
         return []
+
+
+def _has_passed(case: Case, answer: Answer, units: Mapping[str, str]) -> bool:
+    """Return whether the results are right; False if irexec cannot judge them."""
+    try:
+        with np.errstate(all="ignore"):
+            return judge_case(case, answer, units).word == "passed"
+    except Exception:
+        return False
+
+
+def _count(found: Tally, case: Case, judged: Judged) -> None:
+    """Count a case; a failure is listed in its simplest form."""
+    verdict, listed = judged
+    attributes = [(k[10:], v) for k, v in case.facts.items() if k.startswith("attribute ")]
+    found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, attributes)
+    if verdict.word != "passed":
+        found.findings.append(
+            Finding(
+                listed.name, verdict.word, verdict.detail, listed.operator, listed.kind, listed.facts,
+                verdict.call, verdict.output,
+            )
+        )  # fmt: skip
 
 
 def opinion(case: Case) -> str:
@@ -222,10 +258,15 @@ def _later(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
 
 
 def parts_of(item: str) -> list[str]:
-    """Return an item for each case of an item: `OPERATOR#NUMBER`, or the name of a case."""
-    family, separator, numbers = item.partition("#")
-    first, _, count = numbers.partition("+")
-    return [f"{family}#{int(first) + n}" for n in range(int(count))] if separator else [item]
+    """Return the cases of an item, each as `OPERATOR#NUMBER`, or as its name."""
+    if "#" not in item:
+        return [item]
+    found = []
+    for block in item.split():
+        family, _, numbers = block.partition("#")
+        first, _, count = numbers.partition("+")
+        found += [f"{family}#{int(first) + n}" for n in range(int(count))]
+    return found
 
 
 def case_of(one: str, seed: int) -> Case | None:
@@ -252,11 +293,7 @@ _TRIES, _CRASHES = 40, 8
 """The number of cases that are run to reduce a failure, or a crash, after which each case needs a new process."""
 
 
-_AT_ONCE = 2
-"""The number of cases that run at a time, each in its own process."""
-
-
-@lru_cache(maxsize=6)
+@lru_cache(maxsize=8)
 def _defendant(runtime: str, config: str, python: str, limit: float, number: int) -> Defendant:
     return Defendant(runtime, json.loads(config), python=python, limit=limit)
 

@@ -13,6 +13,9 @@ from irexec.conformance.drawing import operators
 from irexec.conformance.grown import NAME as GROWN
 
 BLOCK = 8
+_BLOCKS, _FEWEST_ITEMS = 8, 16
+"""The number of blocks in an item, during which no process waits for others; fewer if a round has too few blocks for
+this number of items."""
 PART, PART_OF_MANY = 8, 64
 """The number of blocks after which a campaign checks the time, with one process and with several processes, which are
 started anew for each part."""
@@ -52,19 +55,22 @@ def rounds(
     part: int = PART,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[list[str]]:
-    """Yield the items of `JudgeBlock` in parts. A round has a block of every operator and pattern, in an order drawn
-    from the seed, so that a campaign that ends early has covered a part of every operator and pattern. `graph.grown`
-    has more cases than other patterns. `part`: the number of blocks after which the time is checked."""
+    """Yield the items of `JudgeBlock`, each with some blocks, in parts. A round has a block of every operator and
+    pattern, in an order drawn from the seed, so that a campaign that ends early has covered a part of every operator
+    and pattern. `graph.grown` has more cases than other patterns. `part`: the number of blocks after which the time is
+    checked."""
     begun, first = clock(), 0
     while extent.cases is None or first < extent.cases:
         count = BLOCK if extent.cases is None else min(BLOCK, extent.cases - first)
-        items = [f"{name}#{first}+{count}" for name in names if name != GROWN]
+        blocks = [f"{name}#{first}+{count}" for name in names if name != GROWN]
         if GROWN in names:
             begin = first * GROWN_SHARE
-            items += [f"{GROWN}#{begin + part * count}+{count}" for part in range(GROWN_SHARE)]
-        order = np.random.default_rng([seed, first]).permutation(len(items))
-        for begin in range(0, len(items), part):
+            blocks += [f"{GROWN}#{begin + number * count}+{count}" for number in range(GROWN_SHARE)]
+        blocks = [blocks[int(place)] for place in np.random.default_rng([seed, first]).permutation(len(blocks))]
+        size = min(_BLOCKS, max(1, len(blocks) // _FEWEST_ITEMS))
+        for begin in range(0, len(blocks), part):
             if extent.seconds is not None and clock() - begun >= extent.seconds:
                 return
-            yield [items[int(place)] for place in order[begin : begin + part]]
+            chosen = blocks[begin : begin + part]
+            yield [" ".join(chosen[start : start + size]) for start in range(0, len(chosen), size)]
         first += count

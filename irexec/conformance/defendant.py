@@ -66,7 +66,7 @@ class Answer:
 
 
 class Defendant:
-    """Runs cases in another process, which is started when it is needed, and again after it died.
+    """Runs cases in another process, which is started when it is needed, and again after it died. Threads take turns.
 
     `config` is passed to the runtime's class; for cases with the device's own settings, `defaults` is passed instead.
     `python`: the interpreter in which the runtime is installed. `limit`: the time limit of a case in seconds.
@@ -85,9 +85,9 @@ class Defendant:
         self._config, self._python, self._limit = dict(config or {}), python, limit
         self._process: Process | None = None
         self._errors: IO[bytes] | None = None
-        self._done = self._number = 0
-        self._flying: tuple[Case, Path] | None = None
-        self._landed: Answer | None = None
+        self._done = self._number = self._heard = 0
+        self._is_new = True
+        self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="irexec-conformance-")
         self.described: dict[str, str] = {}
         file, _, name = self._file.rpartition(":")
@@ -99,28 +99,29 @@ class Defendant:
     @property
     def name(self) -> str:
         """The runtime's own name, with its version."""
-        self._started()
-        return self.described.get("name", "the runtime")
+        return self.description().get("name", "the runtime")
+
+    def description(self) -> dict[str, str]:
+        """Return the runtime's description of itself. Raises Unusable."""
+        with self._lock:
+            if not self.described:
+                self._started()
+            return self.described
 
     def run(self, case: Case) -> Answer:
-        """Run a case. Raises IRError if its model cannot be written."""
-        if self._flying is not None:
-            self._landed = self._land()
-        landed, self._landed = self._landed, None
-        self.begin(case)
-        answer, self._landed = self.finish(), landed
-        return answer
-
-    def begin(self, case: Case) -> None:
-        """Start a case in the runtime without waiting; `finish` returns the answer. Raises IRError as `run` does."""
-        # Each file has a new name: replacing a file would force a write to the disk.
-        path = Path(self._folder.name) / f"model{self._number}.xml"
-        self._number += 1
-        try:
-            self._send(case, path)
-        except MemoryError:
-            self._landed, self._flying = self._out_of_memory(), None
-            _remove(path)
+        """Run a case, after those of other threads. Raises IRError if its model cannot be written."""
+        with self._lock:
+            # Each file has a new name: replacing a file would force a write to the disk.
+            path = Path(self._folder.name) / f"model{self._number}.xml"
+            self._number += 1
+            try:
+                self._send(case, path)
+                return self._answer(case)
+            except MemoryError:
+                self.close()  # Its pipe may contain half a message.
+                return Answer("memory", message=OUT_OF_MEMORY)
+            finally:
+                _remove(path)
 
     def _send(self, case: Case, path: Path) -> None:
         write_model(case.model, path)
@@ -135,15 +136,9 @@ class Defendant:
         }
         process = self._started()
         self._done += 1
-        self._flying = case, path
         assert process.stdin is not None
         with contextlib.suppress(OSError):  # It has ended, which `_receive` reports.
             serve.write(process.stdin, message, arrays)
-
-    def finish(self) -> Answer:
-        """Return the answer to the case that was started last."""
-        landed, self._landed = self._landed, None
-        return self._land() if landed is None else landed
 
     def close(self) -> None:
         """End the process."""
@@ -159,16 +154,24 @@ class Defendant:
     def _started(self) -> Process:
         if self._process is not None and self._done >= _LIFE:
             self.close()
-        if self._process is not None:
-            return self._process
-        self._done, self._errors = 0, tempfile.TemporaryFile()  # noqa: SIM115
+        if self._process is None:
+            self._process = self._start()
+        if self._is_new:
+            self._meet()
+        return self._process
+
+    def _start(self) -> Process:
+        self._is_new, self._done, self._heard, self._errors = True, 0, 0, tempfile.TemporaryFile()  # noqa: SIM115
         own = not self._python or self._python == sys.executable
         arguments = [self._file, json.dumps(self._config), json.dumps(absolute_path() if own else [])]
         try:
             python = self._python or sys.executable
-            self._process = start_script(python, serve.__file__, arguments, self._errors, _ALLOCATION)
+            return start_script(python, serve.__file__, arguments, self._errors, _ALLOCATION)
         except OSError as error:
             raise Unusable(f"{self._python or sys.executable}: {error.strerror or error}", "U005") from None
+
+    def _meet(self) -> None:
+        """Receive the runtime's description, which is the first message. Raises Unusable."""
         patience, late = max(self._limit, STARTING), list[bool]()
         found = self._receive(patience, late)
         if found is None or "described" not in found[0]:
@@ -176,24 +179,7 @@ class Defendant:
             reason = f"it does not start within {patience:g} s" if late else reason
             self.close()
             raise self._unusable(reason)
-        self.described = found[0]["described"]
-        return self._process
-
-    def _land(self) -> Answer:
-        """Wait for the answer to the case that runs."""
-        assert self._flying is not None
-        (case, path), self._flying = self._flying, None
-        try:
-            return self._answer(case)
-        except MemoryError:
-            return self._out_of_memory()
-        finally:
-            _remove(path)
-
-    def _out_of_memory(self) -> Answer:
-        """End the process, whose pipe may contain half a message."""
-        self.close()
-        return Answer("memory", message=OUT_OF_MEMORY)
+        self.described, self._is_new = found[0]["described"], False
 
     def _answer(self, case: Case) -> Answer:
         process = self._process
@@ -207,6 +193,9 @@ class Defendant:
                 return Answer("hang", message=f"no answer within {self._limit:g} s")
             return Answer("crash", message=f"{_ended(code)} {self._last_words()}".strip())
         reply, results = found
+        if "ended" in reply:
+            self._is_new, self._done = True, 0
+            return Answer("crash", message=f"{_ended(reply['ended'])} {self._last_words()}".strip())
         if "refused" in reply:
             return Answer("refused", message=f"{reply['kind']}: {reply['message']}", stage=reply["refused"])
         kinds = [value.element_type for value in case.model.outputs]
@@ -248,8 +237,10 @@ class Defendant:
     def _last_words(self) -> str:
         if self._errors is None:
             return ""
-        self._errors.seek(0)
-        lines = [line.strip() for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
+        self._errors.seek(self._heard)
+        text = self._errors.read().decode(errors="replace")
+        self._heard = self._errors.tell()
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         return lines[-1][:200] if lines else ""
 
 

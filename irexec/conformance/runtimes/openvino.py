@@ -20,11 +20,16 @@ def module() -> Any:
     return openvino
 
 
+OV = module()
+
+
 class OpenVINO:
     """One device of OpenVINO with a set of properties."""
 
+    forks = True
+
     def __init__(self, device: str = "CPU", **properties: str) -> None:
-        self.ov = module()
+        self.ov = OV
         self.core: Any = self.ov.Core()
         # Releases without these properties behave as the properties request.
         known = self.core.get_property(device, "SUPPORTED_PROPERTIES")
@@ -40,6 +45,7 @@ class OpenVINO:
             "name": "OpenVINO {} {}".format(self.ov.get_version().split("-")[0], self.device),
             "f64": "f32",
             "i64": "i32",
+            "together": "yes",
         }
 
     def load(self, path: str, cache: bool) -> None:
