@@ -80,7 +80,7 @@ class JudgeBlock(Task[Tally]):
                 case = case_of(one, self.seed)
             except MemoryError:
                 family = one.partition("#")[0].partition("/")[0]
-                found.count(family, "?", "?", "invalid", [])
+                found.count(family, "?", "?", "invalid", {})
                 found.findings.append(Finding(one, "invalid", OUT_OF_MEMORY, family, "?"))
                 continue
             if case is not None:
@@ -156,8 +156,7 @@ def _has_passed(case: Case, answer: Answer, units: Mapping[str, str]) -> bool:
 def _count(found: Tally, case: Case, judged: Judged) -> None:
     """Count a case; a failure is listed in its simplest form."""
     verdict, listed = judged
-    attributes = [(k[10:], v) for k, v in case.facts.items() if k.startswith("attribute ")]
-    found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, attributes)
+    found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, case.facts)
     if verdict.word != "passed":
         found.findings.append(
             Finding(

@@ -8,19 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irexec.conformance.results import Finding, Tally, finding_dict
+from irexec.conformance.titles import reason_of, title_of
 from irexec.conformance.verdict import NARROWED, ROUNDED, WRAPS
 from irexec.ops.declare.contents import category_of
 
-_NUMBERS = re.compile(r"\b0x[0-9a-f]+\b|\d+")
-_MESSAGE = 90
-_LOCATION = re.compile(r"(?:failed at|Exception from) (?:src/)?(?!\S*infer_request\.cpp)(\S+:\d+)")
 _AS_F32 = "f64 with values that f32 does not have"
 _F64_INFINITY = re.compile(r"e\+3[78] instead of -?inf")
 _BROADCASTING = frozenset({"arithmetic", "comparison", "logical", "bitwise"})
 """Categories of layers that runtimes compute with the same code."""
-_NAMES, _MOST_COMMON = 3, 5
-_FIRST = frozenset({"kind", "call", "type", "data", "empty", "layers", "forbidden"})
-"""Properties that a title names before the properties of single inputs."""
+_NAMES, _MOST_COMMON = 3, 3
+_ALWAYS = frozenset({"type", "data", "empty", "forbidden"})
+"""Properties that may explain a single failure."""
+_USUAL, _CHANCE = 0.4, 0.02
+"""The share of all cases up to which a property may explain a single failure, and the probability up to which several
+failures share a property by chance."""
 _FEWEST, _MOSTLY, _OFTENER = 3, 0.5, 2.5
 
 
@@ -56,12 +57,12 @@ class Cluster:
     @property
     def title(self) -> str:
         """The cluster in one line."""
-        parts = [f"{key} {value}" if key != "kind" else value for key, value in self.common.items()]
-        return f"{self.operator}: {self.word}" + (f" ({', '.join(parts)})" if parts else "")
+        return title_of(self.cause, self.word, self.operators, self.common, self.simplest.detail)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cluster for JSON."""
         return {
+            "title": self.title,
             "operator": self.operator,
             "verdict": self.word,
             "common": self.common,
@@ -84,9 +85,11 @@ def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list
 
 
 def _cause(finding: Finding) -> tuple[str, ...]:
-    """Return the key that failures of one cluster share: a limit of the element type, or the location in the runtime
-    that the message names, for any operator; or else the type of the operator, without its version, and its `_key`.
+    """Return the key that failures of one cluster share: the reason in a message, or a limit of the element type, for
+    any operator; or else the type of the operator, without its version, and its `_key`.
     """
+    if finding.word in ("refused", "error"):
+        return reason_of(finding.detail, _type_of(finding.operator)) or finding.operator, finding.word
     operator, word, special, *rest = _key(finding)
     for note in (NARROWED, ROUNDED, WRAPS):
         if note in finding.detail:
@@ -94,11 +97,9 @@ def _cause(finding: Finding) -> tuple[str, ...]:
     kind = finding.facts.get("type", "")
     if word == "wrong" and kind == "f64" and (special in ("edges", "beyond") or _F64_INFINITY.search(finding.detail)):
         return _AS_F32, word
-    if word == "error" and (places := _LOCATION.findall(finding.detail)):
-        return places[-1], word
     layers = finding.facts.get("layers", "").split()
-    type = operator if operator.startswith("graph.") else operator.rpartition("-")[0]
-    if len(layers) == 1 and word != "refused":
+    type = _type_of(operator)
+    if len(layers) == 1:
         type = layers[0].rpartition("-")[0]
         return (type, word, special, *rest[:-1], "")
     category = category_of(type)
@@ -107,13 +108,17 @@ def _cause(finding: Finding) -> tuple[str, ...]:
     return (f"{category} of NaN" if category == "comparison" and special == "edges" else type, word, special, *rest)
 
 
+def _type_of(operator: str) -> str:
+    return operator if operator.startswith("graph.") else operator.rpartition("-")[0]
+
+
 def _key(finding: Finding) -> tuple[str, ...]:
     """Return the key of a cluster: besides operator and verdict, the message of a refusal or crash, special values,
     and whether only a later call of a sequence fails.
     """
     special = finding.facts.get("data", "plain") if finding.word == "wrong" else ""
     later = "later call" if finding.call and finding.kind == "sequence" else ""
-    message = signature(finding.detail) if finding.word in ("refused", "error", "crash") else ""
+    message = reason_of(finding.detail) if finding.word in ("refused", "error", "crash") else ""
     kind = "integers" if finding.facts.get("type", "f32")[:1] in "iub" and finding.facts.get("type") != "bf16" else ""
     special = special if special in ("edges", "sparse", "wide", "far", "tails", "denormal", "beyond") else ""
     special = WRAPS if WRAPS in finding.detail else special
@@ -124,9 +129,11 @@ def _key(finding: Finding) -> tuple[str, ...]:
 
 def fault_of(finding: Finding) -> tuple[str, ...]:
     """Return the properties that a simpler case must share with a failure to show the same fault: its key, except for
-    the kind of values, which need not be special.
+    the kind of values, which need not be special, and the call, since a single call is simpler than a later one.
     """
-    operator, word, special, *rest = _key(finding)
+    if finding.word in ("refused", "error"):
+        return _cause(finding)
+    operator, word, special, _, *rest = _key(finding)
     return operator, word, special if special in (WRAPS, finding.facts.get("forbidden")) else "", *rest
 
 
@@ -160,37 +167,40 @@ def _split(members: list[Finding], tally: Tally | None) -> Iterator[list[Finding
     yield from _split([member for member in members if member.facts.get(key) != value], tally)
 
 
-def signature(message: str) -> str:
-    """Return a message without its numbers."""
-    found = message.rpartition("failed at")[0] or message
-    return _NUMBERS.sub("N", found)[-_MESSAGE:]
-
-
 def _common(members: Sequence[Finding], tally: Tally | None) -> dict[str, str]:
+    """Return the properties that all failures share and that are not shared by chance, the least frequent ones first.
+    The reason of a refusal explains it.
+    """
     first = members[0]
-    found = {k: v for k, v in first.facts.items() if all(member.facts.get(k) == v for member in members)}
-    if len(members) == 1 or (len(members) < _FEWEST and len({member.operator for member in members}) > 1):
+    facts = first.facts | {"kind": first.kind}
+    found = {k: v for k, v in facts.items() if all((m.facts | {"kind": m.kind}).get(k) == v for m in members)}
+    if first.word == "refused":
+        found = {}
+    elif len(members) == 1 or (len(members) < _FEWEST and len({member.operator for member in members}) > 1):
         # Neither a single case nor two cases of different operators establish a common property.
-        found = {key: value for key, value in found.items() if key in ("type", "data", "empty")}
-    if all(member.kind == first.kind for member in members):
-        found["kind"] = first.kind
-    if members[0].call and all(member.call and member.kind == "sequence" for member in members):
-        found["call"] = "later ones only"
-    if found.get("data") == "plain":
-        del found["data"]
-    if tally is not None and all(member.operator == first.operator for member in members):
-        found = {k: v for k, v in found.items() if not _has_only(tally, first.operator, k, v)}
-    first_ones = [key for key in found if key in _FIRST or key.startswith("attribute")]
-    named = [*first_ones, *(key for key in found if key not in first_ones)][:_MOST_COMMON]
-    return {key: value for key, value in found.items() if key in named}
+        found = {k: v for k, v in found.items() if k in _ALWAYS and (k, v) != ("data", "plain")}
+    shares = {key: _share(tally, {m.operator for m in members}, key, value) for key, value in found.items()}
+    exponent = 1 if len(members) == 1 else len(members)
+    limit = _USUAL if len(members) == 1 else _CHANCE
+    named = [key for key in sorted(found, key=lambda key: (shares[key], key)) if shares[key] ** exponent <= limit]
+    common = {key: found[key] for key in named[:_MOST_COMMON]}
+    if "forbidden" in found:
+        common = {"forbidden": found["forbidden"]} | common
+    if first.call and all(member.call and member.kind == "sequence" for member in members):
+        common["call"] = "later ones only"
+    return common
 
 
-def _has_only(tally: Tally, operator: str, key: str, value: str) -> bool:
-    """Return whether every case of the operator has this property, so that it explains nothing."""
-    if key.startswith("attribute "):
-        seen = tally.values.get(f"{operator}|{key.removeprefix('attribute ')}", {})
-        return set(seen) == {value}
+def _share(tally: Tally | None, operators: set[str], key: str, value: str) -> float:
+    """Return the share of all cases of the operators that have this property; 0 if it is not known."""
+    if tally is None:
+        return 0.0
+    cells = {cell: sum(counts.values()) for cell, counts in tally.cells.items() if cell.split("|")[0] in operators}
     if key in ("type", "kind"):
         place = 1 if key == "type" else 2
-        return {cell.split("|")[place] for cell in tally.cells if cell.split("|")[0] == operator} == {value}
-    return False
+        count = sum(number for cell, number in cells.items() if cell.split("|")[place] == value)
+    else:
+        seen = tally.values if key.startswith("attribute ") else tally.facts
+        name = key.removeprefix("attribute ")
+        count = sum(seen.get(f"{operator}|{name}", {}).get(value, 0) for operator in operators)
+    return count / max(1, sum(cells.values()))

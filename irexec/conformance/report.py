@@ -31,6 +31,7 @@ def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Find
             for key, counts in sorted(tally.cells.items())
         ],
         "values": tally.values,
+        "facts": tally.facts,
         "clusters": [cluster.to_dict() for cluster in clusters],
         "accepted": [cluster.to_dict() for cluster in clusters_of(accepted(tally), tally)],
         "refusals": [cluster.to_dict() for cluster in clusters_of(refusals(tally), tally)],
@@ -48,6 +49,8 @@ def from_json(value: Any) -> Tally:
         tally = Tally(runtime=str(value["runtime"]))
         for key, counts in value.get("values", {}).items():
             tally.values[key] = dict(counts)
+        for key, counts in value.get("facts", {}).items():
+            tally.facts[key] = dict(counts)
         for cell in value["cells"]:
             tally.cells[f"{cell['operator']}|{cell['type']}|{cell['kind']}"] = dict(cell["verdicts"])
         for f in value["findings"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,16 +38,19 @@ class Tally:
     cells: dict[str, dict[str, int]] = field(default_factory=dict)
     values: dict[str, dict[str, int]] = field(default_factory=dict)
     """The number of cases with each value of an attribute, by `operator|attribute`."""
+    facts: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The number of cases with each value of another property, by `operator|property`."""
     findings: list[Finding] = field(default_factory=list)
     runtime: str = ""
     _kept: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
 
-    def count(self, operator: str, type: str, kind: str, word: str, attributes: Iterable[tuple[str, str]]) -> None:
-        """Count a case."""
+    def count(self, operator: str, type: str, kind: str, word: str, facts: Mapping[str, str]) -> None:
+        """Count a case with its properties."""
         cell = self.cells.setdefault(f"{operator}|{type}|{kind}", {})
         cell[word] = cell.get(word, 0) + 1
-        for name, value in attributes:
-            seen = self.values.setdefault(f"{operator}|{name}", {})
+        for name, value in facts.items():
+            counts = self.values if name.startswith("attribute ") else self.facts
+            seen = counts.setdefault(f"{operator}|{name.removeprefix('attribute ')}", {})
             if value in seen or len(seen) < _MOST_VALUES:
                 seen[value] = seen.get(value, 0) + 1
 
@@ -55,7 +58,11 @@ class Tally:
         """Add the results of other cases. All failures are kept. The lists of refusals, per operator and verdict, and
         of an attribute's values are limited, which bounds the memory of a long campaign.
         """
-        for mine, theirs, most in ((self.cells, other.cells, None), (self.values, other.values, _MOST_VALUES)):
+        for mine, theirs, most in (
+            (self.cells, other.cells, None),
+            (self.values, other.values, _MOST_VALUES),
+            (self.facts, other.facts, _MOST_VALUES),
+        ):
             for key, counts in theirs.items():
                 own = mine.setdefault(key, {})
                 for word, number in counts.items():

@@ -16,6 +16,9 @@ from irexec.records import replace
 
 _MOST_TRIES = 120
 _LARGEST_KEPT = 3
+_SEEDS = 3
+_CALLS = frozenset({"twice", "again"})
+"""Flags of cases with several calls."""
 
 
 def simplest(name: str, fails: Callable[[Case], bool]) -> str:
@@ -56,11 +59,15 @@ def _simplest_graph(name: str, fails: Callable[[Case], bool]) -> str:
 
 def _simpler(name: CaseName) -> Iterator[CaseName]:
     """Yield names without one of their parts, the largest simplifications first."""
-    static = [None if p is None else replace(p, dims=tuple(Dim((d.at(0),)) for d in p.dims)) for p in name.ports]
-    if static != list(name.ports):
-        yield name.with_ports(static)
-        last = [None if p is None else replace(p, dims=tuple(Dim((d.at(1),)) for d in p.dims)) for p in name.ports]
-        yield name.with_ports(last)
+    flags = tuple(flag for flag in name.flags if flag not in _CALLS)
+    for call in (0, 1):
+        alone = name.with_ports([None if p is None else p.in_call(call) for p in name.ports])
+        if (alone.ports, flags) != (name.ports, name.flags):
+            # The data of a later call differ: other seeds may have what fails.
+            seeds = (name.seed, *range(_SEEDS)) if call else (name.seed,)
+            yield from (replace(alone, flags=flags, seed=seed) for seed in seeds)
+    if any(p is not None and p.second is not None for p in name.ports):
+        yield name.with_ports([None if p is None else replace(p, second=None) for p in name.ports])
     for flag in name.flags:
         yield replace(name, flags=tuple(f for f in name.flags if f != flag))
     if any(p is not None and p.order is not None for p in name.ports):

@@ -37,7 +37,7 @@ def conformance_text(found: Json, *, has_baseline: bool = False) -> str:
         lines += ["", f"{plural(failed, 'failure')} in {plural(len(found['clusters']), 'cluster')}:"]
     for cluster in found["clusters"]:
         simplest = cluster["simplest"]
-        lines += ["", f"{_title(cluster)}: {plural(cluster['count'], 'case')}"]
+        lines += ["", f"{cluster['title']}: {plural(cluster['count'], 'case')}"]
         lines += [f"  {simplest['case']}", f"  {simplest['detail'][:_WIDTH]}"]
         if "script" in cluster:
             lines += [f"  reduced to {cluster['reproducer']}", f"  {cluster['script']}"]
@@ -45,18 +45,13 @@ def conformance_text(found: Json, *, has_baseline: bool = False) -> str:
         if clusters := found.get(key, []):
             lines += ["", f"{plural(sum(c['count'] for c in clusters), what)} in {plural(len(clusters), 'cluster')}:"]
             largest = sorted(clusters, key=lambda cluster: -cluster["count"])[:_FEW]
-            lines += [f"  {cluster['count']:>5,}  {_title(cluster)}" for cluster in largest]
+            lines += [f"  {cluster['count']:>5,}  {cluster['title']}" for cluster in largest]
             lines += ["         ..."] if len(clusters) > _FEW else []
     if has_baseline and found["unexpected"]:
         lines += ["", f"{plural(len(found['unexpected']), 'failure')} not in the baseline"]
     for entry in found.get("unmet", []):
         lines.append(f"unexpected pass: no failure matches the baseline entry {entry}")
     return "\n".join(lines) + "\n"
-
-
-def _title(cluster: Json) -> str:
-    common = ", ".join(f"{key} {value}" if key != "kind" else value for key, value in cluster["common"].items())
-    return f"{cluster['operator']} {cluster['verdict']}" + (f" ({common})" if common else "")
 
 
 def conformance_page(found: Json) -> str:
@@ -128,7 +123,7 @@ def _cluster(cluster: Json) -> str:
         link = f'<a href="{escape(cluster["script"])}">reproducer</a>'
         script = f"<p>{link}: <code>{escape(cluster['reproducer'])}</code></p>"
     return (
-        f"<details><summary>{escape(_title(cluster))}: {cluster['count']}</summary>"
+        f"<details><summary>{escape(cluster['title'])}: {cluster['count']}</summary>"
         f"<p><code>{escape(simplest['case'])}</code></p><p>{escape(simplest['detail'])}</p>{script}</details>"
     )
 

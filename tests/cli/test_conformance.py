@@ -61,7 +61,7 @@ def test_results_are_merged_and_compared(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["conformance", *WRONG, *cases, "-o", str(a), "--html", str(page)]) == 1
     other = ["--with", RUNTIME, "--config", "type=Tanh"]
     assert main(["conformance", *other, *cases, "-o", str(b)]) == 1
-    assert "Sigmoid-1 wrong" in page.read_text()
+    assert "Sigmoid-1: wrong result" in page.read_text()
     printed(capsys)
     assert main(["conformance", "compare", str(a), str(b)]) == 1
     text = printed(capsys)

@@ -60,7 +60,7 @@ def test_accepted_cases_are_clustered_by_their_constraint_and_are_no_failures() 
     tally = Tally(runtime="lenient")
     for number in range(40):
         facts = {"type": "f32", "forbidden": "C1" if number % 2 else "C2"}
-        tally.count("SoftMax-8", "f32", "static", "accepted", [])
+        tally.count("SoftMax-8", "f32", "static", "accepted", facts)
         tally.findings.append(Finding(f"SoftMax-8/{number}", "accepted", "", "SoftMax-8", "static", facts))
     assert failures(tally) == []
     found = clusters_of(accepted(tally), tally)

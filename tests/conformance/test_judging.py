@@ -101,6 +101,25 @@ def test_failures_are_clustered_and_made_simpler() -> None:
     assert len(name) <= len(cluster.simplest.name) and judged(case_named(name), defendant).word == "wrong"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Sigmoid-1/f32/x=[?2|4,3]@1,0/again/seed1",
+        "Tile-1/f32/data=[2,3]/repeats=i64[2]{2,1|1,2}/seed7",
+        "Sigmoid-1/f32/x=[2,3]/twice/seed1",
+    ],
+)
+def test_a_failure_of_one_call_is_reduced_to_one_call(name: str) -> None:
+    """Of extents, values or data that change between calls, and of repeated calls."""
+    found = simplest(name, lambda case: case.operator == case_named(name).operator)
+    assert case_named(found).calls == (0,)
+
+
+def test_a_failure_of_later_calls_keeps_its_calls() -> None:
+    found = simplest("Sigmoid-1/f32/x=[?2|4,3]/again/seed1", lambda case: len(case.calls) > 1)
+    assert len(case_named(found).calls) > 1
+
+
 FOUND_IN_IREXEC = [
     "GroupConvolution-1/f32/strides=2,2/pads_begin=0,0/pads_end=0,0/dilations=1,1/auto_pad=same_upper"
     "/data=[?1,?3,?6|1,?6|1]/kernel=const:[3,0,1,3,3]/seed684",
