@@ -62,7 +62,7 @@ class JudgeBlock(Task[Tally]):
         groups = groups_of(self._drawn(item, drawn, found), self._most())
         with closing(runs(groups, again, self._free)) as answered:
             for run in answered:
-                found.runtime = run.defendant.name
+                found.runtime = run.defendant.described.get("name", "the runtime")
                 for case, verdict in zip_longest(run.cases, self._verdicts(run)):
                     if verdict is None:
                         again.append([case])

@@ -70,10 +70,7 @@ def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None
         low = x.dtype.type(_bounded(min, math.ceil, bounds))
         high = x.dtype.type(_bounded(max, math.floor, bounds))
     result = result_like(x, out)
-    if x.dtype.isbuiltin:
-        np.clip(x, low, high, out=result)
-    else:
-        np.minimum(np.maximum(x, low, out=result), high, out=result)
+    np.clip(x, low, high, out=result)
     return result
 
 
