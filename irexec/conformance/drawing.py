@@ -13,6 +13,7 @@ from irexec.conformance.case import Case, operator_case, parsed_attributes
 from irexec.conformance.changes import change_values, changed, enlarge, extent, pick
 from irexec.conformance.draft import MOST_RESULTS, Draft, DraftPort, draft_of
 from irexec.conformance.forbidden import draw_forbidden
+from irexec.conformance.missing import missing_input, with_missing_inputs
 from irexec.conformance.names import CaseName, Dim, Port
 from irexec.conformance.seeds import calls_of
 from irexec.conformance.values import draw_inputs
@@ -49,6 +50,8 @@ def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
         found.append("sparse")
     if category in ("movement", "comparison", "type"):
         found.append("large")
+    if category == "image":
+        found += ["pixels", "pixels"]
     if kind.is_integral and kind.bitwidth >= 32 and category not in ("detection", "image", "signals", "generation"):
         found += ["wide", "wide"]
         if kind.name != "i32":
@@ -65,6 +68,8 @@ _FORBIDDEN = 12
 """One in this number of cases is forbidden by the specification."""
 _FOLDED = 0.04
 """The share of cases without a computed input, which a runtime may compute when it compiles the model."""
+_COMPLETE = 0.4
+"""The share of cases that get the optional inputs that no call of the table has, if there are any."""
 _HUGE = 0.06
 """The share of cases with one large extent."""
 _OF_CALLS = frozenset({"twice", "again", "requests"})
@@ -111,7 +116,7 @@ def _is_uniform(name: CaseName, operator: Operator) -> bool:
         inputs = draw_inputs(name, operator, attributes, 0)
         with np.errstate(all="ignore"):
             found = operator.compute(*inputs, **attributes)
-    except (IRError, ConstraintError, ValueError, OverflowError, TypeError):
+    except (IRError, ConstraintError, ValueError, OverflowError, TypeError, MemoryError):
         return False
     results = found if isinstance(found, (tuple, list)) else [found]
     several = [a.reshape(-1) for a in map(np.asarray, results) if a.size > 1]
@@ -146,6 +151,8 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
     """Return the name of a drawn case that is legal with static shapes; None if the draw gives no such case."""
     lines = calls_of()[str(operator)]
     draft = changed(rng, draft_of(operator, pick(rng, lines)), int(rng.integers(1, 10)))
+    if missing_input(operator) is not None and rng.random() < _COMPLETE:
+        draft = with_missing_inputs(rng, draft)
     if rng.random() < _HUGE:
         larger = draft.copy()
         enlarge(rng, larger)

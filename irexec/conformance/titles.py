@@ -20,7 +20,7 @@ _DATA = {
     "edges": "infinities, NaN or signed zeros", "sparse": "a few infinities or NaN",
     "ties": "equal values", "large": "large values", "wide": "integers above 2**24", "beyond": "values above 2**31",
     "tails": "very small beside large values", "tiny": "tiny values", "far": "values up to 120",
-    "denormal": "denormal numbers",
+    "denormal": "denormal numbers", "pixels": "values from 0 to 255",
 }  # fmt: skip
 _FLAGS = {
     "turned": "a Transpose behind the operator", "twice": "a second call", "again": "a second call with other data",

@@ -12,12 +12,12 @@ from irexec.conformance.names import CaseName, Port
 from irexec.ops.declare.operator import Operator
 from irexec.types import BOOLEAN, STRING, Array, ElementType, PartialShape, TensorType
 
-PROFILES = ("plain", "edges", "ties", "large", "tails", "tiny", "far", "sparse", "wide", "beyond", "denormal")
+PROFILES = ("plain", "edges", "ties", "large", "tails", "tiny", "far", "sparse", "wide", "beyond", "denormal", "pixels")
 """plain: numbers of both signs and several magnitudes; edges: infinities, signed zeros, halves; ties: few different
 values; large: integers above 2**24, floats of large magnitude; tails: small and large magnitudes; tiny: magnitudes from
 2**-60 to 2**-8; far: magnitudes from 2 to 120; sparse: few infinities and NaN; wide: integers above 2**24 beside small
 ones; beyond: numbers that a signed integer of 32 bits cannot hold; denormal: numbers below the normal range, infinities
-and NaN."""
+and NaN; pixels: numbers from 0 to 255."""
 
 _EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan, 3.0, -7.0, 1e-30, 65504.0)
 _DENORMAL = (1e-40, -1e-42, 1e-45, 1e-6, -3e-7, 0.0, math.inf, -math.inf, math.nan, 3e38)
@@ -44,7 +44,12 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
                 array = array.astype(port.kind.dtype)
         if array is None or array.shape != shape:
             # A NaN in a kernel is also multiplied with padding, which runtimes omit.
-            mixed = number and (name.data == "sparse" or (name.data == "wide" and rng.random() < 0.6))
+            # Only images have pixels: positions and sizes are other inputs.
+            mixed = number and (
+                name.data == "sparse"
+                or (name.data == "wide" and rng.random() < 0.6)
+                or (name.data == "pixels" and not _is_alike(operator, number))
+            )
             profile = "plain" if mixed else name.data
             array = draw_values(rng, port.kind, shape, profile)
         types[port.name] = TensorType(port.kind, PartialShape(list(shape)), array)
@@ -54,6 +59,12 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
     if last is not None and drawn and last.kind.is_integral_number:
         found[-1] = _with_result(operator, found, attributes)
     return found
+
+
+def _is_alike(operator: Operator, number: int) -> bool:
+    """Return whether an input always has the element type of the first input."""
+    first, own = (operator.signature.input(place).elements for place in (0, number))
+    return bool(own.name) and own.name == first.name
 
 
 def _with_result(operator: Operator, inputs: list[Array | None], attributes: dict[str, object]) -> Array | None:
@@ -110,6 +121,8 @@ def draw_values(rng: np.random.Generator, kind: ElementType, shape: tuple[int, .
         values = np.where(rng.random(count) < 0.04, rng.choice((math.inf, -math.inf, math.nan), count), values)
     elif profile == "edges":
         values = np.where(rng.random(count) < 0.6, rng.choice(_EDGES, count), values)
+    elif profile == "pixels":
+        values = rng.uniform(0.0, 255.0, count)
     elif profile == "denormal":
         values = np.where(rng.random(count) < 0.6, rng.choice(_DENORMAL, count), values)
     with np.errstate(all="ignore"):
@@ -130,6 +143,8 @@ def _integers(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...
         big = rng.integers(2**31, 2 ** (kind.bitwidth if kind.bitwidth == 32 else 40), shape)
         big = big * (rng.choice((-1, 1), shape) if signed and kind.bitwidth > 32 else 1)
         return np.where(rng.random(shape) < 0.6, big, small).astype(kind.dtype)
+    if profile == "pixels":
+        return rng.integers(0, min(256, top), shape).astype(kind.dtype)
     if profile in ("large", "edges"):
         # CPU plugins keep 32 of 64 bits, which is a property of the device and not of an operator.
         high = min(top, 2**30)
