@@ -112,6 +112,26 @@ REPORTED: tuple[tuple[int, str, str], ...] = (
         "MVN with another epsilon",
         "graph.layer_norm/f16/r4/near=epsilon outside/root=sqrt divide/affine=none/rank=3/dynamic/seed4",
     ),
+    (
+        37946,
+        "integers behind HSigmoid",
+        "graph.activation/f32/r4/form=hsigmoid/near=constant/then=converted and reduced/dynamic/seed4",
+    ),
+    (
+        35886,
+        "index of the least with NaN",
+        "TopK-11/f32/axis=0/mode=min/sort=value/index_element_type=i64/data=[40]/k=const:i64[]{1}/data-edges/seed1",
+    ),
+    (
+        35898,
+        "largest values with NaN",
+        "TopK-11/f32/axis=0/mode=max/sort=value/index_element_type=i64/data=[40]/k=const:i64[]{3}/data-edges/seed1",
+    ),
+    (
+        13922,
+        "Loop whose value grows, again",
+        "graph.loop/f32/r4/trips=3/body=grows/kept=last/shape=open/after=none/begin=true/twice/dynamic/seed1",
+    ),
     (37989, "HSwish in a chain", "graph.activation/f32/r4/form=hswish/near=constant/dynamic/seed4"),
     (
         36995,

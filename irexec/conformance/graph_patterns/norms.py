@@ -7,6 +7,7 @@ import numpy as np
 from irexec.conformance.builder import Graph
 from irexec.conformance.registry import pattern
 from irexec.graph.model import Value
+from irexec.types import F32
 
 
 def _axes(*values: int) -> np.ndarray:
@@ -140,9 +141,10 @@ def _capped(g: Graph, scores: Value) -> Value:
     form=("swish", "swish beta", "hswish", "gelu erf", "gelu tanh", "mish", "softplus", "hsigmoid", "relu max",
           "softsign", "leaky", "abs"),
     near=("none", "constant", "other input", "one minus", "order"),
+    then=("none", "converted", "converted and reduced", "compared"),
 )  # fmt: skip
-def activation(g: Graph, *, form: str, near: str) -> None:
-    """Build activations written as several layers."""
+def activation(g: Graph, *, form: str, near: str, then: str) -> None:
+    """Build activations written as several layers, and layers with integer or boolean results behind them."""
     n, miss = g.number, 1.25 if near == "constant" else 1.0
     x = g.input(["N", 3, "S"])
     y = g.input(["N", 3, "S"]) if near == "other input" else x
@@ -172,7 +174,18 @@ def activation(g: Graph, *, form: str, near: str) -> None:
         found = g.op("Maximum-1", [x, n(0.0 if near == "none" else 0.5)]) if form == "relu max" else g.op("Abs-1", [x])
     if near == "one minus":
         found = g.op("Subtract-1", [n(1.0), found])
-    g.result(found)
+    # In types of 16 bits, rounding at another place changes which side of a limit a value is on.
+    g.result(_without_fraction(g, found, then) if g.base is F32 else found)
+
+
+def _without_fraction(g: Graph, found: Value, then: str) -> Value:
+    """Return integers or truth values computed from a value. The limits are not among the results of activations."""
+    if then == "none":
+        return found
+    if then == "compared":
+        return g.op("Greater-1", [found, g.number(0.37)])
+    whole = g.op("Convert-1", [g.op("Add-1", [found, g.number(0.37)])], {"destination_type": "i32"})
+    return g.op("ReduceSum-1", [whole, np.array([1], np.int64)]) if then == "converted and reduced" else whole
 
 
 @pattern(
