@@ -1,7 +1,7 @@
-"""What the engine adds to each layer: long chains of layers that compute nothing.
+"""The time that the engine adds to each layer, measured with long chains of layers that compute nothing.
 
-Run it with `python benchmarks/dispatch.py [--layers 1000] [--runs 50]`. It prints microseconds per layer, the call of
-the kernel and the check of its result included. The goal is at most 3.
+Run it with `python benchmarks/dispatch.py [--layers 1000] [--runs 50]`. It prints microseconds per layer, including the
+call of the kernel and the check of its result. The goal is at most 3.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""How long an editor waits for `irexec lsp`: findings after a key, and answers while a large text is checked.
+"""Response times of `irexec lsp` in an editor: findings after a key press, and answers while a large text is checked.
 
     python benchmarks/editor.py [--layers 1000 30000]
 
-Each text is a chain of layers, one element to a line. Findings include the pause that the server makes before a check.
+Each text is a chain of layers with one element per line. The time of findings includes the server's pause before a
+check.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Exported models of torchvision, timm, transformers and NNCF: validated, run, and compared with OpenVINO in f32.
 
-    python benchmarks/exports.py                      all of them; minutes to an hour
-    python benchmarks/exports.py 'timm/*' nncf/int8   some
+    python benchmarks/exports.py                      all models, in minutes to an hour
+    python benchmarks/exports.py 'timm/*' nncf/int8   some models
 
-Prints a line for each model: what `irexec.validate` says of it (it should be nothing), how far the results of each
-variant (as converted, static, reshaped, f16 weights) lie from OpenVINO's in units of the largest value, and times.
-Needs `pip install '.[test,models]'`. Exports are kept in the folder that --cache names.
+Prints a line for each model: the findings of `irexec.validate` (none are expected), the difference of the results of
+each variant (as converted, static, reshaped, f16 weights) from OpenVINO's relative to the largest value, and times.
+Needs `pip install '.[test,models]'`. Exports are kept in the folder given with --cache.
 """
 
 from __future__ import annotations

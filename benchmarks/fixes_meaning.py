@@ -1,16 +1,17 @@
-"""Safe fixes of mutants, judged by OpenVINO itself: what it read before the fix has the same meaning after it.
+"""Safe fixes of mutants, judged by OpenVINO: a file that OpenVINO reads has the same meaning before and after the fix.
 
     python benchmarks/fixes_meaning.py                            20,000 mutants of small models and the samples
-    python benchmarks/fixes_meaning.py --count 2000 FOLDER ...    of the models below these folders too (.xml, .bin)
-    python benchmarks/fixes_meaning.py --log DONE.jsonl           a mutant that the log holds is not judged again
+    python benchmarks/fixes_meaning.py --count 2000 FOLDER ...    also of the models in these folders (.xml, .bin)
+    python benchmarks/fixes_meaning.py --log DONE.jsonl           skip the mutants that the log contains
 
-Each mutant is a model that is written in another way, or wrongly, in one to four places, seeded by its number. Its safe
-fixes are made, all of them and each by itself. Where OpenVINO's CPU plugin loads the mutant, it loads the fixed file as
-well, with the same inputs and outputs (number, order, names, types and shapes), and the results of two inferences in
-sequence are the same. The same holds for irexec, which moreover has to accept what it accepted in either mode.
+Each mutant is a model with one to four places that are written differently, or wrongly, determined by its number as the
+seed. Its safe fixes are applied, all together and each one alone. If OpenVINO's CPU plugin loads the mutant, it must
+load the fixed file as well, with the same inputs and outputs (number, order, names, types and shapes), and the results
+of two consecutive inferences must be the same. The same holds for irexec, which must also accept the fixed file in each
+mode in which it accepted the mutant.
 
-Prints how many mutants have findings and safe fixes, and every fix that changes a meaning: the goal is none. Judging
-runs in child processes, because OpenVINO ends the process for some mutants; such a mutant is counted and passed over.
+Prints the numbers of mutants with findings and with safe fixes, and every fix that changes a meaning: the goal is none.
+Child processes judge the mutants, because OpenVINO ends the process for some of them; these are counted and skipped.
 """
 
 from __future__ import annotations

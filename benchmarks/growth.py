@@ -1,13 +1,14 @@
-"""How time and memory grow with a file: read, validate, compile, first run and dispatch, and the exponent of each.
+"""Growth of time and memory with the size of a file: read, validate, compile, first run and dispatch, with exponents.
 
     python benchmarks/growth.py [--layers 1000,10000,100000,200000] [--kinds chain,fan,deep,blocks,wrong,constants]
     python benchmarks/growth.py --models FOLDER ...
 
-Each figure is of a process of its own, the best of the rounds, processor time. The exponent is that of size^exponent
-from the second size to the last: 1 is a straight line. OpenVINO's `read_model` has the same file in the same round.
+Each figure is the processor time of a separate process, the best of the rounds. The time grows with size^exponent from
+the second size to the last; an exponent of 1 is linear growth. OpenVINO's `read_model` reads the same file in the same
+round.
 
-With `--models`, the `model.xml` below the folders are read (and checked) by both in turn, in one process, and the best
-of the rounds is told for each layer of a file.
+With `--models`, irexec and OpenVINO take turns in one process at reading (and checking) each `model.xml` in the
+folders. Prints the best time of the rounds per layer of the file.
 """
 
 from __future__ import annotations

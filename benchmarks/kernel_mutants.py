@@ -1,12 +1,13 @@
-"""How many wrong kernels irexec conformance notices: `kernel_mutants.py [PATTERN] [CASES] [SECONDS] [COUNT:SEED]`.
+"""Wrong kernels that irexec conformance detects: `kernel_mutants.py [PATTERN] [CASES] [SECONDS] [COUNT:SEED]`.
 
-All mutants of the operators whose names match, at most twelve of each, or as many as COUNT drawn from all of them.
+All mutants of the operators whose names match, at most twelve of each operator, or COUNT mutants drawn from these.
 
-Each mutant is an operator's kernel, or a function of its module that the kernel calls, with one change: a number off by
-one, an operation replaced by its inverse, a comparison with or without equality, exchanged arguments, a dropped factor,
-another rounding, a negated condition. A mutant is killed if one of the operator's cases judges its results as wrong.
-Prints the mutants that survive, and the score. Mutants that compute the same as the kernel, or whose difference a page
-leaves open, cannot be killed: `equivalent_mutants.py` lists them with reasons, and they do not count.
+Each mutant is an operator's kernel, or a function of its module that the kernel calls, with one change: a number
+differs by one, an operation is replaced by its inverse, a comparison gains or loses equality, arguments are exchanged,
+a factor is dropped, a value is rounded differently, or a condition is negated. A mutant is killed if one of the
+operator's cases judges its results as wrong. Prints the mutants that survive, and the score. Mutants that compute the
+same as the kernel, or whose difference the page allows, cannot be killed: `equivalent_mutants.py` lists them with
+reasons, and they do not count.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Networks in low precision beside OpenVINO's CPU plugin, in one process and on one thread.
+"""Networks in low precision compared with OpenVINO's CPU plugin, in one process and on one thread.
 
     python benchmarks/low_precision.py [NAME ...] [--runs 15] [--explain]
 
-The networks are built here: convolutional networks whose activations and weights pass FakeQuantize, as NNCF lays them
-out, with int8 weights; products of integers; networks in bf16; a network with PReLU by channel, as MediaPipe has it.
-Operators of ONNX are compared with ONNX Runtime, whose time is in the column of OpenVINO. Both runtimes take turns and
-the least processor time of each is printed, with the ratio (below 1 is in favour of irexec) and the largest difference
-relative to the largest result. OpenVINO runs with the f32 hint, for networks in bf16 with the bf16 hint.
+The networks are built in this file: convolutional networks with int8 weights, whose activations and weights pass
+through FakeQuantize as NNCF inserts it; products of integers; networks in bf16; a network with a PReLU of each channel
+as in MediaPipe. Operators of ONNX are compared with ONNX Runtime, whose time is in the column of OpenVINO. Both
+runtimes take turns. Prints the least processor time of each, the ratio (below 1, irexec is faster) and the largest
+difference relative to the largest result. OpenVINO runs with the f32 hint, and for networks in bf16 with the bf16 hint.
 """
 
 from __future__ import annotations

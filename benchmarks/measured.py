@@ -1,9 +1,9 @@
-"""One process that models.py measures: one runtime, one model, until the first result and for some inferences more.
+"""The process that models.py measures: one runtime and one model, until the first result and for some more inferences.
 
     python benchmarks/measured.py SIDE FOLDER INPUTS RUNS THREADS
 
-Nothing is imported here but what is measured, and INPUTS holds plain `.npy` files, so that the time to the first result
-is the runtime's own: Python's start, its imports, reading, compiling and one inference.
+Only the measured runtime is imported, and INPUTS contains plain `.npy` files, so that the time to the first result is
+the runtime's own: Python's start, imports, reading, compiling and one inference.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Whole models beside OpenVINO's CPU plugin (f32, the same number of threads), and beside onnx.reference for a twin.
+"""Whole models compared with OpenVINO's CPU plugin (f32, the same number of threads), and with onnx.reference.
 
     python benchmarks/models.py [FOLDER ...] [--rounds 5] [--runs 20] [--threads N]
 
-A FOLDER holds `model.xml` with its inputs (`io.npz`, or `NAME.npy` for each input), or folders that do; without one
-the samples are taken. `model.onnx` beside it is the twin. Each measurement is a process of its own, the sides take
-turns, and medians are printed: until the first result (start, imports, reading, compiling, one inference), one
-inference later on (with `--threads 1` in processor time), and the largest resident memory. A ratio below 1 is in favour
-of irexec.
+A FOLDER contains `model.xml` with its inputs (`io.npz`, or `NAME.npy` for each input), or such folders; the default is
+the samples. onnx.reference runs `model.onnx` in the same folder. Each measurement has its own process, the runtimes
+take turns, and medians are printed: the time until the first result (start, imports, reading, compiling, one
+inference), the time of a later inference (with `--threads 1` in processor time), and the largest resident memory. A
+ratio below 1 means that irexec needs less.
 """
 
 from __future__ import annotations

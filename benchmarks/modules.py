@@ -1,11 +1,11 @@
-"""Networks of PyTorch beside their exports: which modules are paired, and whether planted faults are named.
+"""Networks of PyTorch compared with their exports: the modules that are paired, and the inserted faults that are named.
 
     python benchmarks/modules.py [--faults N] [NAME ...]
 
 Each architecture of tests/lib/support/torch_exports.py is exported by TorchScript, torch.export and ONNX, converted by
-OpenVINO, and compared with the network itself. Then faults of conversion are planted in some of the exports: one weight
-or attribute of a random layer is changed. A fault is named if the first wrong layers include the changed one, or if the
-changed one has no effect on the results. Needs torch, openvino and onnx.
+OpenVINO, and compared with the network itself. Then faults of conversion are inserted into some of the exports: one
+weight or attribute of a random layer is changed. A fault counts as named if the first wrong layers include the changed
+layer, or if the change has no effect on the results. Needs torch, openvino and onnx.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Mutants of models and snippets through validate, compile and run: nothing escapes, and all of it is quick and small.
+"""Mutants of models and snippets that are validated, compiled and run: no exception escapes, in little time and memory.
 
     python benchmarks/mutants.py                              100,000 mutants of the samples
-    python benchmarks/mutants.py --count 2000 FOLDER ...      of the files below these folders too (.xml beside .bin)
-    python benchmarks/mutants.py --log DONE.jsonl             what the log has is not done again
+    python benchmarks/mutants.py --count 2000 FOLDER ...      also of the files in these folders (.xml next to .bin)
+    python benchmarks/mutants.py --log DONE.jsonl             skip the mutants that the log contains
 
-Each mutant is validated and run by the command line's own functions, in as many processes as there are cores, which
-take a hundred mutants each; what kills one is seen, and another goes on behind it.
+Each mutant is validated and run by the functions of the command line, in as many processes as there are cores. A
+process takes a hundred mutants; if a mutant ends its process, it is reported, and a new process continues after it.
 
-Prints what escaped, findings without a line, and the slowest and the largest: the goal is none, none, 2 s of processor
-time, and 500 MB. A legal mutant may ask for large tensors: where its inputs and results hold 64 MB, running may take
-10 ns and two bytes more for each of these bytes; validating may not. Files whose own ports declare as much are left
-out, by name: most of their mutants would only tell how fast the memory is.
+Prints the exceptions that escaped, the findings without a line, the longest time and the largest memory. The goals are
+none, none, 2 s of processor time, and 500 MB. A valid mutant may need large tensors: if its inputs and results take
+64 MB or more, running may take 10 ns and two bytes more for each of their bytes, but validating may not. Files whose
+own ports declare such sizes are excluded by name, because most of their mutants would only measure the memory.
 """
 
 from __future__ import annotations

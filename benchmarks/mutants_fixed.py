@@ -1,16 +1,16 @@
-"""Mutants of models, repaired by their safe fixes: what part becomes right again, and that nothing is changed beside.
+"""Mutants of models after their safe fixes: the share that is correct again, and whether a fix changed a valid file.
 
     python benchmarks/mutants_fixed.py                        2,000 mutants of the samples
-    python benchmarks/mutants_fixed.py --count 500 FOLDER     of the models below a folder (.xml beside .bin)
+    python benchmarks/mutants_fixed.py --count 500 FOLDER     of the models in a folder (.xml next to .bin)
 
-Each mutant has one change of its text, seeded by its number. Counted is what becomes of it:
+Each mutant has one change of its text, determined by its number as the seed. The outcomes are counted:
 
-- not seen: nothing is found, or notes only; the change is right as it stands, or of what no check can know
-- repaired: it validates after its safe fixes, and computes what the original computes
-- repaired to itself: it validates, and computes what the mutant computed: the change itself gave other results
-- a person's: findings remain
-- not run: it validates, and its results are larger than the memory
-- wrong: it validates and computes neither; the goal is none. Valid files that a fix changes are wrong, too
+- not seen: there are no findings, or only notes; the changed file is valid, or no check can detect the change
+- repaired: after its safe fixes the file is valid and computes what the original computes
+- repaired to itself: the file is valid and computes what the mutant computed: the change itself altered the results
+- left to the user: findings remain
+- not run: the file is valid, but its results exceed the memory
+- wrong: the file is valid, but computes something else; the goal is none. A valid file that a fix changes is also wrong
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from irexec.ops.declare.contents import CONTENTS  # noqa: E402
 from irexec.types import Array  # noqa: E402
 
 MAX_TEXT = 120_000
-OUTCOMES = ("not seen", "repaired", "repaired to itself", "a person's", "not run", "wrong")
+OUTCOMES = ("not seen", "repaired", "repaired to itself", "left to the user", "not run", "wrong")
 
 
 def results_of(data: bytes, path: Path) -> list[Array] | None:
@@ -77,7 +77,7 @@ def judged(path: Path, number: int) -> tuple[str, str]:
     repaired = apply_fixes(wrong, path)
     codes = " ".join(sorted({finding.code for finding, _ in repaired.made}))
     if not repaired.report.ok:
-        return "a person's", " ".join(sorted({finding.code for finding in repaired.report.errors}))
+        return "left to the user", " ".join(sorted({finding.code for finding in repaired.report.errors}))
     results = results_of(repaired.data, path)
     if results is None:
         return "not run", codes
@@ -107,7 +107,7 @@ def main() -> int:
     for number in range(args.count):
         outcome, note = judged(paths[number % len(paths)], number)
         outcomes[outcome] += 1
-        if outcome == "a person's":
+        if outcome == "left to the user":
             left.update(note.split())
         elif outcome == "wrong":
             print(f"wrong: {note}")

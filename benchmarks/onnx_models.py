@@ -1,14 +1,15 @@
 """ONNX models run by irexec, by ONNX Runtime and by ONNX's own reference implementation, side by side.
 
     python benchmarks/onnx_models.py --cache DIR    eight architectures of full size, exported with random weights
-    python benchmarks/onnx_models.py MODEL.onnx ... your own (inputs are noise; extents that are open are 1)
+    python benchmarks/onnx_models.py MODEL.onnx ... other models (with random inputs; dynamic extents are 1)
 
-Each measurement is a process of its own, the sides take turns, and medians are printed: until the first result (start,
-imports, reading, compiling, one inference), and one inference later on. Both sides have `--threads` threads; the
-reference runs once. `--cpu` measures processor time with one thread, which other work on the machine disturbs less.
+Each measurement has its own process, the runtimes take turns, and medians are printed: the time until the first result
+(start, imports, reading, compiling, one inference), and the time of a later inference. Both runtimes have `--threads`
+threads; the reference runs once. `--cpu` measures processor time with one thread, on which other programs have less
+influence.
 
-Two bounds stand beside what irexec gains on the reference: what would be gained if all products of the model took as
-long as one call of BLAS for each, or as at the rate of one large call, and everything else took no time at all.
+Two bounds are printed next to the speed-up over the reference: the speed-up if each product of the model took as long
+as one call of BLAS, or ran at the rate of one large call, and all other work took no time.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Ten thousand ONNX models with one change each: all are read, refused or run; nothing else comes of any.
+"""Ten thousand ONNX models with one change each: every one is read and run, or refused with a finding.
 
     python benchmarks/onnx_mutants.py [--count 10000] [--seed 0] [-j 2]
 
-Prints how often each outcome came, every exception that escaped, every kernel that failed, every finding that names no
-node, and the mutants that took the most processor time and memory (the process' peak; what it has before the first
-mutant is printed, too).
-Exits with 1 where something escaped, where a finding names no node, and where a mutant takes more than 2 s or 500 MB.
+Prints the number of each outcome, every exception that escaped, every kernel that failed, every finding that names no
+node, and the mutants that took the most processor time and memory (the peak of the process; the memory before the first
+mutant is printed as well).
+Exits with 1 if an exception escaped, a finding names no node, or a mutant takes more than 2 s or 500 MB.
 """
 
 from __future__ import annotations

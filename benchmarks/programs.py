@@ -2,10 +2,10 @@
 
     python benchmarks/programs.py [--first 0] [--count 3000] [--show SEED] [-v]
 
-Each statement of a program (`tests/lib/support/api_programs`) gives the same value, or raises an exception of the
-same built-in class, or differs for a reason that is listed there. Prints every other difference, the number of
-differences by class, and the reasons with the numbers of their programs and differences. Each batch of programs has a
-process of its own, since a program may end OpenVINO's; irexec runs each program first, so that the programs at which
+Each statement of a program (`tests/lib/support/api_programs`) must have the same value in both, raise an exception of
+the same built-in class, or differ for a reason that is listed there. Prints every other difference, the number of
+differences by class, and the reasons with the numbers of their programs and differences. Each batch of programs has its
+own process, because a program may crash OpenVINO; irexec runs each program first, so that the programs at which
 OpenVINO crashed are known.
 """
 

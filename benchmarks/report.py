@@ -1,12 +1,12 @@
-"""Drawing and reports: time of the layout, time and size of `irexec report`, how they grow, and what the browser takes.
+"""Drawing and reports: time of the layout, time and size of `irexec report`, their growth, and the browser's time.
 
     python benchmarks/report.py [--layers 50,500,5000,20000] [--rounds 3] [--browser] [MODEL ...]
 
-Three kinds of graph: `blocks`, a residual block again and again, with names as frameworks write them; `woven`, layers
-that read any of the last dozen, with names without a path; and `network`, boxes and wires alone, laid out in one piece,
-as no model is drawn. Processor time, the best of the rounds. The size is that of a report after a run and a comparison,
-with a histogram of every output. `--browser` opens each in a headless Chromium: until the page is ready, until all
-blocks are open, until all is seen at once.
+There are three kinds of graph: `blocks` repeats a residual block, with names as frameworks write them; in `woven`, each
+layer reads any of the last twelve, and names have no path; `network` consists of boxes and wires only, laid out in one
+piece (models are never drawn this way). Prints the least processor time of the rounds. The size is that of a report
+after a run and a comparison, with a histogram of every output. `--browser` opens each report in a headless Chromium,
+and measures the time until the page is ready, until all blocks are open, and until the whole graph is visible.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Spoilt quantizers, found by `irexec.sensitivity`: `python benchmarks/sensitivity.py [FOLDER ...] [options]`.
+"""Corrupted quantizers, found by `irexec.sensitivity`: `python benchmarks/sensitivity.py [FOLDER ...] [options]`.
 
-Without a folder the ten small networks of tests/lib/support/spoilt.py are quantized; a folder holds model.xml and
-io.npz (reexports.py writes such folders), and NNCF quantizes the model to int8. One quantizer is spoilt, `--count`
-times in different ways: its range is too small or too large, what it gives is shifted or scaled, it has few levels, its
-weights are clipped, shifted, or have one scale for all channels. irexec is asked which quantizers cost the accuracy.
-Printed are the rank of the spoilt one, the suggested layers with the share of the loss that excluding them recovers,
-and seconds; those without an effect (less than 3 dB) are counted apart.
+Without a folder the ten small networks of tests/lib/support/spoilt.py are quantized; a folder contains model.xml and
+io.npz (reexports.py writes such folders), and NNCF quantizes the model to int8. One quantizer is corrupted, `--count`
+times in different ways: its range is too small or too large, its results are shifted or scaled, it has few levels, its
+weights are clipped, shifted, or have one scale for all channels. irexec then ranks the quantizers by their effect.
+Prints the rank of the corrupted quantizer, the suggested layers with the share of the loss that excluding them
+recovers, and the seconds. Corruptions without an effect (less than 3 dB) are counted separately.
 
-`--nncf`: NNCF's accuracy control instead, on the int8 model that it makes itself (without a folder, of the ten
-networks), and irexec with the same target, to recover 90 % of the loss: inferences, seconds and what is excluded.
-`--large`: a chain of 5,000 layers and one of 300 million weights instead, beside the time and memory of running both
-models; each in a process of its own.
+`--nncf`: compare with NNCF's accuracy control on the int8 model that it creates (without a folder, of the ten
+networks); the target of both is to recover 90 % of the loss. Prints inferences, seconds and the excluded layers.
+`--large`: a chain of 5,000 layers and a chain of 300 million weights, compared with the time and memory of running
+both models, each in its own process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How long irexec takes to start, against the bare import of the packages it stands on: interleaved fresh processes.
+"""Time to start irexec, compared with importing only the packages that it requires: new processes that take turns.
 
     python benchmarks/startup.py [--runs N]
 
-Processor time is printed beside the time of the clock: it is what remains comparable on a busy machine.
+Prints processor time as well as elapsed time, because only processor time is comparable on a busy machine.
 """
 
 from __future__ import annotations

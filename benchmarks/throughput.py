@@ -1,11 +1,11 @@
-"""Samples per second with one request per core, beside OpenVINO's CPU plugin with its THROUGHPUT hint (f32).
+"""Samples per second with one request per core, compared with OpenVINO's CPU plugin with its THROUGHPUT hint (f32).
 
     python benchmarks/throughput.py [FOLDER ...] [--rounds 5] [--seconds 3]
 
-A FOLDER holds `model.xml` with its inputs, or folders that do, as for `models.py`. irexec runs once in threads (one
-compiled model, one request for each core) and once in processes (one for each core, with one thread). The sides take
-turns; medians are printed, and the ratios of the time that one sample takes: below 1 is in favour of irexec. Where
-other work disturbs the clock, believe the processor time.
+A FOLDER contains `model.xml` with its inputs, or such folders, as for `models.py`. irexec runs once in threads (one
+compiled model, one request for each core) and once in processes (one for each core, with one thread). The runtimes take
+turns. Prints medians, and the ratios of the times per sample: below 1, irexec is faster. If other programs use the
+processor, rely on the processor time.
 """
 
 from __future__ import annotations

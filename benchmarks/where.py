@@ -1,10 +1,10 @@
-"""Where the time of a model goes: milliseconds of each kind of layer, beside what the bare products of its shapes take.
+"""The time of a model by kind of layer in milliseconds, compared with the time of the matrix products of its shapes.
 
     python benchmarks/where.py FOLDER [FOLDER ...] [--runs 20] [--threads 1]
 
-A FOLDER holds `model.xml` with its inputs, as for models.py. Each layer counts with the least processor time of all
-runs, on one thread unless told otherwise; layers that are computed with the one before count with that one. The bare
-products are one call of BLAS's sgemm for each convolution and product, its column matrix given.
+A FOLDER contains `model.xml` with its inputs, as for models.py. The time of each layer is the least processor time of
+all runs, by default on one thread; a layer that is computed together with the previous layer is counted with it. The
+matrix products are one call of BLAS's sgemm for each convolution (with its column matrix prepared) and product.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What holds for every test: a shape rule that fails is a fault of ours, and no finding; no test measures time, and
-what is drawn at random is the same in every run. Tests marked `in_ci` run where CI=true, and so do all cases of long
-tables: a run by hand of the whole suite takes every sixth."""
+"""Settings of all tests: an exception in a shape rule fails the test and is no finding, and random values are the same
+in every run. Tests marked `in_ci`, and all cases of long tables, run if CI=true; otherwise a run of the whole suite
+takes every sixth case.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far two correct results, or two arrays, may differ."""
+"""The permitted difference between two correct results, and the difference between two arrays."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The pages of the diagnostic codes: one for each code, and what it shows is what irexec does.
+"""The pages of the diagnostic codes: each code has a page, and irexec behaves as the page shows.
 
-A page holds fenced blocks. The first one shows the code; the one marked `fixed` does not:
+A page contains fenced blocks. The first one causes the finding, the one marked `fixed` does not:
 
 - ```xml: a model or a snippet, given to `irexec.validate`; with the word `run`, given to `irexec run`
 - ```python: a few lines that set `report`, or raise IRError
 - ```console: commands after `$ `
 
-A block with a name (```hex model.bin, ```xml other.xml) is a file beside the examples; with the word `fixed`, beside
-the fixed one only.
+A block with a name (```hex model.bin, ```xml other.xml) is a file next to both examples; with the word `fixed`, next to
+the fixed example only.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A process that computes the same with several numbers of threads, and prints which calls give other bits.
+"""A process that computes the same with several numbers of threads, and prints the calls whose results differ in bits.
 
     python -m support.bits
 
-All work is cut, however little it is. It prints a JSON object: the core types whose kernels BLAS has taken, a digest of
-all results with one thread, and the calls with other bits for another number of threads, irexec's and BLAS's own.
+All work is divided, however small it is. Prints a JSON object: the core types whose kernels BLAS uses, a digest of all
+results with one thread, and the calls whose bits differ with another number of threads, of irexec and of BLAS.
 """
 
 from __future__ import annotations
