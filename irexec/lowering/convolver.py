@@ -29,10 +29,13 @@ from irexec.types import Array
 
 # The padded input of one task stays in the second-level cache.
 TASK_BYTES = 1 << 19
-# The number of products in a partial sum: their weights stay in the first-level cache, and the total is more accurate.
-DEPTH_STEP = 512
-# With fewer pixels per task than this, the output channels are divided instead.
+# The number of products in a partial sum, by the number of registers: their weights, or the panel of their pixels, stay
+# in the first-level cache, and the total is more accurate.
+DEPTH_STEP = {32: 512, 16: 256}
+# With fewer pixels per task than this, the output channels are divided instead, unless there are panels.
 FEW_PIXELS = 192
+# The elements of a cache line.
+LINE_SIZE = 16
 F32 = np.dtype(np.float32)
 
 
@@ -72,6 +75,8 @@ class CompiledConvolver:
         self.tile = made.tile(self.outputs, self.pixels)
         self.step = self.tile.width * made.lanes
         self.is_short = self.pixels < self.step
+        # In few registers a tile is so small that it would read its pixels from the second-level cache too often.
+        self.has_panels = made.registers < 32
         # An input that is read without padding must have as many pixels as a tile reads.
         self.is_direct = pointwise
         self.blocks = -(-self.outputs // self.tile.height)
@@ -84,7 +89,7 @@ class CompiledConvolver:
             laid_out = prepared.of((weights,), ("convolution", height), lambda: in_panels(rows, height))
             parts, weights_of = [((0, self.groups), (0, self.blocks))], lambda *_: lambda _: laid_out
         # Partial sums of bytes start at zero.
-        self.depth_step = DEPTH_STEP if bytes is None else self.depth
+        self.depth_step = DEPTH_STEP[made.registers] if bytes is None else self.depth
         divided = [list(self._divided(*part)) for part in parts]
         tasks = [task for part in divided for task in part]
         self.tile = self.tile._replace(narrow=self._narrow({task["pixels"] for task in tasks}))
@@ -96,15 +101,20 @@ class CompiledConvolver:
             for (groups, blocks), these in zip(parts, divided, strict=True)
         ]
         padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
-        self.scratch = padded + self.tile.height * (self.tile.width + 1) * made.lanes
-        self.layer = self._layer(padded)
+        padded = -(-padded // LINE_SIZE) * LINE_SIZE
+        row = self.tile.across * made.lanes
+        panel = min(self.depth, self.depth_step) * row if self.has_panels else 0
+        blocks = max(task["last_block"] - task["first_block"] for task in tasks) if self.has_panels else 1
+        self.scratch = padded + panel + blocks * self.tile.height * row
+        self.layer = self._layer(padded, panel, np.zeros(self.tile.height * row, F32))
 
     def tasks(
         self, work: Work, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
     ) -> None:
         """Convolve and apply the layers in `after`, given as operand records, see `llvm.epilogue`."""
         data = work.contiguous(data)
-        function = compiler().written(write_convolve, self.tile, after, self.is_short, self.is_last, self.kind)
+        form = self.tile, after, self.is_short, self.is_last, self.kind, self.has_panels
+        function = compiler().written(write_convolve, *form)
         for part in self._parts:
             layer = self.layer.filled(data, out, operands, part.weights(work), part.absent)
             work.add(function, layer, part.tasks, self.scratch)
@@ -112,7 +122,7 @@ class CompiledConvolver:
     def pad_function(self) -> Native:
         return pad_function() if self.bytes is None else pad_function(bytes([self.bytes.padding] * 4))
 
-    def _layer(self, padded: int) -> Records:
+    def _layer(self, padded: int, panel: int, zeros: Array) -> Records:
         return Records.named(
             LAYER,
             [
@@ -123,6 +133,7 @@ class CompiledConvolver:
                     "weights": 0,
                     "absent": 0,
                     "starts": 0 if self.bytes is None else self.bytes.starts,
+                    "zeros": zeros,
                     "pad": self.pad_function().address,
                     "depth": self.depth,
                     "depth_step": self.depth_step,
@@ -135,6 +146,7 @@ class CompiledConvolver:
                     "blocks": self.blocks,
                     "stride": self.windows.strides[2],
                     "padded": padded,
+                    "panel": panel,
                 }
             ],
         )
@@ -179,7 +191,7 @@ class CompiledConvolver:
     @property
     def _most_runs(self) -> int:
         """The maximum number of runs of pixels; if there are only a few pixels, the output channels are divided."""
-        return max(self.pixels // FEW_PIXELS, 1)
+        return max(self.pixels // (self.step if self.has_panels else FEW_PIXELS), 1)
 
     def _runs(self, parts: int, pixels: int | None = None) -> list[Range]:
         """Return about `parts` ranges of pixels, each of complete tiles; the last range includes the remainder."""

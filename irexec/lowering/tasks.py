@@ -47,6 +47,7 @@ BREAK = 20
 WORTH_PRODUCTS = 1 << 20
 # The number of 64-bit numbers in a cache line.
 _LINE = 8
+_LINE_BYTES = 64
 # The number of tasks per part. Starting a task costs almost nothing, and with several tasks per part, threads finish at
 # the same time.
 TASKS = 4
@@ -128,8 +129,10 @@ class State:
         return int(self.numbers[AT])
 
     def _grow(self, scratch_bytes: int) -> None:
-        self._scratch, self._size = np.empty(scratch_bytes * self._members, np.uint8), scratch_bytes
-        self.numbers[SCRATCH], self.numbers[SCRATCH_STRIDE] = begin(self._scratch), scratch_bytes
+        self._size = -(-scratch_bytes // _LINE_BYTES) * _LINE_BYTES
+        memory = np.empty(self._size * self._members + _LINE_BYTES, np.uint8)
+        self._scratch = memory[-begin(memory) % _LINE_BYTES :]
+        self.numbers[SCRATCH], self.numbers[SCRATCH_STRIDE] = begin(self._scratch), self._size
 
 
 @cache

@@ -54,6 +54,12 @@ class Code:
         kind = arguments[0].type
         return self.builder.call(self.intrinsic(f"{name}.v{kind.count}f32", kind, *arguments), arguments)
 
+    def prefetch(self, run: Run) -> None:
+        """Load the cache line at the start of the run into the first-level cache, if there is one."""
+        place = self.builder.bitcast(run.pointer, ir.IntType(8).as_pointer())
+        arguments = place, I32(0), I32(3), I32(1)
+        self.builder.call(self.intrinsic("prefetch.p0", ir.VoidType(), *arguments), arguments)
+
     def intrinsic(self, name: str, result: Any, *arguments: Any) -> Any:
         """Call an LLVM intrinsic with a given result type, declared when it is first used; return its result."""
         name = f"llvm.{name}"

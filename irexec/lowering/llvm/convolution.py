@@ -6,7 +6,7 @@ for an input in which the pixels under each tap are one run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -22,12 +22,13 @@ LAYER = (
     "input", "result", "operands", "weights",  # addresses; `operands` belong to the following layers
     "absent",  # the number of tiles of channels before the first tile in `weights`
     "starts",  # an address: the number with which the sum of each channel starts, for products of bytes
+    "zeros",  # an address: the sums of a tile before the first product
     "pad",  # the address of `write_pad`'s function, which all convolutions share
     "depth", "depth_step",  # products per sum, and the products that are summed at a time
     "group_input", "channel_input", "inputs",  # sizes of one group and of one channel; channels per group
     "group_result", "channel_result", "outputs", "blocks",  # the same for the result; tiles of channels per group
     "stride",  # stride of the windows along a row
-    "padded",  # the elements of scratch memory for the padded input; the sums are stored after it
+    "padded", "panel",  # the elements of scratch memory for the padded input and a panel; then the sums are stored
 )  # fmt: skip
 TASK = (
     "first_group", "last_group", "first_block", "last_block",
@@ -50,21 +51,26 @@ def write_convolve(
     is_short: bool = False,
     is_last: bool = False,
     kind: Arithmetic = "floats",
+    has_panels: bool = False,
 ) -> Code:
     """Write `convolve(layer, task, scratch, round)`: compute one task of a convolution.
 
     A tile is a number of channels by vectors of pixels. `is_short`: there are fewer pixels than in one tile. `is_last`:
     there is only one tile, with single sums. Products of whole numbers are not divided into partial sums.
+
+    `has_panels`: the pixels of a tile are first copied to a panel, which stays in the first-level cache while the
+    weights of all channels are read. Otherwise the weights of a tile stay there while all pixels are read.
     """
 
     def write(part: str, tile: Tile, is_short: bool) -> Code:
-        return _write_tile(module, f"{name}_{part}", lanes, tile, is_short, after, kind)
+        return _write_tile(module, f"{name}_{part}", lanes, tile, is_short, after, kind, has_panels)
 
     plain = None if is_last else write("tile", tile._replace(extra=0), is_short)
     narrow = write("narrow", tile._replace(width=tile.narrow, extra=0), False) if tile.narrow else None
     last = write("last", tile, False) if tile.extra else None
     code, layer, task = begun(module, name, lanes, LAYER, TASK)
     scratch, height, step = code.parameters[2].floats(), tile.height, tile.width * lanes
+    panel, stored = scratch + layer.padded, scratch + layer.padded + layer.panel
     with code.loop(task.first_group, task.last_group) as group:
         source = layer.input.floats() + task.input + group * layer.group_input
         is_padded = code.number(0) < task.line_count
@@ -79,65 +85,95 @@ def write_convolve(
                 1,
             )
         base = Run(code, code.builder.select(is_padded, scratch.pointer, source.pointer))
-        with code.loop(task.first_block, task.last_block) as block:
-            number = group * layer.blocks + block - layer.absent
-            weights = layer.weights.floats() + number * layer.depth * height
-            channel = block * height
-            first = task.result + group * layer.group_result + channel * layer.channel_result
 
-            def sums(tile: Code, start: Number, count: Number) -> None:
-                with code.loop(0, layer.depth, layer.depth_step) as k:
-                    code.run(
-                        tile,
-                        (weights + k * height).address,
-                        (base + start).address,
-                        (task.offsets.numbers() + k).address,
-                        (layer.depth - k).at_most(layer.depth_step),
-                        k,
-                        layer.depth - k - layer.depth_step,
-                        (scratch + layer.padded).address,
-                        code.parameters[0],
-                        group * layer.outputs + channel,
-                        (layer.outputs - channel).at_most(height),
-                        first + start,
-                        count,
-                    )
+        def sums(function: Code, data: Run, sums: Run, block: Number, k: Number, start: Number, count: Number) -> None:
+            number, channel = group * layer.blocks + block - layer.absent, block * height
+            code.run(
+                function,
+                (layer.weights.floats() + (number * layer.depth + k) * height).address,
+                data.address,
+                (task.offsets.numbers() + k).address,
+                (layer.depth - k).at_most(layer.depth_step),
+                Number(code, code.builder.select(k < 1, layer.zeros.value, sums.address.value)),
+                layer.depth - k - layer.depth_step,
+                sums.address,
+                code.parameters[0],
+                group * layer.outputs + channel,
+                (layer.outputs - channel).at_most(height),
+                task.result + group * layer.group_result + channel * layer.channel_result + start,
+                count,
+            )
 
+        def by_block(function: Code, tile: Tile, start: Number, count: Number) -> None:
+            with code.loop(0, layer.depth, layer.depth_step) as k:
+                sums(function, base + start, stored, block, k, start, count)
+
+        def by_panel(function: Code, tile: Tile, start: Number, count: Number) -> None:
+            with code.loop(0, layer.depth, layer.depth_step) as k:
+                offsets = task.offsets.numbers() + k
+                with code.loop(0, (layer.depth - k).at_most(layer.depth_step)) as index:
+                    pixels, target = base + offsets.number(index) + start, panel + index * (tile.across * lanes)
+                    for x in range(tile.width):
+                        mask = code.mask(count - x * lanes) if is_short else None
+                        target.put_vector(x * lanes, pixels.vector(x * lanes, mask))
+                    for n in range(tile.width * lanes, tile.width * lanes + tile.extra):
+                        target.put(n, pixels.scalar((count - 1).at_most(n)))
+                with code.loop(task.first_block, task.last_block) as block:
+                    own = stored + (block - task.first_block) * (height * tile.across * lanes)
+                    sums(function, panel, own, block, k, start, count)
+
+        def each_tile(use: Callable[[Code, Tile, Number, Number], None]) -> None:
             if plain is not None:
                 with code.loop(0, task.tiles) as number:
                     # The last tile may overlap the tile before it; both then compute the same sums of the same
                     # products.
-                    sums(plain, (number * step).at_most(task.last_tile), task.pixels.at_most(step))
+                    start = (number * step).at_most(task.last_tile)
+                    use(plain, tile._replace(extra=0), start, task.pixels.at_most(step))
             if narrow is not None:
                 with code.when(code.number(-1) < task.narrow):
-                    sums(narrow, task.narrow, code.number(tile.narrow * lanes))
+                    use(narrow, Tile(height, tile.narrow), task.narrow, code.number(tile.narrow * lanes))
             if last is not None:
                 with code.when(code.number(0) < task.singles):
-                    sums(last, task.last_tile, task.singles + step)
+                    use(last, tile, task.last_tile, task.singles + step)
+
+        if has_panels:
+            each_tile(by_panel)
+        else:
+            with code.loop(task.first_block, task.last_block) as block:
+                each_tile(by_block)
     return code.end()
 
 
 def _write_tile(
-    module: Any, name: str, lanes: int, tile: Tile, is_short: bool, after: Sequence[After], kind: Arithmetic
+    module: Any,
+    name: str,
+    lanes: int,
+    tile: Tile,
+    is_short: bool,
+    after: Sequence[After],
+    kind: Arithmetic,
+    has_panels: bool,
 ) -> Code:
-    """Write the function `tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
+    """Write the function `tile(weights, input, offsets, depth, old, left, sums, layer, channel, rows, place, count)`.
 
-    The function adds `depth` products to each sum of a tile. `added` products are already in `sums`; if more are
-    `left`, the sums are stored in `sums`, otherwise the sums of `rows` rows are finished and stored in the result:
-    `count` pixels of each, from `place` on.
+    The function adds `depth` products to each sum of a tile, which are at `old`. If more products are `left`, the
+    sums are stored in `sums`, otherwise the sums of `rows` rows are finished and stored in the result: `count` pixels
+    of each, from `place` on. The `input` is a panel, or the pixels are at `offsets` in it.
     """
     height, width, extra, _ = tile
     code = Code(module, name, 12, lanes)
-    weights, data, offsets, depth, added, left, scratch, layer_place, channel, rows, place, count = code.parameters
-    layer, sums, b = Fields(layer_place, LAYER), scratch.floats(), code.builder
-    places = offsets.numbers()
+    weights, data, offsets, depth, old, left, scratch, layer_place, channel, rows, place, count = code.parameters
+    layer, before, sums, b = Fields(layer_place, LAYER), old.floats(), scratch.floats(), code.builder
+    places, next_block = offsets.numbers(), layer.depth * height
     masks = [code.mask(count - x * lanes) if is_short else None for x in range(width)]
     # The single sums of all rows are computed as a vector. Lanes without a sum read the pixel of the last sum.
     pixel_of = [(count - width * lanes - 1).at_most(n) + width * lanes for n in range(extra)]
     with code.folding(0, depth, _first_sums(code, layer, channel, tile, kind)) as fold:
-        pixels = data.floats() + places.number(fold.index)
-        vectors = [pixels.vector(x * lanes, masks[x]) for x in range(width)]
+        pixels = data.floats() + (fold.index * (tile.across * lanes) if has_panels else places.number(fold.index))
+        vectors = [pixels.vector(x * lanes, None if has_panels else masks[x]) for x in range(width)]
         column = weights.floats() + fold.index * height
+        if has_panels:
+            code.prefetch(column + next_block)
         for m in range(height):
             weight = code.splat(column.scalar(m))
             for x in range(width):
@@ -146,17 +182,15 @@ def _write_tile(
             factor = code.splat(pixels.scalar(pixel), height)
             fold.values[n] = add_products(code, kind, fold.values[n], factor, column.few(height))
     fold.values = [as_floats(code, kind, sum) for sum in fold.values]
-    across = width + (extra > 0)
+    across = tile.across
     totals: list[list[Any]] = []
-    is_first = added < 1
     for m in range(height):
         row = fold.values[m * width : (m + 1) * width]
         if extra:
             own = [b.extract_element(vector, ir.Constant(I32, m)) for vector in fold.values[height * width :]]
             row.append(_beginning_with(code, own))
         if not is_whole(kind):
-            before = [sums.vector((m * across + x) * lanes) for x in range(across)]
-            row = [b.fadd(b.select(is_first, code.zeros(), x), y) for x, y in zip(before, row, strict=True)]
+            row = [b.fadd(before.vector((m * across + x) * lanes), y) for x, y in enumerate(row)]
         totals.append(row)
 
     def keep() -> None:

@@ -30,6 +30,11 @@ class Tile(NamedTuple):
     extra: int = 0
     narrow: int = 0
 
+    @property
+    def across(self) -> int:
+        """The number of vectors that hold the sums of a row."""
+        return self.width + (self.extra > 0)
+
 
 # Tiles as (rows, vectors), by the number of registers, some of which remain for vectors that are read and for a weight.
 TILES = {
@@ -37,7 +42,7 @@ TILES = {
     16: [(4, 3), (6, 2), (8, 1), (2, 4), (1, 4)],
 }
 # The maximum number of single sums, by the number of registers.
-EXTRA = {32: 4, 16: 1}
+EXTRA = {32: 4, 16: 0}
 # Heights that fill a vector: the single sums of all rows are held in one vector.
 VECTOR_HEIGHTS = (4, 8, 16)
 
