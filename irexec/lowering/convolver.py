@@ -13,7 +13,7 @@ import numpy as np
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Arithmetic
-from irexec.lowering.llvm.convolution import LAYER, LINE, TASK, write_convolve, write_pad
+from irexec.lowering.llvm.convolution import LAYER, LINE, LINE_SIZE, TASK, write_convolve, write_pad
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.packed import CompiledPacked, PackedKernel, Panels, in_panels
@@ -34,8 +34,6 @@ TASK_BYTES = 1 << 19
 DEPTH_STEP = {32: 512, 16: 256}
 # With fewer pixels per task than this, the output channels are divided instead, unless there are panels.
 FEW_PIXELS = 192
-# The elements of a cache line.
-LINE_SIZE = 16
 F32 = np.dtype(np.float32)
 
 

@@ -14,6 +14,10 @@ from irexec.records import record
 F32, F64, I64, I32, I16 = ir.FloatType(), ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(16)
 
 
+# From this number of lanes on, the processor has registers for masks; storing with another mask takes some 20 cycles.
+MASKED_LANES = 16
+
+
 class Code:
     """A function under construction. It has no result, and its parameters are 64-bit numbers or addresses."""
 
@@ -46,8 +50,10 @@ class Code:
 
     def mask(self, count: Number) -> Any:
         """Return a mask of the first lanes of a vector."""
-        numbers = ir.Constant(ir.VectorType(I64, self.lanes), list(range(self.lanes)))
-        return self.builder.icmp_signed("<", numbers, self.splat(count.value))
+        numbers = ir.Constant(ir.VectorType(I32, self.lanes), list(range(self.lanes)))
+        return self.builder.icmp_signed(
+            "<", numbers, self.splat(self.builder.trunc(count.at_most(self.lanes).value, I32))
+        )
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Return the result of an LLVM intrinsic on vectors, such as `fmuladd`."""
@@ -270,9 +276,32 @@ class Run:
         place = code.builder.bitcast((self + index).pointer, kind.as_pointer())
         if mask is None:
             code.builder.store(vector, place, align=align)
+        elif code.lanes < MASKED_LANES:
+            self._put_first(index, vector, mask, align)
         else:
             arguments = vector, place, ir.Constant(I32, align), mask
             code.builder.call(code.intrinsic(f"masked.store.{name}", ir.VoidType(), *arguments), arguments)
+
+    def _put_first(self, index: int | Number, vector: Any, mask: Any, align: int) -> None:
+        """Store the first lanes of a vector, those of the mask, by halves, quarters and so on of the vector."""
+        code, b, size = self.code, self.code.builder, self.code.lanes
+        bits = b.zext(b.bitcast(mask, ir.IntType(size)), I64)
+        count = Number(code, b.call(code.intrinsic("ctpop.i64", I64, bits), [bits]))
+        place = self + index
+        while size:
+            lower, upper = (ir.Constant(ir.VectorType(I32, size), list(range(n, n + size))) for n in (0, size))
+            low = vector if size == code.lanes else b.shuffle_vector(vector, vector, lower)
+            own = count & size
+            with code.when(code.number(0) < own):
+                b.store(low, b.bitcast(place.pointer, low.type.as_pointer()), align=align)
+            if size == code.lanes:
+                vector, place = low, place + own
+            else:
+                vector, place = (
+                    b.select(code.number(0) < own, b.shuffle_vector(vector, vector, upper), low),
+                    place + own,
+                )
+            size //= 2
 
     def _vectors(self) -> tuple[Any, int, str]:
         """Return the type of the run's vectors, the alignment of its elements, and the type's name in intrinsics."""
@@ -341,8 +370,10 @@ def copy_run(source: Run, target: Run, count: Number, change: Change = unchanged
     source.code.in_vectors(count, lambda x, mask: target.put_vector(x, change(x, source.vector(x, mask), mask), mask))
 
 
-def copy_every_second(source: Run, target: Run, count: Number) -> None:
-    """Copy `count` elements from every second position of the source; no element after the last of these is read."""
+def every_second(source: Run, count: Number, put: Callable[[Number, Any, Any], None]) -> None:
+    """Call `put(index, vector, mask)` for this number of elements from every second position; no element after the last
+    of these is read.
+    """
     code = source.code
     even = ir.Constant(ir.VectorType(I32, code.lanes), list(range(0, 2 * code.lanes, 2)))
 
@@ -351,8 +382,7 @@ def copy_every_second(source: Run, target: Run, count: Number) -> None:
             source.vector(x * 2 + half, None if last is None else code.mask(last * 2 - 1 - half))
             for half in (0, code.lanes)
         )
-        mask = None if last is None else code.mask(last)
-        target.put_vector(x, code.builder.shuffle_vector(first, second, even), mask)
+        put(x, code.builder.shuffle_vector(first, second, even), None if last is None else code.mask(last))
 
     whole = (count - 1).at_least(0) & -code.lanes
     with code.loop(0, whole, code.lanes) as index:
@@ -361,12 +391,6 @@ def copy_every_second(source: Run, target: Run, count: Number) -> None:
         copy(whole, count - whole)
 
 
-def fill_run(target: Run, count: Number, value: float | bytes) -> None:
-    """Set `count` elements of a run to a number, or to four bytes."""
-    code = target.code
-    if isinstance(value, bytes):
-        bits = ir.Constant(ir.VectorType(I32, code.lanes), [int.from_bytes(value, "little")] * code.lanes)
-        vector = code.builder.bitcast(bits, code.vector)
-    else:
-        vector = code.constant(value)
-    code.in_vectors(count, lambda x, mask: target.put_vector(x, vector, mask))
+def fill_run(target: Run, count: Number, vector: Any) -> None:
+    """Set `count` elements of a run to the elements of a vector."""
+    target.code.in_vectors(count, lambda x, mask: target.put_vector(x, vector, mask))

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from irexec.lowering.llvm.after import DEAR, After
 from irexec.lowering.llvm.arithmetic import Arithmetic, add_products, as_floats, bits, has_starts, is_whole, no_sums
-from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run, begun, copy_every_second, copy_run, fill_run
+from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run, begun, copy_run, every_second, fill_run
 from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.host import Tile
 
@@ -39,6 +39,8 @@ TASK = (
     "singles",  # single sums of the last tile, if any
     "narrow",  # the start of a narrow tile at the end; a negative number if there is none
 )  # fmt: skip
+# The products that are added to each sum in one iteration, and the elements of a cache line.
+AT_ONCE, LINE_SIZE = 4, 16
 LINE = ("target", "before", "source", "count", "after")
 
 
@@ -164,23 +166,36 @@ def _write_tile(
     code = Code(module, name, 12, lanes)
     weights, data, offsets, depth, old, left, scratch, layer_place, channel, rows, place, count = code.parameters
     layer, before, sums, b = Fields(layer_place, LAYER), old.floats(), scratch.floats(), code.builder
-    places, next_block = offsets.numbers(), layer.depth * height
+    places = offsets.numbers()
     masks = [code.mask(count - x * lanes) if is_short else None for x in range(width)]
     # The single sums of all rows are computed as a vector. Lanes without a sum read the pixel of the last sum.
     pixel_of = [(count - width * lanes - 1).at_most(n) + width * lanes for n in range(extra)]
-    with code.folding(0, depth, _first_sums(code, layer, channel, tile, kind)) as fold:
-        pixels = data.floats() + (fold.index * (tile.across * lanes) if has_panels else places.number(fold.index))
+
+    def add(values: list[Any], index: Number) -> None:
+        pixels = data.floats() + (index * (tile.across * lanes) if has_panels else places.number(index))
         vectors = [pixels.vector(x * lanes, None if has_panels else masks[x]) for x in range(width)]
-        column = weights.floats() + fold.index * height
-        if has_panels:
-            code.prefetch(column + next_block)
+        column = weights.floats() + index * height
         for m in range(height):
             weight = code.splat(column.scalar(m))
             for x in range(width):
-                fold.values[m * width + x] = add_products(code, kind, fold.values[m * width + x], vectors[x], weight)
+                values[m * width + x] = add_products(code, kind, values[m * width + x], vectors[x], weight)
         for n, pixel in enumerate(pixel_of, height * width):
             factor = code.splat(pixels.scalar(pixel), height)
-            fold.values[n] = add_products(code, kind, fold.values[n], factor, column.few(height))
+            values[n] = add_products(code, kind, values[n], factor, column.few(height))
+
+    done, values = code.number(0), _first_sums(code, layer, channel, tile, kind)
+    if has_panels:
+        # Few instructions per product matter most if another thread shares the core.
+        done = depth & -AT_ONCE
+        with code.folding(0, done, values, AT_ONCE) as fold:
+            following = weights.floats() + fold.index * height + layer.depth * height
+            for number in range(0, AT_ONCE * height, LINE_SIZE):
+                code.prefetch(following + number)
+            for number in range(AT_ONCE):
+                add(fold.values, fold.index + number)
+        values = fold.values
+    with code.folding(done, depth, values) as fold:
+        add(fold.values, fold.index)
     fold.values = [as_floats(code, kind, sum) for sum in fold.values]
     across = tile.across
     totals: list[list[Any]] = []
@@ -240,22 +255,34 @@ def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
 def write_pad(module: Any, name: str, lanes: int, padding: float | bytes = 0.0) -> Code:
     """Write `pad(source, target, lines, line_count, stride, fills)`: copy one channel's lines and, unless `fills` is 0,
     write the padding before and after each line. `padding` is a number, or the bytes of an element.
+
+    The last vector of a line may reach beyond the line, where it contains padding: this is also right for the elements
+    after the line and before the next line, whose pixels are written later.
     """
     code = Code(module, name, 6, lanes)
     source, target = code.parameters[0].floats(), code.parameters[1].floats()
     lines, line_count, stride, fills = code.parameters[2:]
+    if isinstance(padding, bytes):
+        number = int.from_bytes(padding, "little")
+        fill = code.builder.bitcast(ir.Constant(ir.VectorType(I32, lanes), [number] * lanes), code.vector)
+    else:
+        fill = code.constant(padding)
     with code.loop(0, line_count) as number:
         line = Fields((lines.numbers() + number * len(LINE)).address, LINE)
         begin = target + line.target
         with code.when(code.number(0) < fills):
-            fill_run(begin, line.before, padding)
-            fill_run(begin + line.before + line.count, line.after, padding)
+            fill_run(begin, line.before, fill)
+            fill_run(begin + line.before + line.count, line.after, fill)
         pixels, row = begin + line.before, source + line.source
+
+        def put(x: Number, vector: Any, mask: Any) -> None:
+            pixels.put_vector(x, vector if mask is None else code.builder.select(mask, vector, fill))
+
         with code.when(stride < 2):
-            copy_run(row, pixels, line.count)
+            code.in_vectors(line.count, lambda x, mask: put(x, row.vector(x, mask), mask))
         with code.when(code.number(1) < stride):
             with code.when(stride < 3):
-                copy_every_second(row, pixels, line.count)
+                every_second(row, line.count, put)
             with code.when(code.number(2) < stride), code.loop(0, line.count) as x:
                 pixels.put(x, row.scalar(x * stride))
     return code.end()
