@@ -189,10 +189,10 @@ def _write_tile(
         done = depth & -AT_ONCE
         with code.folding(0, done, values, AT_ONCE) as fold:
             following = weights.floats() + fold.index * height + layer.depth * height
-            for number in range(0, AT_ONCE * height, LINE_SIZE):
-                code.prefetch(following + number)
-            for number in range(AT_ONCE):
-                add(fold.values, fold.index + number)
+            for ahead in range(0, AT_ONCE * height, LINE_SIZE):
+                code.prefetch(following + ahead)
+            for further in range(AT_ONCE):
+                add(fold.values, fold.index + further)
         values = fold.values
     with code.folding(done, depth, values) as fold:
         add(fold.values, fold.index)
@@ -263,8 +263,8 @@ def write_pad(module: Any, name: str, lanes: int, padding: float | bytes = 0.0) 
     source, target = code.parameters[0].floats(), code.parameters[1].floats()
     lines, line_count, stride, fills = code.parameters[2:]
     if isinstance(padding, bytes):
-        number = int.from_bytes(padding, "little")
-        fill = code.builder.bitcast(ir.Constant(ir.VectorType(I32, lanes), [number] * lanes), code.vector)
+        elements = ir.Constant(ir.VectorType(I32, lanes), [int.from_bytes(padding, "little")] * lanes)
+        fill = code.builder.bitcast(elements, code.vector)
     else:
         fill = code.constant(padding)
     with code.loop(0, line_count) as number:
