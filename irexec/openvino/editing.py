@@ -83,9 +83,15 @@ def connect(node: Node, index: int, value: Value) -> None:
 
 
 def replace(old: Value, new: Value) -> None:
-    """Connect all users of one value with another value, which also gets its names."""
+    """Connect all users of one value with another value, which also gets its names and runtime information."""
     new.names |= old.names
+    add_information(new.rt_info, old.rt_info)
     redirect(old, new)
+
+
+def add_information(kept: dict[str, Any], added: dict[str, Any]) -> None:
+    """Add the entries of one runtime information to another, which keeps its own values of keys that both have."""
+    kept.update({key: value for key, value in added.items() if key not in kept})
 
 
 def redirect(old: Value, new: Value) -> None:

@@ -147,11 +147,11 @@ class InputInfo:
         is_video = tensor.colors in PLANES or tensor.colors in SINGLE_PLANE
         if tensor.layout.empty and tensor.colors is not ColorFormat.UNDEFINED:
             layout = Layout("NHWC")
-        if tensor.shape is None and not is_video and not left_out(layout, model_layout):
-            check_fit(layout, value.type.shape)
         if model_layout.empty:
             model_layout = self._layout_after_steps(layout)
             check_fit(model_layout, value.type.shape)
+        if tensor.shape is None and not is_video and not left_out(layout, model_layout):
+            check_fit(layout, value.type.shape)
         kind = tensor.element_type or value.element_type
         shape = PartialShape(tensor.shape) if tensor.shape is not None else self._shape(layout, model_layout)
         if tensor.colors in CHANNELS and layout.has_name("C"):

@@ -6,7 +6,7 @@ from typing import Any
 
 from irexec.graph.model import Node, Value
 from irexec.openvino.checks import expected
-from irexec.openvino.editing import replace
+from irexec.openvino.editing import add_information, replace
 from irexec.openvino.package_utils import classproperty, deprecated, deprecatedclassproperty, get_cmake_path
 from irexec.openvino.tensor import Tensor
 from irexec.openvino.utils import decorators, input_validation, node_factory, types
@@ -37,8 +37,8 @@ def replace_node(target: Node, replacement: Any, outputs_order: list[int] | None
 
 
 def replace_output_update_name(output: Value, target_output: Value) -> bool:
-    """Connect all users of `output` with `target_output`, whose node gets the name of the old node if a Result is among
-    them.
+    """Connect all users of `output` with `target_output`, whose node gets the runtime information of the old node, and
+    its name if a Result is among the users.
 
     Returns False, and changes nothing, if the name of a Result would be lost: one of the nodes has several outputs, or
     `target_output` belongs to a Parameter or already has a Result.
@@ -50,6 +50,7 @@ def replace_output_update_name(output: Value, target_output: Value) -> bool:
             return False
         target_output.node.friendly_name = output.node.friendly_name
     replace(output, target_output)
+    add_information(target_output.node.rt_info, output.node.rt_info)
     return True
 
 

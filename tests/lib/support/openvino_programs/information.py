@@ -133,3 +133,25 @@ def values_of_properties(ov: ModuleType) -> Any:
     core = ov.Core()
     core.set_property("CPU", props.streams.num(props.streams.Num(2)))
     return [*found, name, value.value.rstrip(","), core.get_property("CPU", props.streams.num)]
+
+
+@program
+def a_replacement_gets_runtime_information(ov: ModuleType) -> Any:
+    found: list[Any] = []
+    for replace in (
+        lambda old, new: ov.utils.replace_output_update_name(old.output(0), new.output(0)),
+        lambda old, new: ov.utils.replace_node(old, new),
+        lambda old, new: old.output(0).replace(new.output(0)),
+    ):
+        x = ov.opset13.parameter([2], np.float32, name="x")
+        new = ov.opset13.negative(x)
+        old = ov.opset13.relu(new)
+        model = ov.Model([ov.opset13.tanh(old)], [x], "m")
+        for name, part in (("old", old), ("new", new), ("old", old.output(0)), ("new", new.output(0))):
+            part.get_rt_info()[name] = name
+            part.get_rt_info()["both"] = name
+        replace(old, new)
+        for part in (new, new.output(0)):
+            found.append(sorted((key, value.value) for key, value in part.get_rt_info().items()))
+        found.append(len(model.get_ops()))
+    return found

@@ -94,3 +94,15 @@ def steps_that_do_not_fit_are_refused(ov: ModuleType) -> Any:
         # The model is unchanged.
         found.append([len(model.get_ops()), list(model.input(0).shape)])
     return found
+
+
+@program
+def a_layout_of_fewer_axes_is_converted_to_that_of_a_model_without_layout(ov: ModuleType) -> Any:
+    x = ov.opset13.parameter([1, 3, -1, -1], np.float32, name="x")
+    model = ov.Model([ov.opset13.relu(x)], [x], "grown")
+    steps = ov.preprocess.PrePostProcessor(model)
+    steps.input().tensor().set_layout(ov.Layout("NC"))
+    steps.input().preprocess().convert_layout(ov.Layout("NCHW"))
+    model = steps.build()
+    shown = [port.get_partial_shape().to_string() for port in (model.input(0), model.output(0))]
+    return [shown, ov.compile_model(model, "CPU", F32)(np.float32([[1, -1, 2]]))[0]]
