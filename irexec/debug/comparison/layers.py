@@ -7,6 +7,7 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 
+from irexec.debug.comparison.at_once import at_once
 from irexec.debug.comparison.compensation import Compensation
 from irexec.debug.comparison.coverage import can_differ, watched
 from irexec.debug.comparison.culprit import Culprit, alone, function_of
@@ -24,7 +25,7 @@ from irexec.debug.comparison.windows import (
     taken,
     windows,
 )
-from irexec.debug.errors import NONE, Bounds, Error, measure
+from irexec.debug.errors import NONE, Bounds, Error, judge, measure
 from irexec.debug.record import HELD_BYTES, Reference, same
 from irexec.debug.runtimes.runtime import Described, HasModules, Loaded, Repeats
 from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
@@ -36,6 +37,7 @@ from irexec.ops.declare.operator import Tolerance
 from irexec.types import Array
 
 Known = MutableMapping[Value, Array]
+Results = Mapping[Node, list[Array]]
 # Another wrong layer's error, relative to its tolerance, may exceed the named layer's error by this factor.
 _CLEAREST = 4.0
 # The multiple of its tolerance from which an error is clear, however large other errors are.
@@ -145,7 +147,13 @@ class Comparing:
         for step, inputs in zip(theirs, self.reference.steps, strict=False):
             given = dict(zip(self.reference.model.inputs, inputs, strict=True))
             held.append(taken(step, needed) | given)
-        return [row for node in in_time(nodes, "comparing") if (row := self._row(node, mine, held)) is not None]
+        single = [node for node in nodes if len(self.together.of(node)[0]) == 1 and not self._is_same(node)]
+        right = [at_once(self._whole, single, step) for step in held]
+        rows = (self._row(node, mine, held, right) for node in in_time(nodes, "comparing"))
+        return [row for row in rows if row is not None]
+
+    def _is_same(self, node: Node) -> bool:
+        return self.layer_pairs is not None and self.layer_pairs.relation([node]) is Relation.SAME
 
     def _given(self, node: Node, soon: Collection[Value] = ()) -> list[Value]:
         """Return the non-constant inputs of a layer and of the layers compared together with it; for a layer that reads
@@ -154,7 +162,10 @@ class Comparing:
         given = self.together.of(node, soon)[1]
         return [*given, self.written[node]] if node in self.written else given
 
-    def _row(self, node: Node, mine: list[dict[Value, Array]], theirs: list[Known]) -> Row | None:
+    def _row(
+        self, node: Node, mine: list[dict[Value, Array]], theirs: list[Known], right: Sequence[Results]
+    ) -> Row | None:
+        """Return the row of a layer. `right`: irexec's results of some layers for the other side's inputs, per step."""
         nodes = self.together.of(node)[0]
         relation = self.layer_pairs.relation(nodes) if self.layer_pairs is not None else None
         tolerance, text = self._tolerance(nodes, relation, ChainMap(mine[0], theirs[0]) if theirs else mine[0])
@@ -189,7 +200,7 @@ class Comparing:
                     row.own, row.agrees, row.step = total, False, step
                     self._suspect(row, [node], [], {}, total, False, step)
                 continue
-            own, agrees = self._own(row, nodes, given, their, tolerance, step, relation)
+            own, agrees = self._own(row, nodes, given, their, tolerance, step, relation, right[step].get(node))
             if row.own is None or own.ulp > row.own.ulp or (row.agrees and not agrees):
                 row.own, row.agrees, row.step = own, agrees, step
             if node not in self._suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
@@ -279,9 +290,10 @@ class Comparing:
         tolerance: Tolerance,
         step: int,
         relation: Relation | None,
+        right: list[Array] | None,
     ) -> tuple[Error, bool]:
         """Return the own error of a layer together with the layers `behind` it, and whether it agrees. The row gets
-        another tolerance if the other side computes with fewer bits.
+        another tolerance if the other side computes with fewer bits. `right`: irexec's results, if they are known.
         """
         node = nodes[-1]
         if relation is Relation.SAME:
@@ -290,8 +302,15 @@ class Comparing:
             # A variable contains the value assigned in the previous step.
             error = measure(their[given[0]], their[node.outputs[0]])
             return error, not error
+        # The same kernels round equally, and exact kernels do not round: the difference is not rounding.
+        exact = (relation is Relation.CHANGED and self.bounds is None) or not row.limit
+        outputs = [their.get(v) for v in node.outputs]
+        if right is not None:
+            error, agrees = judge(lambda _: right, [], outputs, tolerance, self.bounds)
+            if agrees:
+                return error, not (exact and error)
         begins, part = alone(self._whole, nodes, node.outputs, their)
-        inputs, outputs = [their[v] for v in begins], [their.get(v) for v in node.outputs]
+        inputs = [their[v] for v in begins]
         try:
             error, agrees = judge_model(part, function_of, inputs, outputs, tolerance, self.bounds)
             if not agrees and self.noise is not None and self.noise.applies(nodes):
@@ -301,8 +320,6 @@ class Comparing:
                     error, agrees = noisy.own, noisy.agrees
         except IRError as failed:
             return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
-        # The same kernels round equally, and exact kernels do not round: the difference is not rounding.
-        exact = (relation is Relation.CHANGED and self.bounds is None) or not row.limit
         return error, agrees and not (exact and error)
 
 
