@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import permutations
 
 from irexec.arrays.brief import shown_shape
+from irexec.debug.comparison.coverage import can_differ
 from irexec.debug.comparison.culprit import FEW, Culprit, listed
 from irexec.debug.comparison.layer_pairs import LayerPairs
 from irexec.debug.comparison.result import Row
@@ -18,6 +19,7 @@ from irexec.debug.record import Reference, known_value, same
 from irexec.debug.runtimes.runtime import CannotRun, HasStates, Loaded, ObservesWithResults, Repeats
 from irexec.debug.tolerances import FUSED
 from irexec.graph.model import Model, Node, Value
+from irexec.graph.ports import port_name
 from irexec.types import Array
 
 _APART = 16.0
@@ -25,6 +27,8 @@ _APART = 16.0
 _FAR = 4.0
 # The largest number of axes whose orders are tried, and the relative error of values that are the same.
 _MOST_AXES, _SAME = 5, 1e-4
+# The least number of elements by which the values of another result are recognized.
+_ENOUGH = 8
 
 
 def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node]) -> Culprit | None:
@@ -196,13 +200,19 @@ def _ends(
 
 
 def layout(reference: Reference, suspect: Culprit) -> str:
-    """Return a sentence about a wrong layer whose values on the other side are irexec's in another layout; empty for
-    other layers.
+    """Return a sentence about a wrong layer whose values on the other side are irexec's in another layout, or those of
+    another result; empty for other layers.
     """
     mine = reference.record(suspect.outputs)[suspect.step] if not suspect.outer else {}
     for value, theirs in suspect.outputs.items():
         if (ours := mine.get(value)) is not None and (found := _layout(ours, theirs)):
             return f"{value.node.friendly_name} has the same values in another layout: {found}"
+        pairs = zip(reference.model.results, reference.results()[suspect.step], strict=True)
+        for result, array in pairs if not suspect.outer else ():
+            if result.inputs[0] is value or array.size < _ENOUGH or not can_differ(array):
+                continue
+            if measure(array, theirs).relative < _SAME:
+                return f"{value.node.friendly_name} has the values of {port_name(result.outputs[0])} on the other side"
     return ""
 
 

@@ -111,3 +111,14 @@ def test_a_missing_result_lists_the_names_that_are_looked_up(tmp_path: Path) -> 
     made.results[0].friendly_name = "own_name"
     with pytest.raises(CannotRun, match=r"'own_name' \('stage/relu' or .*'own_name'\); rename the key .*irexec run -o"):
         compared(made, tmp_path / "out.npz")
+
+
+def test_results_under_each_others_names(tmp_path: Path) -> None:
+    x = ops.parameter([2, 8], np.float32, name="x")
+    bent, kept = ops.tanh(x, name="bent"), ops.relu(x, name="kept")
+    values = np.linspace(-2, 2, 16, dtype=np.float32).reshape(2, 8)
+    np.savez(tmp_path / "swapped.npz", bent=np.maximum(values, 0), kept=np.tanh(values))
+    run = Reference(Model([bent, kept], [x], "two"), [[values]])
+    found = compare(run, runtime_of(str(tmp_path / "swapped.npz")))
+    assert not found.agrees
+    assert found.hints == ["bent has the values of kept on the other side"]
