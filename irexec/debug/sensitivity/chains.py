@@ -11,9 +11,9 @@ from irexec.debug.sensitivity.constants import Constants
 from irexec.debug.sensitivity.statistics import Range
 from irexec.graph.model import Model, Node, Value
 
-QUANTIzERS = ("FakeQuantize", "QuantizeLinear")
+QUANTIZERS = ("FakeQuantize", "QuantizeLinear")
 # The layers that compute the real numbers that a quantizer returns from the integers that it stores.
-_DEQUANTIzING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
+_DEQUANTIZING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
 # The layers of ONNX's QuantizeLinear between a Divide by the scale and a Convert to integers.
 _ROUNDING = ("Clamp", "Add", "Round")
 _MOST_BITS = 16
@@ -62,7 +62,7 @@ def chains(model: Model, constant: Collection[Node]) -> Iterator[Chain]:
         read = node.inputs[0] if node.inputs else None
         if read is None:
             continue
-        if node.type in QUANTIzERS and read.element_type.is_real:
+        if node.type in QUANTIZERS and read.element_type.is_real:
             given, after = _given(node)
             yield Chain(node, read, given, [node, *after])
         elif node.type == "Convert" and read.element_type.is_real and _is_whole(node):
@@ -97,7 +97,7 @@ def _given(node: Node) -> tuple[Value, list[Node]]:
     """Return the real numbers that a quantizer returns: after the Converts to integers and back, if any."""
     value, after = node.outputs[0], list[Node]()
     whole = not value.element_type.is_real
-    while len(users := value.users) == 1 and users[0].type in _DEQUANTIzING and users[0].inputs[0] is value:
+    while len(users := value.users) == 1 and users[0].type in _DEQUANTIZING and users[0].inputs[0] is value:
         following = users[0]
         if not whole and (following.type != "Convert" or following.outputs[0].element_type.is_real):
             break

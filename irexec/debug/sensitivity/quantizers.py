@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from irexec.debug.sensitivity.chains import QUANTIzERS, chains, range_of
+from irexec.debug.sensitivity.chains import QUANTIZERS, chains, range_of
 from irexec.debug.sensitivity.constants import Constants, computed, copied
 from irexec.debug.sensitivity.onnx_names import in_whole_numbers
 from irexec.debug.sensitivity.statistics import Range
@@ -80,7 +80,7 @@ class _Pairing:
 
     def activations(self) -> list[Unit]:
         """Return the quantizers of values that depend on the inputs."""
-        already = {node.friendly_name for node in self.float.nodes if node.type in QUANTIzERS}
+        already = {node.friendly_name for node in self.float.nodes if node.type in QUANTIZERS}
         found = []
         for chain in self._chains:
             if chain.node.friendly_name in already:
@@ -171,7 +171,7 @@ class _Pairing:
             seen.add(node)
             if node.type in _MOVING:
                 stack += [user for value in node.outputs for user in value.users]
-            elif node.type not in QUANTIzERS:
+            elif node.type not in QUANTIZERS:
                 found.add(self._name(node))
         return found
 
@@ -218,7 +218,7 @@ class _Pairing:
         """Return weights for a value that a layer without counterpart divides by a scale per channel (SmoothQuant)."""
         if node.type != "MatMul" or port != 1 or (value := node.inputs[0]) is None:
             return weights
-        while value.node.type in QUANTIzERS and value.node.inputs[0] is not None:
+        while value.node.type in QUANTIZERS and value.node.inputs[0] is not None:
             value = value.node.inputs[0]
         scaling = value.node
         if scaling.type != "Multiply" or scaling in self._other:
@@ -265,7 +265,7 @@ def _is_coarse(value: Value) -> bool:
     if not value.element_type.is_real or value.node.held is not None:
         return False
     for node in needed_by([value.node]):
-        if node.type in QUANTIzERS:
+        if node.type in QUANTIZERS:
             return True
         kind = node.outputs[0].element_type
         if node.held is not None and 0 < kind.bitwidth <= _FEW_BITS and kind is not BOOLEAN:

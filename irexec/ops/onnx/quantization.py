@@ -33,11 +33,11 @@ from irexec.types import (
     TensorType,
 )
 
-QUANTIzED = INTEGERS | {I2, U2, I4, U4, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F4E2M1}
+QUANTIZED = INTEGERS | {I2, U2, I4, U4, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F4E2M1}
 T_X: TypeAlias = Annotated[Array, Elements("T1", FLOATS | {I32})]
-T_Q: TypeAlias = Annotated[Array, Elements("T1", QUANTIzED)]
+T_Q: TypeAlias = Annotated[Array, Elements("T1", QUANTIZED)]
 T_SCALE: TypeAlias = Annotated[Array, Elements("T2", FLOATS | {I32, F8E8M0})]
-T_ZERO: TypeAlias = Annotated[Array, Elements("T3", QUANTIzED)]
+T_ZERO: TypeAlias = Annotated[Array, Elements("T3", QUANTIZED)]
 T_TO: TypeAlias = Annotated[Array, TypeFrom("to")]
 
 
