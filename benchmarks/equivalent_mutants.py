@@ -28,6 +28,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (r"(I420|NV12)to\w+-8 _clipped: .*", "np.floor(bounded +", _OPEN),
     (r"Unique-10 unique_10: 0 \+ 1: .*", "at = 0", "the value is used only with an axis"),
     (r"SliceScatter-15 slice_scatter_15: .*", "given: list[Any] =", _CHECK),
+    (r"(Group)?ConvolutionBackpropData-1 _spread: .*", "parts = ", _BLOCKS),
     (r"Clamp-1 _bounded: 0 \+ 1: .*", "value > 0", "the value is infinite"),
     (r"MVN-[12] _normalized: .*", "else np.sqrt(squares) +", "versions before 6 always add inside the root"),
     (r"Embedding(BagOffsetsSum|BagPackedSum|SegmentsSum)-3 _bags: .*", "divisor", "only later operators take the mean"),
