@@ -33,8 +33,8 @@ class BadArrayFile(ValueError):
 def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
     """Return the array of a .npy file, mapped and read-only, or the arrays of a .npz by name.
 
-    The header is checked against the size of the file before any memory is allocated. Raises OSError, also for anything
-    but a regular file, and BadArrayFile.
+    The header is checked against the size of the file before any memory is allocated. Raises BadArrayFile, or
+    OSError, for example if the path is not a regular file.
     """
     with open_regular(path, "a file of arrays") as stream:
         magic = stream.read(6)

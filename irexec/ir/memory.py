@@ -103,7 +103,7 @@ class _Pauses:
         self.collect()
 
     def in_child(self) -> None:
-        """Reset the state after a fork: threads in a pause or with the lock do not exist in the child."""
+        """Reset the state after a fork: threads that paused the collector or held the lock do not exist in it."""
         own, was_paused = threading.get_ident(), bool(self._depths)
         self._lock = threading.Lock()
         self._depths = {thread: depth for thread, depth in self._depths.items() if thread == own}

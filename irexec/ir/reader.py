@@ -192,7 +192,7 @@ class _Reader:
     def items(
         self, tag: str, read_item: Callable[[_Reader], T], plain: Callable[[], Iterable[T]] = tuple
     ) -> tuple[T, ...]:
-        """Return the children called `tag`; report other children. `plain` reads plain children that follow."""
+        """Return the children called `tag`; report other children. `plain` reads those that ir/plain.py matches."""
         elements, parent = self._elements, self._elements.name
         found: list[T] = []
         if elements.is_empty:

@@ -25,7 +25,7 @@ class Together:
     def create(self, path: PathLike) -> Iterator[IO[bytes]]:
         """Return a stream to the new file. A symbolic link is kept, and its target is replaced.
 
-        Raises OSError, also if the path is not a regular file, and OutputIsInput.
+        Raises OutputIsInput, or OSError, for example if the path is not a regular file.
         """
         check_output(path)
         file = _Staged(path)

@@ -103,7 +103,7 @@ class Backend:
             return found
 
     def _work(self) -> int:
-        """Return the work of all calls so far, except for plans that are no longer in use."""
+        """Return the sum of `work_of` over all calls so far, without the calls of plans that are no longer in use."""
         total = 0
         for plan, calls in self._calls_of.items():
             if plan not in self._works:

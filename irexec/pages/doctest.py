@@ -101,7 +101,7 @@ class CheckedPage:
 
     @property
     def report(self) -> Report:
-        """All findings of the page, in order, also if it cannot be read or has no example."""
+        """All findings of the page, in order, even if it cannot be read or has no example."""
         findings = Findings(file=self.file)
         if self.problem is not None and self.readable:
             findings.add("Q029", self.problem, severity=Severity.NOTE)

@@ -164,7 +164,7 @@ def _origin(types: Inference, value: Value) -> str:
 
 
 def _is_open(type: TensorType) -> bool:
-    """Return whether a tensor's shape is unknown, or the contents of a small integer tensor, which may be sizes."""
+    """Return whether a tensor has an unknown shape, or unknown contents that may be sizes (a few integers)."""
     if type.shape.is_dynamic:
         return True
     is_small = type.element_type.is_integral_number and prod(type.shape.to_shape()) <= _MOST_NUMBERS

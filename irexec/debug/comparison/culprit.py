@@ -1,4 +1,4 @@
-"""The first wrong layers of a comparison, also inside bodies, and also if only unobserved layers are wrong."""
+"""The first wrong layers of a comparison, including layers in bodies and layers that are not observed."""
 
 from __future__ import annotations
 

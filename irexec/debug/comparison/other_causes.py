@@ -32,7 +32,7 @@ _ENOUGH = 8
 
 
 def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node]) -> Culprit | None:
-    """Return the first of these layers that differs in the other model, also if its results do not."""
+    """Return the first of these layers that differs in the other model, even if its results do not differ."""
     for node in nodes if layer_pairs is not None else ():
         if layer_pairs is not None and (changes := layer_pairs.changes(node)):
             return Culprit(model, [node], (), NONE, "exact", changes=changes)

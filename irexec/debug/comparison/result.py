@@ -95,7 +95,7 @@ class Row:
 @dataclass(slots=True)
 class Comparison:
     """Two runs of one model. `results` contains the errors of the results when no layer was exposed. `suspect`: the
-    first layer that is wrong by itself, also if the results do not show it.
+    first layer that is wrong by itself, even if the results do not show it.
 
     `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
     False if the results differ and no layer's own error explains it; `where` names the layers between which it appears.

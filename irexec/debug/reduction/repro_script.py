@@ -24,8 +24,8 @@ def openvino_script(device: str, config: dict[str, str], **values: object) -> st
 
 
 def class_script(file: str, name: str, config: dict[str, str], **values: object) -> str:
-    """Return the script for a runtime that is the class `name` in a Python file. `values`: as for
-    OpenVINO, with types (of the results' elements) and dtypes (their NumPy types; empty if not checked).
+    """Return the script for a runtime that is the class `name` in a Python file. `values`: the values of
+    `openvino_script`, types (of the results' elements) and dtypes (their NumPy types; empty if not checked).
     """
     own = {"FILE": file, "CLASS": name, "CONFIG": config, "TYPES": values.pop("types"), "DTYPES": values.pop("dtypes")}
     settings = "\n".join(f"{key} = {value!r}" for key, value in own.items())

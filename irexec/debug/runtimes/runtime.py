@@ -202,7 +202,7 @@ def _read(path: str) -> Model:
 
 
 class Aligned:
-    """A model that irexec runs in place of another; inputs and results are in the order of the other model."""
+    """The other model, run by irexec in place of the first; inputs and results are in the order of the first model."""
 
     precision = ""
     repeats = True
@@ -289,7 +289,7 @@ class Aligned:
         return []
 
     def reference(self, steps: Steps) -> Reference:
-        """Return the other model with these inputs, in its own order."""
+        """Return a run of the other model with these inputs, arranged in the order of that model."""
         if self._run is not None and self._run[0] is steps:
             return self._run[1]
         # The position of an input of the other model → the position of the input of the first model paired with it.

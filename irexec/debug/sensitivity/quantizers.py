@@ -1,4 +1,4 @@
-"""Units of a quantized model: its quantizers, each paired with the values of the float model that it was made from."""
+"""Units of a quantized model: its quantizers, paired with the values of the float model that was quantized."""
 
 from __future__ import annotations
 
@@ -149,9 +149,9 @@ class _Pairing:
                 owner.sites += sites
 
     def name_layers(self, unit: Unit) -> None:
-        """Give each site the names, in the float model, of the layers that compute with its value.
+        """Give each `Site` of a unit the names, in the float model, of the layers that compute with its value.
 
-        A constant that was adjusted to the quantization is excluded together with the layers of its unit.
+        Sites of a constant that was adjusted to the quantization get the names of all other sites of the unit.
         """
         own = [site for site in unit.sites if site.coarse is unit.sites[0].coarse]
         for site in own:

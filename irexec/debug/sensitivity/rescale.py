@@ -1,8 +1,8 @@
-"""Rescaling: a model that computes the same with smaller values, by powers of two, so that f16 does not overflow.
+"""Rescaling: a model that computes the same results with smaller values, so that f16 does not overflow.
 
 A value that overflows is computed from an input that is divided by a power of two. The layers that read it take the
 factor into account: products absorb it in their constants, sums divide their other inputs as well, and other layers
-read the value after a multiplication that restores it, if it does not overflow.
+read the value after a multiplication that restores it. Raises CannotRescale if the restored value would overflow.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def attributes(proto: onnx.ModelProto) -> list[Place]:
 
 
 def with_attributes(proto: onnx.ModelProto, kept: Sequence[Place]) -> onnx.ModelProto:
-    """Return a copy of the model with only these attributes, and those that have no default."""
+    """Return a copy of the model without the attributes that `attributes` lists, except those in `kept`."""
     made = _copy(proto)
     for index, name in set(attributes(proto)) - {*kept}:
         node = made.graph.node[index]

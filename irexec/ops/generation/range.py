@@ -183,7 +183,7 @@ def _drawn(rng: np.random.Generator, port: str, types: dict[str, TensorType], ki
 
 @range_4.undefined_for
 def _(start: Array, stop: Array, step: Array, *, output_type: ElementType) -> Undefined:
-    """Return True also for a start that the type of the result does not represent."""
+    """Return whether the result is undefined, including for a start that its type does not represent."""
     return is_out_of_range(start, output_type) or _undefined(start, stop, step)
 
 
