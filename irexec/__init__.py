@@ -82,7 +82,7 @@ def _named(name: str) -> Any:
     import importlib
 
     if name in _HOME_OF:
-        from irexec.ir.memory import no_collection
+        from irexec.collector import no_collection
 
         with no_collection(to_stay=True):
             return getattr(importlib.import_module(_HOME_OF[name]), name)

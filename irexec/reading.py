@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from irexec.collector import no_collection
 from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.deadline import OutOfTime
 from irexec.diagnostics.findings import At, Findings, Mode
@@ -18,7 +19,6 @@ from irexec.graph.idle import idle_layers
 from irexec.graph.model import Model
 from irexec.inference import infer_types
 from irexec.ir.document import Document
-from irexec.ir.memory import no_collection
 from irexec.ir.reader import read_document
 from irexec.ir.weights.file import Weights
 from irexec.ir.xml.source import Source

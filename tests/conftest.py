@@ -1,6 +1,6 @@
 """Settings of all tests: an exception in a shape rule fails the test and is no finding, and random values are the same
 in every run. Tests marked `in_ci`, and all cases of long tables, run if CI=true; otherwise a run of the whole suite
-takes every sixth case.
+takes every sixth case, or as many as the marker `by_hand` of an expensive test states.
 """
 
 from __future__ import annotations
@@ -124,9 +124,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         tables: dict[str, list[pytest.Item]] = defaultdict(list)
         for item in items:
             tables[item.nodeid.partition("[")[0]].append(item)
-        kept = {item for table in tables.values() for item in spread(table)}
+        kept = {item for table in tables.values() for item in _by_hand(table)}
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
+
+
+def _by_hand(table: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the cases of a test that a run by hand of the whole suite takes."""
+    marker = table[0].get_closest_marker("by_hand")
+    return spread(table) if marker is None else spread(table, marker.args[0])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -88,6 +88,7 @@ def test_validation_does_not_start_what_it_does_not_need(validating: set[str]) -
     assert of(validating, HEAVY) == []
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [

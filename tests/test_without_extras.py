@@ -29,6 +29,7 @@ BARE = (
 CLASSIFIER = "samples/classifier/model.xml"
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -13,7 +13,7 @@ from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.findings import Findings
 from irexec.ir.files import check_regular, named_files, open_regular, unreadable
 from irexec.ir.guard import reads
-from irexec.ir.settings import is_excluded
+from irexec.settings import is_excluded
 
 STDIN = "-"
 """The name of standard input as a file argument."""

@@ -12,7 +12,7 @@ from irexec.cli.start import stay
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.findings import Mode
 from irexec.environment import installing
-from irexec.ir.settings import read_settings
+from irexec.settings import read_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

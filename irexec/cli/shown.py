@@ -17,7 +17,7 @@ from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.diagnostics.people import MOST, for_people, grouped, without_notes
 from irexec.diagnostics.render import FORMATS, write
-from irexec.ir.settings import Settings, read_settings
+from irexec.settings import Settings, read_settings
 
 FOR_MACHINES = ("json", "sarif")
 

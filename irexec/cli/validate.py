@@ -16,9 +16,9 @@ from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.deadline import time_limit
 from irexec.diagnostics.people import without_notes
-from irexec.ir.settings import Settings
 from irexec.parallel.models import SUFFIXES, Validate
 from irexec.reading import is_onnx
+from irexec.settings import Settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

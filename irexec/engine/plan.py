@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from irexec.collector import no_collection
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
 from irexec.engine.constants import Constants, Folding, Packed, has_many_packed, may_be_packed
@@ -16,7 +17,6 @@ from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.engine.step import Step
 from irexec.graph.model import Body, Model, Node, Value
 from irexec.inference import Inference
-from irexec.ir.memory import no_collection
 from irexec.ops.declare.capacity import beyond_memory
 from irexec.records import record
 from irexec.types import DYNAMIC, Array, PartialShape, TensorType

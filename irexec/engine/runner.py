@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from irexec.collector import no_collection
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
 from irexec.engine.checking import checked
@@ -19,7 +20,6 @@ from irexec.engine.plan import Plan
 from irexec.engine.state import Variables
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
-from irexec.ir.memory import no_collection
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, Array, PartialShape, TensorType
 

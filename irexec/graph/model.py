@@ -12,12 +12,12 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self
 from weakref import ref
 
+from irexec.collector import dropped
 from irexec.diagnostics import LayerRef
 from irexec.graph.body_maps import BodyInput, BodyOutput
 from irexec.graph.one_process import OfOneProcess
 from irexec.graph.order import ordered
 from irexec.ir.document import Layer
-from irexec.ir.memory import dropped
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
+from irexec.collector import no_collection
 from irexec.diagnostics.deadline import ask, watched
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.ir.checks import check_document, is_too_old
 from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
-from irexec.ir.memory import no_collection
 from irexec.ir.plain import PlainReader
 from irexec.ir.text import quoted
 from irexec.ir.xml.elements import Elements, TooDeep, decoded

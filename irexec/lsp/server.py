@@ -14,13 +14,13 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
+from irexec.collector import no_collection
 from irexec.diagnostics import Report
 from irexec.diagnostics.choice import EVERY, Choice
 from irexec.diagnostics.deadline import time_limit
 from irexec.diagnostics.findings import Mode
 from irexec.fixes.applying import examine_page, improve
 from irexec.fixes.written import Written
-from irexec.ir.memory import no_collection
 from irexec.ir.xml.source import Source
 from irexec.lsp.actions import diagnostic, range_of_place
 from irexec.lsp.analysis import Analysis

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO, StringIO
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
+from irexec.collector import no_collection
 from irexec.diagnostics.findings import Mode
 from irexec.graph import model as graph
 from irexec.graph.copies import copied
 from irexec.ir.files import read_file
-from irexec.ir.memory import no_collection
 from irexec.openvino.checks import expected
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.construction import check_parameters

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from irexec.ir.settings import Settings
     from irexec.pages.doctest import Pending
+    from irexec.settings import Settings
 
 _SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 _EMPTY = pytest.StashKey[list[Path]]()
@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Read the settings of the project."""
     if config.getoption("--ir-doctest"):
-        from irexec.ir.settings import read_settings
+        from irexec.settings import read_settings
 
         config.stash[_SETTINGS], report = read_settings(str(config.invocation_params.dir))
         if not report.ok:

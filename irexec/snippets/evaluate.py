@@ -10,6 +10,7 @@ from math import inf
 
 from irexec.arrays.brief import shown_shape
 from irexec.arrays.given import Given
+from irexec.collector import no_collection
 from irexec.diagnostics import Diagnostic, IRError, Report, Severity
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.deadline import OutOfTime, watched
@@ -19,7 +20,6 @@ from irexec.graph.bind import bind_operator
 from irexec.graph.build import build_net, declared_type
 from irexec.inference import Inference, infer, infer_types
 from irexec.inference.breaches import place_of
-from irexec.ir.memory import no_collection
 from irexec.ir.weights.file import Weights
 from irexec.ir.xml.source import Source
 from irexec.ops.declare import contents

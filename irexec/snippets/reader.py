@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from irexec.arrays.listed import Listed
+from irexec.collector import no_collection
 from irexec.diagnostics import Fix, Safety
 from irexec.diagnostics.diagnostic import Place, Severity
 from irexec.diagnostics.findings import Findings, Mode
@@ -15,7 +16,6 @@ from irexec.ir.checks.check import check_net
 from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Document, Layer, Net, Port
-from irexec.ir.memory import no_collection
 from irexec.ir.reader import read_document, read_layers
 from irexec.ir.xml.edits import Editable
 from irexec.ir.xml.events import Span

@@ -159,6 +159,7 @@ STREAMS = [
 ]
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full, as Linux has it")
 @pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize(("streams", "arguments", "code", "errors"), STREAMS)

@@ -61,6 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("command", [["validate"], ["doctest"], ["validate", "--format", "json"]])
 def test_processes_print_the_same(command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "samples" / "scatter_nd_update" / "no.xml").write_text("<")
@@ -160,6 +161,7 @@ def test_what_cannot_be_run(
     assert not Path("out").exists()
 
 
+@pytest.mark.by_hand(0)
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
 @pytest.mark.processes
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

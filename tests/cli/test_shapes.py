@@ -79,6 +79,7 @@ def _fits_schema(found: dict[str, Any], *absent: str) -> None:
     jsonschema.Draft202012Validator(SCHEMA).validate(found)
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_json_fits_its_schema(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     irexec.save_model(MODELS[name](), tmp_path / "model.xml")
@@ -86,6 +87,7 @@ def test_json_fits_its_schema(name: str, tmp_path: Path, capsys: pytest.CaptureF
     _fits_schema(json.loads(printed(capsys)), "checked")
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize(
     ("table", "code", "expected"),
     [

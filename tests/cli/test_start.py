@@ -20,6 +20,7 @@ def told(code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.by_hand(0)
 def test_a_server_looks_for_garbage_as_often_as_any_python_process() -> None:
     pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
     code = """

@@ -22,6 +22,7 @@ SEQUENCE = "Sigmoid-1/f32/x=[?2|4,3]@1,0/seed1"
 pytestmark = [pytest.mark.processes, pytest.mark.any_python]
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize(
     ("how", "name", "word"),
     [

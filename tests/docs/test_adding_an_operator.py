@@ -26,6 +26,7 @@ def named(block: Block) -> str:
     return f"line {block.line}"
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.language == "console"], ids=named)
 def test_a_command_prints_what_is_shown(block: Block, folder: Path) -> None:
     for command, expected in commands(block):

@@ -10,6 +10,7 @@ from support.transcripts import Block, blocks, run
 PAGE = Path(__file__).parents[2] / "docs" / "openvino-api.md"
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("block", blocks(PAGE), ids=lambda block: f"line {block.line}")
 def test_python_runs(block: Block, tmp_path: Path) -> None:
     assert block.language == "python"

@@ -257,6 +257,7 @@ def many_free(count: int) -> Model:
     return Model([node], [x], "many free")
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("build", [residuals, all_alive, many_free])
 def test_the_work_of_planning_grows_with_the_steps(
     build: Callable[[int], Model], monkeypatch: pytest.MonkeyPatch

@@ -17,7 +17,7 @@ from fixes_meaning import in_children
 
 def test_no_safe_fix_changes_a_meaning() -> None:
     """In a child process, because OpenVINO terminates the process for some mutants."""
-    numbers = list(range(amount(200, 30)))
+    numbers = list(range(amount(200, 15)))
     outcomes = list(in_children(numbers, ()))
     assert [outcome.number for outcome in outcomes] == numbers
     assert not [(outcome.number, outcome.changed) for outcome in outcomes if outcome.changed]

@@ -57,6 +57,7 @@ def converted(path: Path) -> Path:
     return target
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("make", [convolutional, recurrent])
 def test_all_layers_agree_with_the_ir_of_the_model(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
@@ -71,6 +72,7 @@ def test_all_layers_agree_with_the_ir_of_the_model(
     assert main(["compare", str(path.with_suffix(".xml")), "--with", str(path)]) == 0
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(("name", "output"), [("/stem/Conv", "c"), ("/head/Gemm", "y")])
 def test_the_layer_that_differs_has_the_name_of_the_node(name: str, output: str, tmp_path: Path, capsys: Any) -> None:
     path = convolutional(tmp_path)

@@ -32,6 +32,7 @@ def ends_of(text: str) -> int:
     return sum(text.count(f'type="{name}"') for name in ("Parameter", "Result", "Assign", "ReadValue"))
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("name", ["differences", "stateful", "branching", "looping", "iterating"])
 def test_what_irexec_runs_means_what_openvino_makes_of_it(name: str) -> None:
     origin = MODELS[name]

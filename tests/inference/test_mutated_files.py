@@ -28,7 +28,7 @@ LAYERS = [
 
 def test_nothing_escapes_and_every_refusal_has_a_line() -> None:
     count = refused = 0
-    for seed, (type, opset, arrays, attributes) in enumerate(LAYERS[: amount(len(LAYERS), 3)]):
+    for seed, (type, opset, arrays, attributes) in enumerate(LAYERS[: amount(len(LAYERS), 2)]):
         operator = find(type, opset)
         assert operator is not None
         values, problems = operator.parse_attributes(dict(attributes))
@@ -41,5 +41,5 @@ def test_nothing_escapes_and_every_refusal_has_a_line() -> None:
             count += 1
             refused += not report.ok
             assert all(finding.line for finding in report.errors), mutant
-    assert count > amount(2000, 500)
+    assert count > amount(2000, 300)
     assert refused > count // 2

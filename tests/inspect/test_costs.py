@@ -14,6 +14,7 @@ from irexec.inspect.summary import summarize
 from irexec.types import PartialShape, TensorType
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -101,6 +101,7 @@ UNCLOSED += [
 ]
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("unit", UNCLOSED)
 def test_the_work_of_the_tolerant_reader_grows_with_the_text(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work(monkeypatch)

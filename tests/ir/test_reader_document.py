@@ -168,6 +168,7 @@ MANY_FINDINGS: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("what", MANY_FINDINGS)
 def test_work_grows_with_the_findings(what: str, read_ir, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(read_ir(MANY_FINDINGS[what](10_000)).found) >= 10_000

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
+from support.amounts import amount
 from support.lowering import kernels, lowered
 
 import irexec
@@ -76,7 +77,7 @@ def test_the_same_bits_in_many_calls_whatever_happens_in_between(compile: Any) -
     rows, image = numbers(9, 48), numbers(1, 3, 24, 20)
     expected, of_rows, of_image = bits(compiled, x), bits(changing, rows), bits(drawing, image)
     try:
-        for call in range(30):
+        for call in range(amount(30, 12)):
             parallel.set_num_threads(1 + call % 3)
             compile_other = (kernels, lowered, irexec.compile_model)[call % 3]
             others = [(model_of(call + 1), (1, 4, 30, 32)), (images_of(call + 1), (1, 3, 24, 20))]

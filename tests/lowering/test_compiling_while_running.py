@@ -68,6 +68,7 @@ def of_everything(seed: int) -> Model:
     return Model([last.output(i) for i in range(3)] + [y], [x])
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize(("seed", "calls"), [(0, 20), (1, 3), (2, 1)])
 def test_every_call_is_right(seed: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model is lowered at the call with this number, counting the calls of all threads."""

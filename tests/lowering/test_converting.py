@@ -38,6 +38,7 @@ def numbers(type: Any, size: int) -> np.ndarray:
         return spread.astype(type.dtype)
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("source", [*WHOLE, *REAL])
 def test_all_pairs_of_types(source: str) -> None:
     given = irexec.Type.by_name[source]

@@ -91,6 +91,7 @@ def compare(data: np.ndarray, weights: np.ndarray, windows: Windows) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.sqrt(weights[0, 0].size))
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize(
     ("groups", "outputs", "inputs", "extent", "kernel"),
     [(1, 64, 32, 56, 3), (1, 200, 600, 7, 3), (1, 96, 64, 40, 1), (256, 1, 1, 50, 3), (1, 24, 3, 96, 7)],

@@ -76,6 +76,7 @@ def check(found: PackedMatrix) -> None:
         assert (np.isfinite(found_now) == np.isfinite(expected)).all()
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("number", range(amount(45, 14)))
 def test_types_and_groups(number: int) -> None:
     rng = np.random.default_rng(number)
@@ -149,6 +150,7 @@ def graph() -> Iterator[Model]:
     yield Model([ops.add(third, x)], [x], "layers")
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("rows", [1, 9, 40])
 def test_a_lowered_model_with_layers_behind_the_product(graph: Model, rows: int) -> None:
     compiled = lowered(graph)

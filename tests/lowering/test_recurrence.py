@@ -46,6 +46,7 @@ def drawn(rng: np.random.Generator, batch: int, steps: int, inputs: int, units: 
     ]
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("seed", range(amount(24, 10)))
 def test_the_results_are_those_of_the_plain_kernel(seed: int) -> None:
     rng = np.random.default_rng(seed)

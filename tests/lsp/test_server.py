@@ -342,6 +342,7 @@ def test_ids_in_a_body_are_its_own(editor: Editor, tmp_path: Path) -> None:
 # Units of positions, and large texts
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_positions_are_counted_as_the_editor_does(encoding: str, tmp_path: Path) -> None:
     with Editor({"general": {"positionEncodings": [encoding]}}) as editor:
@@ -375,7 +376,7 @@ def test_a_large_text_does_not_keep_typing_waiting(editor: Editor, tmp_path: Pat
 
 def test_a_large_text_is_answered_about_while_it_is_checked(editor: Editor, tmp_path: Path) -> None:
     """Its check starts after no key was pressed for as long as the last check took, and then takes as long again."""
-    uri, layers = address(tmp_path / "large.xml"), amount(6000, 600)
+    uri, layers = address(tmp_path / "large.xml"), amount(6000, 300)
     net = Net()
     last = net.parameter("x", "1,3,8")
     for _ in range(layers):

@@ -26,6 +26,7 @@ def assert_equal(mine: Any, theirs: Any) -> None:
         assert mine == theirs
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_finds_the_same_with_irexec(name: str) -> None:
     assert_equal(PROGRAMS[name](irexec), PROGRAMS[name](openvino))

@@ -41,6 +41,7 @@ def differences(area: Path) -> list[str]:
     ]
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.any_python
 @pytest.mark.parametrize("area", AREAS, ids=lambda path: path.stem)
 def test_each_statement_gives_the_same(

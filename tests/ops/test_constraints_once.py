@@ -29,6 +29,7 @@ def _operators() -> list[Operator]:
     return [made for made in REGISTRY.values() if not made.is_own and made.rule is not None]
 
 
+@pytest.mark.by_hand(0)
 def test_a_kernel_repeats_no_condition_of_its_rule() -> None:
     twice = {}
     for made in _operators():

@@ -53,6 +53,7 @@ def escape(call: Call) -> str | None:
     return None
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("part", range(8))
 def test_nothing_but_results_and_irerrors_comes_back(part: int) -> None:
     legal = calls()

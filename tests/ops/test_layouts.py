@@ -44,6 +44,7 @@ def as_f16(call: Call) -> Call:
         return call._replace(arrays=[a.astype(np.float16) if getattr(a, "dtype", 0) == np.float32 else a for a in tiny])
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_order_in_memory_changes_nothing(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Small arrays also take the code for many elements.

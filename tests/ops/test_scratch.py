@@ -54,6 +54,7 @@ CALLS: dict[str, tuple[Callable[[], Any], float]] = {
 }
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_kernel_takes_little_more_than_it_holds(name: str) -> None:
     call, given = CALLS[name]

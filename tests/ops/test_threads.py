@@ -63,6 +63,7 @@ def test_with_the_kernels_of_a_core_type(core: str) -> None:
     assert in_a_process(OPENBLAS_CORETYPE=core)["differing"] == []
 
 
+@pytest.mark.by_hand(0)
 def test_with_what_the_environment_states_of_threads() -> None:
     found = in_a_process(OMP_NUM_THREADS="1", IREXEC_NUM_THREADS="1")
     assert found["differing"] == []

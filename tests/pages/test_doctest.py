@@ -102,6 +102,7 @@ def test_no_other_example_is_found(file: str) -> None:
     assert len(pending) == sum(len(examples) for examples in EXPECTED[file].values())
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("file", ERRATA)
 def test_the_errata_of_the_pages_and_no_others(file: str) -> None:
     found = checked_page(file).errata
@@ -124,6 +125,7 @@ def test_a_page_that_is_fixed_as_suggested_has_no_errata(tmp_path: Path) -> None
         assert check_page(tmp_path / file).errata == []
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("file", ERRATA)
 def test_the_same_pages_as_html(file: str) -> None:
     text = (PAGES / file).read_text()

@@ -54,6 +54,7 @@ BROKEN = ["<script ", "<script>", "<layer ", "<layer>", "<!-- ", "<a b='", '<a b
 BROKEN += ["<pre>", "<pre><layer></pre>", "<pre><layer>", "</pre", "<a", "&#65;", "<title", "<p>[1, 2]</p>\n", "</"]
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("unit", BROKEN)
 def test_200_kilobytes_of_broken_markup_are_a_page(unit: str) -> None:
     # Each of these took minutes when the work grew with the square of the text.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,11 +19,14 @@ MODULES = {"subprocess", "multiprocessing", "_posixsubprocess", "_winapi", "pty"
 NAMES = {"ProcessPoolExecutor", "system", "popen", "startfile", "create_subprocess_exec", "create_subprocess_shell"}
 BEGINNINGS = ("fork", "exec", "spawn", "posix_spawn")
 HERE = "processes/starting.py"
+# Only files with one of these words are parsed.
+WORDS = re.compile(rf"\b(?:{'|'.join({*NAMES, *MODULES, 'asyncio', 'concurrent', 'os'})})\b")
 
 
 def starting(path: Path) -> Iterator[str]:
     """Yield the lines of a file that could start a process."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    text = path.read_text("utf-8")
+    for node in ast.walk(ast.parse(text)) if WORDS.search(text) else ():
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names if _starts(alias.name)]

@@ -72,6 +72,7 @@ def test_the_file_needs_nothing_else_and_runs_only_its_own_script() -> None:
     assert page.policy.startswith("default-src 'none'")
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_texts(name: str) -> None:
     usual = Reader(report_page([summarize(stacked(8, "plain"))]))

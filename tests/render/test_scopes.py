@@ -124,6 +124,7 @@ def extents(model: irexec.Model, beside: irexec.Model) -> list[set[str]]:
     return [names(item) for item in scene(one, other).graph.items[:-1]]
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("names", ["net/layer.{}/", "n{}_"], ids=["scopes", "no scopes"])
 @pytest.mark.parametrize("count", [12, 60])
 def test_two_models_are_divided_in_the_same_way_beside_a_difference(count: int, names: str) -> None:

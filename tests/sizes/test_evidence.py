@@ -92,6 +92,7 @@ def test_guards_have_one_form(compare, text: str) -> None:  # type: ignore[no-un
     assert guard.text(["x", "y"]) == text
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("name", sorted(set(MODELS) - {"branches"}))
 def test_a_trace_holds_where_plain_inference_has_the_same_outcome(name: str) -> None:
     model = MODELS[name]()

@@ -58,6 +58,7 @@ def answer(request: pytest.FixtureRequest) -> tuple[str, irexec.Model, irexec.Sh
     return request.param, model, irexec.shapes(model)
 
 
+@pytest.mark.by_hand(3)
 def test_conditions_and_outputs(answer: tuple[str, irexec.Model, irexec.Shapes]) -> None:
     name, _, shapes = answer
     found = shapes.to_dict()
@@ -83,6 +84,7 @@ def test_conditions_and_sizes_have_the_documented_grammar(answer: tuple[str, ire
             assert not isinstance(node, ast.Name) or node.id in symbols
 
 
+@pytest.mark.by_hand(3)
 def test_the_conditions_hold_where_inference_finds_no_error(answer: tuple[str, irexec.Model, irexec.Shapes]) -> None:
     _, model, shapes = answer
     chance = random.Random(5)
@@ -126,6 +128,7 @@ def assert_outputs(shapes: irexec.Shapes, model: Model, given: list[list[int]]) 
             assert expression is None or expression.value(sizes) == extent.value
 
 
+@pytest.mark.by_hand(3)
 def test_openvino_accepts_the_same_sizes(answer: tuple[str, irexec.Model, irexec.Shapes], tmp_path) -> None:  # type: ignore[no-untyped-def]
     openvino = pytest.importorskip("openvino")
     name, model, shapes = answer

@@ -234,6 +234,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_work_grows_no_faster_than_hostile_text(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work(monkeypatch, [scanner, tree, listed, notes, source, positions])

@@ -238,6 +238,7 @@ def test_openvino_agrees(name: str) -> None:
     assert found.unseen == 0
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("name", ["classifier", "transformer"])
 def test_openvino_in_a_lower_precision_agrees_within_its_rounding(name: str) -> None:
     """On a processor without bf16, OpenVINO computes in f32 regardless of the hint."""

@@ -57,6 +57,7 @@ def folder(reduced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path / "copy"
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("options", [[], ["--anonymise"]])
 def test_the_archive_reproduces_the_failure_elsewhere(
     folder: Path, options: list[str], capsys: pytest.CaptureFixture[str]

@@ -57,6 +57,7 @@ def reduced(name: str, planted: Planted, *watchers: Any) -> Reduction:
     return reduce(found, judge, watchers)
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("fault", random.Random(7).sample(FAULTS, 12), ids=lambda fault: f"{fault.model}: {fault.name}")
 def test_what_is_left_is_near_the_minimum(fault: Fault, tmp_path: Path) -> None:
     found = reduced(fault.model, fault.planted, Valid(tmp_path))

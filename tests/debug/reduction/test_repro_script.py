@@ -114,6 +114,7 @@ def edited(folder: Path, **values: object) -> None:
     script.write_text("".join(kept))
 
 
+@pytest.mark.by_hand(0)
 def test_only_the_same_refusal_is_reproduced(folder: Path) -> None:
     (folder / "repro.xml").write_text("<net/>")
     message = next(line for line in ran(folder).stdout.splitlines() if "Exception" in line or "Error" in line)

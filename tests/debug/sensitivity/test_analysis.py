@@ -43,6 +43,7 @@ def outputs_of(model: Model, steps: list[Array]) -> list[dict[str, Array]]:
     return [{"y": compiled.infer_new_request([step]).to_tuple()[0]} for step in steps]
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize(("seed", "spoilt"), [*enumerate(NAMES)])
 def test_a_spoilt_quantizer_is_named_first_and_its_scope_recovers_the_loss(seed: int, spoilt: str) -> None:
     """The range is ten times too small, or so large for every second quantizer that few levels are used."""
@@ -249,6 +250,7 @@ def test_the_layers_of_an_overflow_are_kept_and_marked(tmp_path: Path) -> None:
     assert sorted(marked) == ["scaled", "scores"]
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", ["classifier", "transformer"])
 def test_samples_in_every_precision(name: str, precision: str, tmp_path: Path) -> None:

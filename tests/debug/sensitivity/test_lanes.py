@@ -42,6 +42,7 @@ def check(board: Board, steps: list[list[Array]], count: int = 6) -> None:
             assert np.mean(np.abs(mine - theirs) > 1e-4 * (1 + np.abs(theirs))) < 0.02
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_lanes_are_the_models_of_their_choices(name: str) -> None:
     model = NETWORKS[name]()

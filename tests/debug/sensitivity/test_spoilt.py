@@ -31,6 +31,7 @@ CASES: dict[str, tuple[Spoil, int]] = {
 }
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_spoilt_quantizer_is_first_and_its_layers_are_the_scope(name: str) -> None:
     model = NETWORKS[name]()

@@ -17,9 +17,9 @@ def amount(in_ci: int, otherwise: int) -> int:
     return in_ci if IN_CI else otherwise
 
 
-def spread(cases: Sequence[T]) -> list[T]:
-    """Return every sixth case of a long table, but at least eight, evenly spaced."""
-    count = max(8, len(cases) // 6)
+def spread(cases: Sequence[T], most: int | None = None) -> list[T]:
+    """Return every sixth case of a long table, but at least eight, evenly spaced; or at most `most`."""
+    count = max(8, len(cases) // 6) if most is None else most
     if count >= len(cases):
         return [*cases]
     return [cases[number * len(cases) // count] for number in range(count)]

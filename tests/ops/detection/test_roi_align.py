@@ -16,6 +16,7 @@ from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, I64
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("mode", ["avg", "max"])
 @pytest.mark.parametrize("aligned", ["asymmetric", "half_pixel_for_nn", "half_pixel"])
 def test_align_agrees_with_openvino(mode: str, aligned: str) -> None:

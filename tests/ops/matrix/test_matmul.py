@@ -63,6 +63,7 @@ def test_c3_leading_axes_broadcast() -> None:
     assert breach("2,4,3", "3,3,4") == ["C3"]
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("transpose_b", [False, True])
 def test_agrees_with_openvino(transpose_a: bool, transpose_b: bool) -> None:

@@ -289,6 +289,7 @@ def test_drawn_indices_are_in_range_and_distinct(data: str, indices: str, axis: 
 # OpenVINO, live.
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("use_init_val", [True, False], ids=["with", "without"])
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_agrees_with_openvino(reduction: str, use_init_val: bool) -> None:

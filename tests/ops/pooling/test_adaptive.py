@@ -52,6 +52,7 @@ def test_c4_type_of_the_indices() -> None:
     assert breach("AdaptiveMaxPool", "1,2,3", tensor(I64, "1", [1]), index_element_type="f32") == ["C4"]
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("shape", [(7,), (6, 9), (4, 5, 7)])
 def test_agrees_with_openvino(type: str, shape: tuple[int, ...]) -> None:

@@ -74,6 +74,7 @@ def test_only_later_versions_know_ceil_torch_and_dilations() -> None:
     assert not op(16).parse_attributes(PLAIN | {"rounding_type": "ceil_torch", "dilations": "1,1"})[1]
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("axes", [1, 2, 3])
 @pytest.mark.parametrize("exclude", [True, False])
 def test_agrees_with_openvino(axes: int, exclude: bool) -> None:

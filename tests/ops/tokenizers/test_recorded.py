@@ -42,6 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.by_hand(3)
 @pytest.mark.parametrize("type", sorted(contents.TOKENIZERS - {"RaggedTensorPack"}))
 def test_calls(type: str, arrays: dict[str, Any]) -> None:
     operator = contents.find(type, "extension")
@@ -73,6 +74,7 @@ def test_a_tokenizer_makes_the_tokens_of_texts_in_many_scripts(kind: str, folder
     assert found == recorded[kind]["tokens"]
 
 
+@pytest.mark.by_hand(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_detokenizer_makes_texts_of_tokens(kind: str, folder: Path) -> None:
     recorded = _json("results.json")[kind]

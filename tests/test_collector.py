@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 import irexec
+from irexec import collector
+from irexec.collector import no_collection
 from irexec.diagnostics.findings import Findings
-from irexec.ir import memory
-from irexec.ir.memory import no_collection
 from irexec.ir.reader import read_document
 from irexec.ir.xml.source import Source
 from irexec.reading import read
 
-MODEL = Path(__file__).parents[2] / "samples" / "classifier" / "model.xml"
+MODEL = Path(__file__).parents[1] / "samples" / "classifier" / "model.xml"
 
 
 @pytest.fixture
@@ -32,13 +32,14 @@ def without_collector() -> Iterator[None]:
 @pytest.fixture
 def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Prevent the process from freezing objects, as the process of the tests does otherwise."""
-    monkeypatch.setattr(memory, "_pauses", memory._Pauses())
+    monkeypatch.setattr(collector, "_pauses", collector._Pauses())
     gc.unfreeze()
     yield
     gc.collect()
     gc.freeze()
 
 
+@pytest.mark.by_hand(0)
 def test_what_is_made_to_stay_is_not_searched(nothing_frozen: None) -> None:
     looks: list[int] = []
     gc.collect()  # Collect the garbage of earlier tests, so that no collection is due.
@@ -59,7 +60,7 @@ def test_what_is_made_to_stay_is_not_searched(nothing_frozen: None) -> None:
 
 
 def test_what_a_program_froze_stays_frozen_and_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_pauses", memory._Pauses())
+    monkeypatch.setattr(collector, "_pauses", collector._Pauses())
     own: list[list[int]] = [[]]
     gc.freeze()
     counted = []
@@ -133,6 +134,7 @@ def searches() -> Iterator[list[int]]:
 READERS: list[Callable[[bytes], object]] = [irexec.read_model, read, irexec.Core().read_model]
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("read", READERS)
 def test_the_collector_rests_while_models_are_read(
     read: Callable[[bytes], object], nothing_frozen: None, searches: list[int]
@@ -175,8 +177,8 @@ def test_a_dropped_document_is_freed_at_once(without_collector: None) -> None:
 
 def test_models_that_are_dropped_one_after_the_other_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test does not call the collector, and Python's own thresholds do not count the objects of a reading."""
-    monkeypatch.setattr(memory, "_MANY_LAYERS", 1000)
-    monkeypatch.setattr(memory, "_SECONDS_PER_LAYER", 1e9)
+    monkeypatch.setattr(collector, "_MANY_LAYERS", 1000)
+    monkeypatch.setattr(collector, "_SECONDS_PER_LAYER", 1e9)
     text, living, most = chain(200), [], 0
     for _ in range(30):
         model = irexec.read_model(text)
@@ -190,9 +192,9 @@ def test_a_search_that_takes_longer_than_reading_did_waits_for_more(
     monkeypatch: pytest.MonkeyPatch, searches: list[int]
 ) -> None:
     """The program has many objects of its own."""
-    pauses = memory._Pauses()
+    pauses = collector._Pauses()
     clock = iter(range(0, 100, 4))
-    monkeypatch.setattr(memory.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(collector.time, "monotonic", lambda: float(next(clock)))
     counts = []
     for _ in range(10):
         pauses.dropped(100_000)
@@ -236,7 +238,7 @@ def test_a_layer_that_was_read_takes_less_than_5_kilobytes() -> None:
 
 
 def test_nothing_is_counted_while_python_exits() -> None:
-    pauses = memory._Pauses()
+    pauses = collector._Pauses()
     pauses.dropped(5, is_finalizing=lambda: True)
     assert pauses.waiting == 0
     pauses.dropped(5)
