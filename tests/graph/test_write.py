@@ -152,14 +152,14 @@ def test_constants_that_are_not_contiguous_or_not_little_endian(tmp_path: Path) 
 def test_floats_survive_exactly(tmp_path_factory: pytest.TempPathFactory, one: float, other: float) -> None:
     x = ops.parameter([1, 2], "f32")
     lrn = ops.lrn(x, np.int64([1]))
-    lrn.attributes |= {"alpha": one, "beta": other}
+    lrn.attributes |= {"alpha": one, "bias": other}
     path = tmp_path_factory.mktemp("floats") / "m.xml"
     irexec.save_model(irexec.Model([lrn], [x]), path)
     text = read(path, mode="strict").model
     assert text is not None
     found = next(n for n in text.nodes if n.type == "LRN").attributes
-    assert (found["alpha"], np.isnan(found["beta"])) == (one, np.isnan(other))
-    assert np.isnan(other) or repr(found["beta"]) == repr(other)
+    assert (found["alpha"], np.isnan(found["bias"])) == (one, np.isnan(other))
+    assert np.isnan(other) or repr(found["bias"]) == repr(other)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\t\n\r,\"'<&>\\ "), min_size=1)

@@ -184,7 +184,7 @@ def test_a_users_own_operator_has_a_namespace_of_its_opset() -> None:
             return x + x
 
         assert irexec.opset1.twice(np.float32([2])).tolist() == [4]
-        assert irexec.opset1.twice.__doc__ == "Its input, twice."
+        assert irexec.opset1.twice.__doc__ == "Return the input twice."
     finally:
         REGISTRY.pop(("Twice", "opset1"), None)
         _types.cache_clear()  # The cache depends on the number of operators, which only tests reduce.

@@ -239,7 +239,7 @@ def test_a_folder_that_holds_no_dump_is_refused(
     if text is not None:
         (tmp_path / "index.json").write_text(text)
     assert main(["report", str(MODEL), "-o", str(tmp_path / "out.html"), "--dump", str(tmp_path)]) == 2
-    assert "error[U00" in capsys.readouterr().err
+    assert "error[U0" in capsys.readouterr().err
 
 
 def test_a_model_that_cannot_be_compared_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

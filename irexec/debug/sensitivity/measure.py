@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from irexec.arrays.saving import archive_names
 from irexec.debug.sensitivity.lanes import Lane, Pass, Watch
-from irexec.debug.sensitivity.metrics import Metric, Results, Score
+from irexec.debug.sensitivity.metrics import ROUNDING, Metric, Results, Score
 from irexec.debug.sensitivity.rows import Rows
 from irexec.debug.sensitivity.statistics import Statistics
 from irexec.debug.sensitivity.superposition import Sketches
@@ -129,13 +129,15 @@ class Trials:
         return self._score(self._alone(choice))
 
     def recovered(self, score: Score) -> float:
-        """Return the share of the coarse model's loss that a model with this score avoids."""
+        """Return the share of the coarse model's loss that a model with this score avoids. The noise of rounding is no
+        loss.
+        """
         if self.metric.is_noise:
             if self.coarse.noise == 0:
                 return 1.0
             if self.coarse.noise == float("inf"):
                 return 0.0 if score.noise == float("inf") else 1.0
-            return 1 - score.noise / self.coarse.noise
+            return 1.0 if score.snr > ROUNDING else 1 - score.noise / self.coarse.noise
         loss = self.best.metric - self.coarse.metric
         return 1.0 if loss <= 0 else (score.metric - self.coarse.metric) / loss
 

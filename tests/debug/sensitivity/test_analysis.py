@@ -340,7 +340,9 @@ def test_variables_hold_their_first_value() -> None:
     words = np.load(SAMPLES / "transformer" / "words.npy")
     once, twice = (irexec.sensitivity(file, "bf16", [words] * count) for count in (1, 2))
     assert once.coarse == twice.coarse
-    assert [row.name for row in once.rows] == [row.name for row in twice.rows]
+    # Layers that only move the same values differ by the rounding of sums, so their order may differ.
+    recovered = [{row.name: row.recovered for row in found.rows} for found in (once, twice)]
+    assert recovered[0] == pytest.approx(recovered[1], rel=1e-4, abs=1e-6)
 
 
 def test_a_chain_without_quantizers_is_the_same_in_both_forms() -> None:
