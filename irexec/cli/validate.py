@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target",
         type=release,
         metavar="RELEASE",
-        help="also report what this OpenVINO release cannot read, e.g. 2024.2",
+        help="also report constructs that this OpenVINO release (e.g. 2024.2) cannot read",
     )
     parser.add_argument("--fix", action="store_true", help="apply safe fixes first, like `irexec fix`")
     add_no_repairs(parser)
