@@ -78,10 +78,11 @@ def planted(model: Model, seed: int = 0, each: int = 1, pattern: str = "*") -> I
             copy, copies = copy_with_map(model)
             node = copies[model.nodes[place]]
             mutation = Mutation(copy, constant_nodes(copy), {node.friendly_name}, rng)
-            if not plant(mutation, node):
-                continue
-            copy.nodes = ordered([*copy.parameters, *copy.sinks, *copy.results])
             try:
+                # A change to a value that the operator does not accept is refused by the attribute itself.
+                if not plant(mutation, node):
+                    continue
+                copy.nodes = ordered([*copy.parameters, *copy.sinks, *copy.results])
                 infer_types(copy)
                 irexec.compile_model(copy)
             except (IRError, ConstraintError):

@@ -164,7 +164,8 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
     if not runtime.runs_parts:
         raise CannotRun(
             f"--with {args.other} runs the whole model only; irexec compare --with {args.other} --save-culprit DIR "
-            "saves the first wrong layer, and irexec cut --around LAYER saves a layer with its neighbours; or give a command with --check",
+            "saves the first wrong layer, and irexec cut --around LAYER saves a layer with its neighbours; or give a "
+            "command with --check",
             "U003",
         )
     return ByRuntime(runtime, bounds, same), guesses(reference, runtime, bounds), STAGES
