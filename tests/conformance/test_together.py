@@ -6,6 +6,7 @@ from collections import deque
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 from irexec.conformance.block import JudgeBlock
 from irexec.conformance.case import Case, operator_named
@@ -127,7 +128,7 @@ def test_groups_that_the_caller_adds_run_next() -> None:
         if not order:
             again.append([second])
         order += [case.name for case in run.cases]
-        answer: Answer = run.answer.result()
+        answer: Answer = run.answer.result(PATIENCE)
         assert answer.how == "results"
     assert sorted(order) == sorted(NAMES) and order[0] == NAMES[0]
     running = runs(iter([[first], [second], [third]]), again, lambda case, busy: None if busy else defendant)
