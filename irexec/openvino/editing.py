@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.findings import Findings
 from irexec.graph import model as graph
+from irexec.graph.copies import copied
 from irexec.graph.model import Node, Value
 from irexec.graph.order import ordered
 from irexec.inference import infer, set_types
@@ -150,6 +151,16 @@ def settle_names(model: graph.Model) -> None:
         else:
             before -= names
             taken.names |= names
+
+
+def cloned(model: graph.Model) -> graph.Model:
+    """Return a copy of a model. In the copy, the tensors that reconnected Results take have the names of these Results,
+    and the tensors that they took before keep them."""
+    made = copied(model)
+    for result, copy in zip(model.results, made.results, strict=True):
+        if result in _shared and (taken := copy.inputs[0]) is not None:
+            taken.names |= copy.outputs[0].names
+    return made
 
 
 def set_type(value: Value, type: TensorType) -> None:

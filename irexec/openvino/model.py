@@ -7,13 +7,22 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
-from irexec.graph.copies import copied
 from irexec.graph.model import Value
 from irexec.graph.order import ordered, traversed
 from irexec.graph.ports import position
 from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, not_negative, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
-from irexec.openvino.editing import DroppedModel, changed, current, order, replace, revalidate, settle_names, without
+from irexec.openvino.editing import (
+    DroppedModel,
+    changed,
+    cloned,
+    current,
+    order,
+    replace,
+    revalidate,
+    settle_names,
+    without,
+)
 from irexec.openvino.given import check_type
 from irexec.openvino.named_ports import output_named, port_named, shapes_of, value_named, variables_of
 from irexec.openvino.node import Node
@@ -341,7 +350,7 @@ class Model(DroppedModel):
         """Return a copy that can be changed independently; constants share their memory. Raises RuntimeError if a node
         takes a Parameter that was removed."""
         check_parameters(current(self))
-        return copied(self)
+        return cloned(self)
 
     def _get_raw_address(self) -> int:
         return id(self)
@@ -350,7 +359,7 @@ class Model(DroppedModel):
         raise TypeError("Cannot copy 'openvino.Model'. Please, use deepcopy instead.")
 
     def __deepcopy__(self, memo: Any) -> graph.Model:
-        return copied(self)
+        return cloned(self)
 
     def __enter__(self) -> graph.Model:
         return self

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,19 @@ def test_a_clone_is_a_model_of_its_own() -> None:
     model.reshape([2, 3])
     assert clone.input().partial_shape == ov.PartialShape([-1, 3])
     assert run(clone, ROW) == [[[2, 2, 5]]]
+
+
+@pytest.mark.parametrize("cloned", [ov.Model.clone, deepcopy])
+def test_a_clone_moves_the_names_of_reconnected_results(cloned: Callable[[ov.Model], ov.Model]) -> None:
+    x = ops.parameter([3], np.float32, name="x")
+    negative = ops.negative(x, name="negative")
+    relu = ops.relu(negative, name="relu")
+    model = ov.Model([ops.result(relu, name="out"), ops.result(ops.tanh(relu), name="other")], [x], "m")
+    model.outputs[0].get_node().input(0).replace_source_output(negative.output(0))
+    nodes = {node.get_friendly_name(): node for node in cloned(model).get_ops()}
+    assert nodes["negative"].output(0).get_names() == {"out"}
+    assert nodes["relu"].output(0).get_names() == {"out"}
+    assert negative.output(0).get_names() == set()
 
 
 def test_a_reshape_is_refused_as_a_whole() -> None:

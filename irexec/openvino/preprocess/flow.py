@@ -130,20 +130,22 @@ def left_out(layout: Layout, full: Layout) -> list[str]:
 
 
 def axes_between(source: Layout, target: Layout, value: Value | None = None) -> list[int]:
-    """Return the position in the source of each axis of the target layout. Raises RuntimeError for layouts that do not
-    match."""
+    """Return the position in the source of each axis of the target layout. The axes that only one of the layouts names
+    are those that the other leaves unnamed, in order. Raises RuntimeError for layouts that do not match."""
     rank = len(value.type.shape) if value is not None and value.type.rank is not None else None
     mine, theirs = expanded(source, rank), expanded(target, rank)
-    if sorted(mine) != sorted(theirs):
+    named, wanted = {*mine} - {None}, {*theirs} - {None}
+    if len(mine) != len(theirs) or not (named <= wanted or wanted <= named):
         raise RuntimeError(f"the layout {source} cannot be converted to {target}")
-    return [mine.index(name) for name in theirs]
+    rest = (axis for axis, name in enumerate(mine) if name not in wanted)
+    return [mine.index(name) if name in named else next(rest) for name in theirs]
 
 
-def expanded(layout: Layout, rank: int | None) -> list[str]:
-    """Return a name for every axis; axes that `...` or `?` stands for get numbered names."""
+def expanded(layout: Layout, rank: int | None) -> list[str | None]:
+    """Return the name of every axis, None for those that `...` or `?` stands for."""
     names = list(layout.names or ())
+    axes: list[str | None] = [None if name == "?" else name for name in names]
     if "..." in names:
         at = names.index("...")
-        missing = max(0, (rank or 0) - len(names) + 1)
-        names[at : at + 1] = [f"...{index}" for index in range(missing)]
-    return [f"?{index}" if name == "?" else name for index, name in enumerate(names)]
+        axes[at : at + 1] = [None] * max(0, (rank or 0) - len(names) + 1)
+    return axes
