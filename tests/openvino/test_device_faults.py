@@ -47,6 +47,11 @@ FAULTS: dict[str, tuple[Layers, np.ndarray, np.ndarray]] = {
         np.float32([[[[3]]]]),
         np.float32([[[[3, NAN], [NAN, NAN]]]]),
     ),
+    "a weighted sum of such maxima": (
+        lambda ops, x: ops.matmul(_padded(ops, x), ops.constant(np.float32([[1], [-1]])), False, False),
+        np.float32([[[[3]]]]),
+        np.float32([[[[INF], [NAN]]]]),
+    ),
     "a function before such a maximum": (
         _function_before_pool,
         np.float32([[[[0]]]]),

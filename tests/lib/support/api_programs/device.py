@@ -18,8 +18,8 @@ _INTEGER = r"(?s)(\w+) = ops\.\w+\([^\n]*(np\.(u?int|bool)|Type\.[iub]).*ops\.si
 _ABOVE_ROOT = r"\de\+(19|2\d|3\d)"
 # An Abs that takes a layer of constants alone.
 _CONSTANT_ABS = r"\A(?!(?s:.*)ops\.parameter\()(?s:.*)(data\(\[\d+\], |ops\.range\()(?s:.*)\n\w+ = ops\.abs\(n\d+\)\Z"
-# Functions that are NaN if all their values are -inf, a maximum over padding alone.
-_GATED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(h?swish|mish|gelu|(log_)?softmax)\("
+# Functions that are NaN if their values are -inf, maxima over padding alone, or weight these with both signs.
+_GATED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(h?swish|mish|gelu|(log_)?softmax|convolution|matmul)\("
 # Functions that are finite at -inf, which the device computes before the maximum.
 _BOUNDED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(clamp|elu|exp|hard_sigmoid|relu|selu|sigmoid|softplus|tanh)\("
 # A reduction that drops axes, followed by a layer that reads the result and a vector.

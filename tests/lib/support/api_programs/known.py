@@ -1,4 +1,4 @@
-"""Intended differences, each with its reason. Those of values of the device: `device.py`."""
+"""Intended differences, each with its reason; `device.py` lists those of the device's values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _STEP_LAYOUT = "the layout of a step is that of the model"
 _STEP_ORDER = (
     "an input has the extents from which all its steps lead to those of the model; in OpenVINO some are others"
 )
-_PARTLY = "a refused change of a model changes nothing; OpenVINO has inferred and folded those before the refused layer"
+_PARTLY = "a refused change of a model changes nothing; OpenVINO has inferred and folded earlier layers"
 _FOLDABLE = "folding computes every operator; OpenVINO folds those that it can evaluate alone"
 _FOLDED = "folding replaces the layers that others take; OpenVINO replaces those that only folded layers take, too"
 _MERGED = "`reshape` keeps equal layers; OpenVINO merges them"
@@ -119,7 +119,6 @@ KNOWN = [
         program=_OUTPUT_IS_INPUT,
     ),
     Known("looser", _BOTH, line="outputs", theirs="a name for a Tensor without names", program=_OUTPUT_IS_INPUT),
-    Known("looser", _BOTH, line=r"p\d", theirs=r"p\d'? (was|is) not found|KeyError: .*p\d", program=_OUTPUT_IS_INPUT),
     Known(
         "stricter",
         _OWN,
@@ -144,12 +143,6 @@ KNOWN = [
     Known("shapes", _FOLDABLE, line=r"_ops\(\)", program=rf"(?s)ops\.({_NOT_EVALUATED_FUNCTIONS})\(.*ConstantFolding"),
     Known("shapes", _ARRAYS, line=r"^bool\(n\d+\)$", theirs="True", mine="False"),
     Known("shapes", _ARRAYS, line="get_target_inputs", mine=r"^\[\]$", program=r"ops\.range\(\d"),
-    Known(
-        "results",
-        _LAST,
-        line=r"\.results|get_(output_)?tensor|output_tensors",
-        program=rf"(?s)({_OUTPUT_IS_INPUT}).*\.set_(input_)?tensors?\(",
-    ),
     Known("looser", _ARRAYS, line=r"len\(n\d+\)", theirs=r"object of type 'openvino\._pyopenvino\.Node' has no len"),
     Known("stricter", _BEYOND, line=rf"{RUN}|reshape", mine=r"error\[O001\] b has \d+ rows, expected \d+"),
     Known("stricter", _BEYOND, line=RUN, mine=r"error\[O005\] data has \d+ elements along axis -?\d, expected 1"),
@@ -183,6 +176,12 @@ KNOWN = [
     Known("stricter|exception type", _MISSING, mine=r"expected \d arrays, one for each input"),
     Known("stricter|exception type", _MEMORY, line=r"\.results", mine="nothing was inferred yet"),
     Known("results|shapes", _MEMORY, line=r"r\d+\.(infer\(\)|results|get_(output_)?tensor|output_t)", raised=_FAILED),
+    Known(
+        "results",
+        _LAST,
+        line=r"\.results|get_(output_)?tensor|output_tensors",
+        program=rf"(?s)({_OUTPUT_IS_INPUT}).*\.set_(input_)?tensors?\(",
+    ),
     Known("results", _MISSING, line=_ONE_ARRAY, program=_TWO_INPUTS),
     Known("stricter", _LOSSY, mine=r"the array for input '\w+' is \w+, expected"),
     Known("names", _MODEL_NAME, line=r"get_name\(\) == \w+\.name", mine="False"),
@@ -190,6 +189,7 @@ KNOWN = [
     Known("names", _POSITION, line="inputs", theirs="Parameter_#", program=_NAMED_BY_POSITION),
     Known("names", _POSITION, line="friendly_name", mine="^f32$", program=r"ops\.range\([^\n]*, 'f32'\)"),
     Known("looser", _POSITION, theirs=r"was not found|is not found|without names", program=_NAMED_BY_POSITION),
+    Known("looser", _BOTH, line=r"p\d", theirs=r"p\d'? (was|is) not found|KeyError: .*p\d", program=_OUTPUT_IS_INPUT),
     Known("looser", _CONTAINERS, line=r"(set|add)_names\(\[", theirs="TypeError"),
     Known("looser|exception type", _CONTAINERS, line=r"ov\.Model\(", theirs="TypeError: __init__"),
     Known("looser", _CONTAINERS, line=r"add_outputs\(", theirs="TypeError: Incorrect type of a value to add as output"),
@@ -284,7 +284,8 @@ KNOWN = [
     ),
     Known("looser", _CHANGES, line="reshape", program=_CHANGED),
     Known("looser", _CHANGES, line="compile_model", theirs="While validating node", program=_CHANGED),
-    Known("shapes", _CHANGES, line="outputs|shape", program=r"replace_(source_output|node)\("),
+    Known("shapes", _CHANGES, line="outputs|shape", program="replace_source_output"),
+    Known("shapes", _CHANGES, line=r"m\d*\.outputs", program=r"replace_node\("),
     Known("shapes", _ARRAYS, line=r"n\d+ == n\d+", mine=r"^\[[][ True]+\]$"),
     Known("names", _NAMES, line="name", theirs="Result_#", mine="/result", program=r"read_model\("),
     Known("stricter", _AT_ONCE, line=r"ops\.cum_sum", mine="x is a scalar, expected rank 1 or more"),
