@@ -21,6 +21,7 @@ _PARAMETER = re.compile(r"(\w+)\s*:")
 _UNNAMED = re.compile(r"self|arg\d+|args|kwargs")
 NOT_OFFERED = {
     "CompiledModel.__init__": "compiled models are made by `compile_model`",
+    "InferRequest.__init__": "requests are made by `create_infer_request`",
     "TensorVector.": "a list, whose methods have no keyword names",
     "Type.__init__": "types are found by name or NumPy dtype: `Type(np.float32)`",
     "Dimension.__init__": "numbers by position: `Dimension(1, 10)`",
@@ -72,7 +73,9 @@ def accepted(function: Any) -> set[str] | None:
 
 def functions(theirs: Any, mine: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield the public functions of a module or class, and of its classes, that irexec has as well."""
-    for name in sorted(vars(theirs)):
+    # Classes such as `Core` inherit most functions from a compiled class.
+    classes = theirs.__mro__[:-1] if inspect.isclass(theirs) else (theirs,)
+    for name in sorted({name for one in classes for name in vars(one)}):
         if name.startswith("_") and name != "__init__":
             continue
         one = getattr(theirs, name)

@@ -154,9 +154,14 @@ class CompiledModel(engine.CompiledModel):
         value = self._settings.read(property, compiled=True)
         return _text(value) if str(property) in _TEXTS else value
 
-    def set_property(self, property: Mapping[str, object] | tuple[str, object]) -> None:
+    def set_property(
+        self,
+        property: Mapping[str, object] | tuple[str, object] | None = None,
+        *,
+        properties: Mapping[str, object] | None = None,
+    ) -> None:
         """Raise RuntimeError: only `Core.compile_model` sets properties. TypeError unless given a mapping or tuple."""
-        expected(property, (Mapping, tuple), "set_property()")
+        expected(property if properties is None else properties, (Mapping, tuple), "set_property()")
         raise RuntimeError(
             "It's not possible to set property of an already compiled model. "
             "Set property to Core::compile_model during compilation"

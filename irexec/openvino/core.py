@@ -150,18 +150,41 @@ class Core:
         text = "irexec, the interpreter for OpenVINO IR"
         return {device_name: Version(numbers[0], numbers[1], numbers[2], version, text)}
 
-    def get_property(self, device_name: str, property: str | None = None) -> Any:
-        """Return a property of the device, or of the Core, by its name. Raises RuntimeError for an unknown property."""
-        if property is None:
-            return self._settings.read(device_name)
-        _check_device(device_name)
-        return self._settings.read(property)
+    def get_property(
+        self,
+        device_name: str | None = None,
+        property: str | None = None,
+        arguments: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
+    ) -> Any:
+        """Return a property of the device, or of the Core, by its name. Raises RuntimeError for an unknown property.
 
-    def set_property(self, device_name: str | Properties | None = None, properties: Properties | None = None) -> None:
-        """Set properties of models compiled later. Raises RuntimeError for a property that is unknown or read-only."""
-        if properties is not None and device_name is not None:
+        `name` is another keyword for `property`. No property has `arguments`, which are ignored.
+        """
+        wanted, device = property if name is None else name, device_name
+        if wanted is None:
+            wanted, device = expected(device_name, str, "get_property()"), None
+        if device is not None:
+            _check_device(device)
+        return self._settings.read(wanted)
+
+    def set_property(
+        self,
+        device_name: str | Properties | None = None,
+        properties: Properties | None = None,
+        *,
+        property: tuple[str, object] | None = None,
+    ) -> None:
+        """Set `properties`, or one `property` as (name, value), of models compiled later. Raises RuntimeError for a
+        property that is unknown or read-only, and TypeError if both are given.
+        """
+        if properties is not None and property is not None:
+            raise TypeError("set_property() takes either properties or property")
+        given = properties if property is None else expected(property, tuple, "set_property()")
+        if given is not None and device_name is not None:
             _check_device(device_name)
-        self._settings.write(device_name if properties is None else properties)
+        self._settings.write(device_name if given is None else given)
 
     def add_extension(
         self,
@@ -169,6 +192,7 @@ class Core:
         *,
         library_path: PathLike | None = None,
         extensions: Extensions | None = None,
+        custom_op: OpClass | None = None,
     ) -> None:
         """Let files use the operators of an extension: a class derived from Op, or several; other extensions have no
         effect.
@@ -179,7 +203,7 @@ class Core:
             raise NotOffered("libraries of compiled operators", "write the operator as a class derived from Op")
         from irexec.openvino.custom import register
 
-        given: Any = extension if extension is not None else extensions
+        given: Any = next((one for one in (extension, extensions, custom_op) if one is not None), None)
         for item in given if isinstance(given, (list, tuple)) else [given]:
             if isinstance(item, OpExtension):
                 register(item.operator)

@@ -299,11 +299,17 @@ class InferRequest(OfOneProcess):
         (self._tensors.set_input if is_input else self._tensors.set_output)(index, tensor)
 
     def set_tensors(
-        self, inputs: Mapping[PortKey, Tensor] | str | Value, tensors: Sequence[Tensor] | None = None
+        self,
+        inputs: Mapping[PortKey, Tensor] | str | Value | None = None,
+        tensors: Sequence[Tensor] | None = None,
+        *,
+        tensor_name: str | None = None,
+        port: Value | None = None,
     ) -> None:
         """Set several tensors by name or port, or those of single samples of one input: see `set_input_tensors`."""
         if tensors is not None:
-            self._tensors.set_batch(self._tensors.find(inputs)[1], tensors)
+            one = next((key for key in (inputs, tensor_name, port) if key is not None), None)
+            self._tensors.set_batch(self._tensors.find(one)[1], tensors)
             return
         for key, tensor in expected(inputs, Mapping, "set_tensors()").items():
             if isinstance(key, int):
@@ -324,7 +330,11 @@ class InferRequest(OfOneProcess):
         self._tensors.set_output(only(self.model_outputs, index), expected(tensor, Tensor, "set_output_tensor()"))
 
     def set_input_tensors(
-        self, inputs: Mapping[PortKey, Tensor] | Sequence[Tensor] | int, tensors: Sequence[Tensor] | None = None
+        self,
+        inputs: Mapping[PortKey, Tensor] | Sequence[Tensor] | int | None = None,
+        tensors: Sequence[Tensor] | None = None,
+        *,
+        idx: int | None = None,
     ) -> None:
         """Set tensors of inputs: `{name | position | port: tensor}`, or tensors of single samples, which are joined
         along the axis N of the layout of the only input, or of the input at a position.
@@ -332,8 +342,10 @@ class InferRequest(OfOneProcess):
         Raises RuntimeError if the layout of the input has no N, or its extent is not the number of samples.
         """
         if not isinstance(inputs, Mapping):
-            given: tuple[Any, Any] = (None, inputs) if tensors is None else (inputs, tensors)
-            self._tensors.set_batch(only(self.model_inputs, given[0]), given[1])
+            position: Any
+            position, samples = (idx, inputs) if tensors is None else (idx if inputs is None else inputs, tensors)
+            samples = expected(samples, Sequence, "set_input_tensors()")
+            self._tensors.set_batch(only(self.model_inputs, position), samples)
             return
         for index, tensor in by_position(inputs, self.model_inputs):
             self._tensors.set_input(index, tensor)

@@ -36,6 +36,11 @@ def test_keyword_names() -> None:
     assert ov.Dimension(3).refines(dim=ov.Dimension(1, 5))
     assert ov.Layout(layout_str="NCHW").get_index_by_name(dimension_name="H") == 2
     ov.Core().set_property(properties={"PERF_COUNT": True})
+    core = ov.Core()
+    core.set_property(property=("PERF_COUNT", True))
+    assert core.get_property(device_name="CPU", name="PERF_COUNT", arguments={}) is True
+    assert core.get_property(property="PERF_COUNT") is core.get_property("CPU", "PERF_COUNT") is True
+    ov.Core().set_property(device_name="CPU", property=("PERF_COUNT", True))
     one, other = ov.Tensor(np.ones(3, np.float32)), ov.Tensor(np.zeros(3, np.float32))
     other.copy_from(source_tensor=one)
     assert other.data.tolist() == [1, 1, 1]
@@ -109,3 +114,27 @@ def test_texts_of_runtime_information_have_a_value(tmp_path: Path) -> None:
     for known in (model, ov.read_model(tmp_path / "model.xml")):
         found = known.rt_info["optimum"]["transformers_version"]
         assert found == "5.5.4" and found.value == "5.5.4" and type(found.value) is str
+
+
+def test_keyword_names_of_samples() -> None:
+    x = ops.parameter([2, 3], np.float32, name="x")
+    x.set_layout(ov.Layout("NC"))
+    x.output(0).set_names({"x"})
+    compiled = ov.Core().compile_model(ov.Model([ops.relu(x)], [x]), "CPU")
+    samples = [ov.Tensor(np.full((1, 3), sign, np.float32)) for sign in (-1, 1)]
+    for names in ({"idx": 0}, {"tensor_name": "x"}, {"port": compiled.input(0)}, {}):
+        request = compiled.create_infer_request()
+        set_samples: Any = request.set_tensors if names and "idx" not in names else request.set_input_tensors
+        set_samples(**names, tensors=samples)
+        request.infer()
+        assert request.get_output_tensor().data.tolist() == [[0, 0, 0], [1, 1, 1]]
+
+
+def test_a_property_of_another_kind_is_refused() -> None:
+    core: Any = ov.Core()
+    with pytest.raises(TypeError, match="either properties or property"):
+        core.set_property(properties={"PERF_COUNT": True}, property=("PERF_COUNT", True))
+    with pytest.raises(TypeError):
+        core.set_property(property={"PERF_COUNT": True})
+    with pytest.raises(TypeError):
+        core.get_property()

@@ -37,7 +37,8 @@ class FrontEnd:
         """Return True for a file of this format, by its name."""
         return str(model).lower().endswith({"ir": ".xml", "onnx": ".onnx"}[self._name])
 
-    def load(self, path: Any, weights: Any = None) -> InputModel:
+    def load(self, path: Any, weights: Any = None, *, enable_mmap: bool = True) -> InputModel:
+        """Return a file's model. Files are always mapped to memory, so `enable_mmap` has no effect."""
         return InputModel(read_model(path, weights))
 
     def convert(self, model: Any) -> Any:
@@ -87,7 +88,7 @@ class FrontEndManager:
     def __repr__(self) -> str:
         return "<FrontEndManager>"
 
-    def register_front_end(self, name: str, library: Any) -> None:
+    def register_front_end(self, name: str, library_path: Any) -> None:
         raise NotOffered("frontends of others", _NEAREST)
 
 
