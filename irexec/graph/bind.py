@@ -203,7 +203,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         if fault.attribute == "variable_id" and findings.has_finding("V001", layer.ref):
             continue
         taken = differing.get(fault.attribute) if fault.code == "D002" else None
-        if _report(fault, layer, operator, findings, taken) is Severity.ERROR:
+        if _report(fault, layer, operator, findings, taken) is Severity.ERROR and not fault.computed:
             # Drop the placeholder, so that it causes no follow-up findings.
             rejected.append(fault)
             for attribute in operator.attributes:

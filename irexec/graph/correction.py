@@ -34,7 +34,7 @@ def corrected(layer: Layer, operator: Operator, given: dict[str, str], faults: S
     names = {attribute.file_name: attribute.name for attribute in operator.attributes}
     unresolved: list[str] = []
     for fault in remaining:
-        if (name := names.get(fault.attribute, "")) and fault.code != "D008":
+        if (name := names.get(fault.attribute, "")) and fault.code != "D008" and not fault.computed:
             unresolved.append(name)
             if not fault.defined:
                 values.pop(name, None)

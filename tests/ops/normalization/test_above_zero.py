@@ -40,6 +40,18 @@ def test_a_number_that_is_not_positive_is_an_error_unless_openvino_decides(type:
     assert not [finding for finding in irexec.validate(right) if finding.code[0] == "D"]
 
 
+def test_further_errors_of_the_layer_are_reported_as_well() -> None:
+    """The number is used as it is, also beside an attribute whose correction is assumed."""
+    data, inputs = CASES["MVN"]
+    for wrong, others in (({}, []), ({"inside_sqrt": "inside_sqr"}, ["D005"])):
+        text = LAYER.replace('"FP32"><dim>1</dim><dim>4<', '"FP16"><dim>1</dim><dim>5<')
+        text = text.format(type="MVN", data=data.format("-1"), inputs=inputs)
+        for right, written in wrong.items():
+            text = text.replace(right, written)
+        codes = [finding.code for finding in irexec.validate(text.encode()) if finding.code[0] in "DP"]
+        assert sorted(codes) == sorted(["D007", "P004", "P005", *others])
+
+
 def test_a_model_with_zero_runs_as_in_openvino(tmp_path: Path) -> None:
     array, kernel = np.float32([[3, 4]]), the("NormalizeL2", 1)
     expected = openvino(kernel, array, np.array([1]), fixed=[1], eps=0.0, eps_mode="add")[0]
