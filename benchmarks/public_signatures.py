@@ -73,8 +73,9 @@ def accepted(function: Any) -> set[str] | None:
 
 def functions(theirs: Any, mine: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield the public functions of a module or class, and of its classes, that irexec has as well."""
-    # Classes such as `Core` inherit most functions from a compiled class.
-    classes = theirs.__mro__[:-1] if inspect.isclass(theirs) else (theirs,)
+    # Classes such as `Core` inherit most functions from a compiled class; what exceptions inherit is Python's.
+    classes = theirs.__mro__ if inspect.isclass(theirs) else (theirs,)
+    classes = tuple(one for one in classes if getattr(one, "__module__", "") != "builtins")
     for name in sorted({name for one in classes for name in vars(one)}):
         if name.startswith("_") and name != "__init__":
             continue
