@@ -113,8 +113,11 @@ def compare(folder: Path, rounds: int, runs: int, threads: int) -> dict[str, flo
 
 
 def models(folder: Path) -> list[Path]:
-    """Return the folder, or the folders in it, that contain a model."""
-    return [folder] if (folder / "model.xml").exists() else sorted(p.parent for p in folder.glob("*/model.xml"))
+    """Return the folder, or the folders in it that contain a model with its inputs."""
+    if (folder / "model.xml").exists():
+        return [folder]
+    found = sorted(path.parent for path in folder.glob("*/model.xml"))
+    return [model for model in found if (model / "io.npz").exists() or any(model.glob("*.npy"))]
 
 
 def main() -> None:
