@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -70,15 +71,16 @@ class Draft:
         outputs = self.operator.infer(types, values, breaches)
         if breaches:
             return False
-        return all(
-            (t.rank or 0) <= MOST_AXES
-            and (t.shape.is_dynamic or np.prod(t.shape.to_shape(), dtype=float) < MOST_RESULTS)
-            for t in outputs
-        )
+        return all((t.rank or 0) <= MOST_AXES for t in outputs) and are_small(outputs)
 
     def size(self) -> int:
         """Return the number of elements of all inputs."""
         return sum(int(np.prod(p.shape, dtype=np.int64)) for p in self.given)
+
+
+def are_small(results: Iterable[TensorType]) -> bool:
+    """Return whether all results are small whose shapes are known."""
+    return all(t.shape.is_dynamic or math.prod(t.shape.to_shape()) < MOST_RESULTS for t in results)
 
 
 def values_of(port: DraftPort) -> Array | None:

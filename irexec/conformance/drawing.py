@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from functools import lru_cache
 from itertools import product
@@ -11,7 +10,7 @@ import numpy as np
 
 from irexec.conformance.case import Case, operator_case, parsed_attributes
 from irexec.conformance.changes import change_values, changed, enlarge, extent, pick
-from irexec.conformance.draft import MOST_RESULTS, Draft, DraftPort, draft_of
+from irexec.conformance.draft import Draft, DraftPort, are_small, draft_of
 from irexec.conformance.forbidden import draw_forbidden
 from irexec.conformance.missing import missing_input, with_missing_inputs
 from irexec.conformance.names import CaseName, Dim, Port
@@ -110,10 +109,16 @@ def revealing(rng: np.random.Generator, name: CaseName, operator: Operator) -> C
 
 
 def _is_uniform(name: CaseName, operator: Operator) -> bool:
-    """Return whether all elements of each result of the first call are the same; False without several elements."""
+    """Return whether all elements of each result of the first call are the same; False without several elements, and
+    for results that are too large for a case.
+    """
     try:
         attributes = parsed_attributes(name, operator)
         inputs = draw_inputs(name, operator, attributes, 0)
+        pairs = zip(inputs, name.ports, strict=True)
+        types = [None if a is None or p is None else TensorType.of(a, p.kind) for a, p in pairs]
+        if not are_small(operator.infer(types, attributes, [])):
+            return False
         with np.errstate(all="ignore"):
             found = operator.compute(*inputs, **attributes)
     except (IRError, ConstraintError, ValueError, OverflowError, TypeError, MemoryError):
@@ -140,10 +145,8 @@ def _is_small(case: Case) -> bool:
             TensorType.of(array, value.element_type) for array, value in zip(arrays, case.model.inputs, strict=True)
         ]
         found = infer(case.model, given, Findings())
-        for value in case.model.outputs:
-            shape = found[value].shape
-            if shape.is_static and math.prod(shape.to_shape()) >= MOST_RESULTS:
-                return False
+        if not are_small(found[value] for value in case.model.outputs):
+            return False
     return True
 
 

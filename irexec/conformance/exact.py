@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import ml_dtypes
 import numpy as np
 
 from irexec.debug.comparison.culprit import function_of
@@ -23,9 +24,7 @@ _NARROWER = {F32: (F16, BF16), F64: (F16, BF16, F32)}
 def exact_results(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
     """Return the results computed in f64 and rounded to the model's types; None if an operator does not support f64."""
     results = exact_values(model, inputs)
-    with np.errstate(all="ignore"):
-        own = [value.element_type.dtype for value in model.outputs]
-        return None if results is None else [a.astype(dtype) for a, dtype in zip(results, own, strict=True)]
+    return None if results is None else _rounded(model, results)
 
 
 def exact_values(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
@@ -44,11 +43,10 @@ def agrees_if_rounded_once(model: Model, inputs: Sequence[Array], found: Sequenc
     rounds = any(value.element_type in _NARROWER[F32] for node in model.nodes for value in node.outputs)
     if not rounds or (made := computed_in(F32, model)) is None:
         return False
-    own = [value.element_type.dtype for value in model.outputs]
 
     def rounding(variant: Model) -> Callable[[Sequence[Array]], list[Array]]:
         run = function_of(variant)
-        return lambda given: [a.astype(dtype) for a, dtype in zip(run(given), own, strict=True)]
+        return lambda given: _rounded(model, run(given))
 
     try:
         return judge_model(made, rounding, _wide(F32, model, inputs), list(found), tolerance)[1]
@@ -78,6 +76,22 @@ def computed_in(kind: ElementType, model: Model) -> Model | None:
     except (IRError, TypeError, ValueError):
         return None
     return made
+
+
+def _rounded(model: Model, results: Sequence[Array]) -> list[Array]:
+    """Return results in the model's types. The largest finite number, which a layer returns for the limit of a type
+    (SegmentMax and ReduceMax of no elements), becomes that of the narrower type.
+    """
+    found = []
+    for value, wide in zip(model.outputs, results, strict=True):
+        with np.errstate(all="ignore"):
+            narrow = wide.astype(value.element_type.dtype)
+        if value.element_type in _NARROWER[F64] and wide.dtype != narrow.dtype:
+            is_limit = np.abs(wide) == np.finfo(wide.dtype).max
+            limit = ml_dtypes.finfo(narrow.dtype).max  # type: ignore[no-untyped-call]
+            narrow = np.where(is_limit, np.copysign(limit, wide).astype(narrow.dtype), narrow)
+        found.append(narrow)
+    return found
 
 
 def _wide(kind: ElementType, model: Model, inputs: Sequence[Array]) -> list[Array]:

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import irexec
 from irexec.conformance.block import JudgeBlock, judged
 from irexec.conformance.clusters import clusters_of
 from irexec.conformance.defendant import Answer, Defendant, Unusable
+from irexec.conformance.exact import exact_results
 from irexec.conformance.made import case_named
 from irexec.conformance.report import failures
 from irexec.conformance.simpler import simplest
@@ -55,6 +57,17 @@ def test_a_quantised_graph_in_the_precision_of_the_device() -> None:
         settings = {"type": type, "how": "wrong"}
         words.append(judged(case, Defendant(RUNTIME, settings)).word)
     assert words == ["wrong", "passed"]
+
+
+@pytest.mark.parametrize("type", ["bf16", "f32"])
+def test_an_infinity_is_not_the_limit_of_a_type(type: str) -> None:
+    """The lowest finite number of f64, in which results are evaluated again, is an infinity in other types."""
+    case = case_named(f"SegmentMax-16/{type}/fill_mode=lowest/data=[3,2]/segment_ids=const:i64[3]{{0,2,2}}/seed1")
+    (right,) = exact_results(case.model, case.inputs[0]) or []
+    np.testing.assert_array_equal(right, irexec.compile_model(case.model)(case.inputs[0])[0])
+    wrong = np.where(right == right.min(), -np.inf, right).astype(right.dtype)
+    words = [judge_case(case, Answer("results", [[found]]), {}).word for found in (right, wrong)]
+    assert words == ["passed", "wrong"]
 
 
 def test_a_hang() -> None:
