@@ -263,11 +263,10 @@ def _on_results(args: argparse.Namespace) -> int:
         found = compared(*tallies)
         print(json.dumps(found, indent=1) if args.format == "json" else comparison_text(found, tallies), end="")
         return 1 if found["broke"] else 0
-    names, rows = scoreboard(merged(tallies))
+    table = scoreboard(merged(tallies))
     if args.html is not None:
-        save_text(args.html, scoreboard_page(names, rows))
-    table = {"runtimes": names, "operators": rows}
-    print(json.dumps(table, indent=1) if args.format == "json" else scoreboard_text(names, rows), end="")
+        save_text(args.html, scoreboard_page(table))
+    print(json.dumps(table, indent=1) if args.format == "json" else scoreboard_text(table), end="")
     _list_files(args, args.html)
     return 0
 

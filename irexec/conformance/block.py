@@ -63,6 +63,7 @@ class JudgeBlock(Task[Tally]):
         with closing(runs(groups, again, self._free)) as answered:
             for run in answered:
                 found.runtime = run.defendant.described.get("name", "the runtime")
+                found.processor = run.defendant.described["processor"]
                 for case, verdict in zip_longest(run.cases, self._verdicts(run)):
                     if verdict is None:
                         again.append([case])

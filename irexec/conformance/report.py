@@ -23,6 +23,7 @@ def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Find
     return {
         "format": FORMAT,
         "runtime": tally.runtime,
+        "processor": tally.processor,
         "seed": seed,
         "totals": tally.totals,
         "coverage": tally.coverage,
@@ -46,7 +47,7 @@ def from_json(value: Any) -> Tally:
     try:
         if value["format"] != FORMAT:
             raise UnreadableResults(f"the results have format {value['format']}, expected {FORMAT}")
-        tally = Tally(runtime=str(value["runtime"]))
+        tally = Tally(runtime=str(value["runtime"]), processor=str(value.get("processor", "")))
         for key, counts in value.get("values", {}).items():
             tally.values[key] = dict(counts)
         for key, counts in value.get("facts", {}).items():
@@ -96,10 +97,10 @@ def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
     }
 
 
-def scoreboard(tallies: Sequence[Tally]) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the names of the runtimes, and for each operator a text per runtime, such as `2/16 (1 refused)`: failures
-    and cases; an empty text if there are no cases."""
-    names = [tally.runtime for tally in tallies]
+def scoreboard(tallies: Sequence[Tally]) -> Json:
+    """Return the names of the runtimes and of their processors, and for each operator a text per runtime, such as
+    `2/16 (1 refused)`: failures and cases; an empty text if there are no cases.
+    """
     rows: dict[str, list[str]] = {}
     for place, tally in enumerate(tallies):
         for operator, counts in by_operator(tally).items():
@@ -107,7 +108,11 @@ def scoreboard(tallies: Sequence[Tally]) -> tuple[list[str], dict[str, list[str]
             wrong, total = sum(counts.get(word, 0) for word in FAILED), sum(counts.values())
             refused = counts.get("refused", 0)
             row[place] = f"{wrong}/{total}" + (f" ({refused} refused)" if refused else "")
-    return names, dict(sorted(rows.items()))
+    return {
+        "runtimes": [tally.runtime for tally in tallies],
+        "processors": [tally.processor for tally in tallies],
+        "operators": dict(sorted(rows.items())),
+    }
 
 
 def by_operator(tally: Tally) -> dict[str, dict[str, int]]:
@@ -121,11 +126,11 @@ def by_operator(tally: Tally) -> dict[str, dict[str, int]]:
 
 
 def merged(tallies: Iterable[Tally]) -> list[Tally]:
-    """Return the results of several machines, with results of the same runtime added up."""
-    found: dict[str, Tally] = {}
+    """Return the results of several machines, with results of the same runtime on the same processor added up."""
+    found: dict[tuple[str, str], Tally] = {}
     for tally in tallies:
-        found.setdefault(tally.runtime, Tally(runtime=tally.runtime)).add(tally)
-    return [found[name] for name in sorted(found)]
+        found.setdefault((tally.runtime, tally.processor), Tally()).add(tally)
+    return [found[key] for key in sorted(found)]
 
 
 def junit(tally: Tally, clusters: Sequence[Cluster], known: Mapping[str, str]) -> str:
@@ -137,7 +142,7 @@ def junit(tally: Tally, clusters: Sequence[Cluster], known: Mapping[str, str]) -
             by_name.setdefault(operator, []).append(cluster)
     rows = by_operator(tally)
     failing = sum(any(c.simplest.name not in known for c in own) for own in by_name.values())
-    suite = f"irexec conformance: {tally.runtime}"
+    suite = f"irexec conformance: {tally.title}"
     lines.append(f'<testsuite name={quoteattr(_clean(suite))} tests="{len(rows)}" failures="{failing}">')
     for operator, counts in sorted(rows.items()):
         lines.append(f'  <testcase classname="conformance" name={quoteattr(operator)}>')

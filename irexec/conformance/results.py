@@ -42,6 +42,8 @@ class Tally:
     """The number of cases with each value of another property, by `operator|property`."""
     findings: list[Finding] = field(default_factory=list)
     runtime: str = ""
+    processor: str = ""
+    """The processor on which the runtime computes; empty in results that do not state it."""
     _kept: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
 
     def count(self, operator: str, type: str, kind: str, word: str, facts: Mapping[str, str]) -> None:
@@ -74,6 +76,12 @@ class Tally:
             if finding.failed or self._kept[kind] <= _MOST_KEPT:
                 self.findings.append(finding)
         self.runtime = self.runtime or other.runtime
+        self.processor = self.processor or other.processor
+
+    @property
+    def title(self) -> str:
+        """The runtime and the processor."""
+        return " on ".join(filter(None, (self.runtime, self.processor)))
 
     @property
     def totals(self) -> dict[str, int]:

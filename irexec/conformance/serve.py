@@ -14,6 +14,8 @@ import difflib
 import importlib.util
 import json
 import os
+import platform
+import re
 import struct
 import sys
 import warnings
@@ -122,6 +124,16 @@ def answer(runtime: Any, message: Dict[str, Any], arrays: List[Any]) -> Any:  # 
     return {"outputs": [len(call) for call in results]}, [array for call in results for array in call]
 
 
+def processor() -> str:
+    """Return the name of this machine's processor; on systems that do not state it, the name of its architecture."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            found = re.search(r"^model name\s*:\s*(.*\S)", stream.read(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()
+
+
 def main() -> None:
     """Answer messages until there are no more."""
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -133,7 +145,7 @@ def main() -> None:
         if getattr(runtime_class, "forks", False) and hasattr(os, "fork"):
             fork(sink)
         runtime = runtime_class(**config)
-        write(sink, {"described": runtime.describe()}, [])
+        write(sink, {"described": dict({"processor": processor()}, **runtime.describe())}, [])
     except Exception as error:
         kind = "" if isinstance(error, MissingClass) else f"{type(error).__name__}: "
         write(sink, {"unusable": f"{kind}{error}"}, [])

@@ -29,7 +29,7 @@ def conformance_text(found: Json, *, has_baseline: bool = False) -> str:
     """Return the results for a terminal."""
     totals, coverage = found["totals"], found["coverage"]
     failed = sum(totals.get(word, 0) for word in _FAILED)
-    lines = [f"{found['runtime']}: {plural(coverage['cases'], 'case')}, seed {found['seed']}"]
+    lines = [f"{_title(found)}: {plural(coverage['cases'], 'case')}, seed {found['seed']}"]
     lines += ["", *(f"  {number:>8,}  {word}" for word, number in sorted(totals.items(), key=lambda p: -p[1]))]
     lines += ["", "covered:"]
     lines += [f"  {number:>8,}  {what}" for what, number in coverage.items() if what != "cases"]
@@ -75,7 +75,7 @@ def conformance_page(found: Json) -> str:
     totals = ", ".join(f"{number:,} {escape(word)}" for word, number in found["totals"].items())
     reached = ", ".join(f"{number:,} {escape(what)}" for what, number in found["coverage"].items())
     body = [
-        f"<h1>Conformance of {escape(found['runtime'])}</h1><p>{totals}</p><p>Reached: {reached}</p>",
+        f"<h1>Conformance of {escape(_title(found))}</h1><p>{totals}</p><p>Reached: {reached}</p>",
         "<h2>Clusters of failures</h2>",
         *map(_cluster, found["clusters"]),
         *(
@@ -87,7 +87,11 @@ def conformance_page(found: Json) -> str:
         "<h2>Cases that did not pass</h2>",
         *(_cases(operator, findings) for operator, findings in sorted(members.items())),
     ]
-    return _page(f"Conformance of {found['runtime']}", "".join(body))
+    return _page(f"Conformance of {_title(found)}", "".join(body))
+
+
+def _title(found: Json) -> str:
+    return " on ".join(filter(None, (found["runtime"], found["processor"])))
 
 
 def _linked(operator: str, members: Mapping[str, Sequence[Json]]) -> str:
@@ -138,19 +142,22 @@ def _page(title: str, body: str) -> str:
     )
 
 
-def scoreboard_text(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """Return a table for a terminal: failures of the cases of each operator, by runtime."""
-    wide = [max([len(name), *(len(row[i]) for row in rows.values())]) for i, name in enumerate(names)]
-    first = max([8, *map(len, rows)])
-    lines = ["  ".join(["operator".ljust(first), *(n.ljust(w) for n, w in zip(names, wide, strict=True))]).rstrip()]
-    for operator, row in rows.items():
-        lines.append("  ".join([operator.ljust(first), *(c.ljust(w) for c, w in zip(row, wide, strict=True))]).rstrip())
+def scoreboard_text(table: Json) -> str:
+    """Return a table for a terminal: failures of the cases of each operator, by runtime and processor."""
+    heads = [("operator", *table["runtimes"]), ("processor", *table["processors"])]
+    rows = [*heads, *((operator, *row) for operator, row in table["operators"].items())]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(c.ljust(w) for c, w in zip(row, wide, strict=True)).rstrip() for row in rows)
     return "\n".join(lines) + "\n"
 
 
-def scoreboard_page(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+def scoreboard_page(table: Json) -> str:
     """Return the same table as an HTML page."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("operator", *names))
+    names, processors, rows = table["runtimes"], table["processors"], table["operators"]
+    head = "</tr><tr>".join(
+        "".join(f"<th>{escape(name)}</th>" for name in line)
+        for line in (("operator", *names), ("processor", *processors))
+    )
     body = "".join(
         f"<tr><td>{escape(operator)}</td>"
         + "".join(f'<td class="{"ok" if c.startswith("0/") else "bad" if c else ""}">{escape(c)}</td>' for c in row)
@@ -162,7 +169,7 @@ def scoreboard_page(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> 
 
 def comparison_text(found: Mapping[str, Sequence[str]], tallies: Sequence[Any]) -> str:
     """Return the new and the fixed failures, for a terminal."""
-    before, after = (tally.runtime for tally in tallies)
+    before, after = (tally.title for tally in tallies)
     lines = [f"{before} compared with {after}"]
     heads = {"broke": "fails only in the second", "mended": "fails only in the first", "both": "fails in both"}
     for key, head in heads.items():

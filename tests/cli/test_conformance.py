@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from irexec.cli.main import main
+from irexec.conformance.serve import processor
 from irexec.conformance.verdict import WORDS
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +30,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conformance", *WRONG, "--case", FAILS, "--case", PASSES]) == 1
     text = printed(capsys)
-    assert text.startswith("irexec with a wrong Sigmoid: 2 cases, seed 0\n")
+    assert text.startswith(f"irexec with a wrong Sigmoid on {processor()}: 2 cases, seed 0\n")
     assert "1 failure in 1 cluster:" in text and FAILS in text
     assert main(["conformance", *WRONG, "--case", PASSES]) == 0
     assert "1  passed" in printed(capsys)
@@ -70,6 +71,45 @@ def test_results_are_merged_and_compared(tmp_path: Path, capsys: pytest.CaptureF
     text = printed(capsys)
     assert text.endswith(f"\n{page}\n")
     assert "Sigmoid-1  0/1" in text.replace("   ", "") or "2/2" in text
+
+
+def test_results_of_processors_are_kept_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runtime = tmp_path / "device.py"
+    runtime.write_text(DEVICE)
+    files = []
+    for name in ("P1", "P2"):
+        files.append(str(tmp_path / f"{name}.json"))
+        options = ["--with", f"{runtime}:Device", "--config", f"processor={name}", "--case", PASSES, "-o", files[-1]]
+        assert main(["conformance", *options]) == 1
+        assert json.loads(Path(files[-1]).read_text())["processor"] == name
+    printed(capsys)
+    assert main(["conformance", "compare", *files]) == 0
+    assert printed(capsys).startswith("device 1 on P1 compared with device 1 on P2\n")
+    page = tmp_path / "page.html"
+    merge = ["conformance", "merge", *files, files[0], "--html", str(page)]
+    assert main(merge) == 0
+    assert printed(capsys).splitlines()[:3] == [
+        "operator   device 1  device 1", "processor  P1        P2", "Tanh-1     2/2       1/1",
+    ]  # fmt: skip
+    assert "<th>processor</th><th>P1</th><th>P2</th>" in page.read_text()
+    assert main([*merge, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["processors"] == ["P1", "P2"]
+
+
+DEVICE = """
+class Device:
+    def __init__(self, processor):
+        self.processor = processor
+
+    def describe(self):
+        return {"name": "device 1", "processor": self.processor}
+
+    def load(self, path, cache):
+        pass
+
+    def infer(self, inputs):
+        return [inputs[0] * 2]
+"""
 
 
 def test_baseline_and_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,7 @@ class OpenVINO:
     def describe(self) -> dict[str, str]:
         return {
             "name": "OpenVINO {} {}".format(self.ov.get_version().split("-")[0], self.device),
+            "processor": self.core.get_property(self.device, "FULL_DEVICE_NAME"),
             "f64": "f32",
             "i64": "i32",
             "together": "yes",
