@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 import irexec
+from irexec.conformance.defendant import Answer
+from irexec.conformance.made import case_named
+from irexec.conformance.reduced import write_reproducer
+from irexec.conformance.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "conformance" / "reproducers"
@@ -24,6 +28,16 @@ def test_each_script_has_a_model_that_irexec_reads() -> None:
         assert (
             Path(f"{script.with_suffix('')}.expected.npz").is_file() and Path(f"{script.with_suffix('')}.npz").is_file()
         )
+
+
+def test_a_script_gives_openvino_the_values_of_bf16(tmp_path: Path) -> None:
+    case = case_named("Tanh-1/bf16/x=[2,3]@1,0/seed1")
+    right = irexec.compile_model(case.model)(case.inputs[0])[0]
+    answer = Answer("results", [[right + right]])
+    config = {"device": "CPU", "INFERENCE_PRECISION_HINT": "f32"}
+    script = write_reproducer(tmp_path, case, answer, Verdict("wrong", "twice"), "openvino", config, 60.0)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=100)
+    assert done.stdout.splitlines()[-1] == "not here", done.stdout
 
 
 def test_the_page_is_made_of_them() -> None:
