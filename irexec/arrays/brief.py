@@ -43,7 +43,7 @@ def _nested(array: Array, outer: int, inner: int) -> str:
 
 
 def shown_item(value: Any) -> str:
-    """Return one element: whole floats without a point, others with six digits, strings in quotes."""
+    """Return one element: floats that are integers without a point, others with six digits, strings in quotes."""
     if isinstance(value, str):
         return repr(str(value))
     if isinstance(value, (bool, np.bool_)):

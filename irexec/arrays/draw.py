@@ -59,7 +59,7 @@ def repeated(rng: np.random.Generator, indices: Array) -> Array:
 
 
 def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) -> Array:
-    """Return random values of an element type: normal floats, small whole numbers, random booleans, short words."""
+    """Return random values of an element type: normal floats, small integers, random booleans, short words."""
     count = math.prod(shape)
     if count <= _BLOCK:
         return _drawn(rng, kind, shape)

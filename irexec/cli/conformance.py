@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action",
         nargs="*",
         metavar="merge|compare FILE.json",
-        help="merge results into one table, or compare the results A.json and B.json (default: judge cases)",
+        help="merge results into one table, or compare the results A.json and B.json (default: run cases)",
     )
     judged = parser.add_argument_group("the runtime")
     judged.add_argument(
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judged.add_argument(
         "--mode",
         default="lowered",
-        help="with --with irexec: judge its lowered (compiled) code or its kernels (default: lowered)",
+        help="with --with irexec: test its compiled code (lowered) or its kernels (default: lowered)",
     )
     add_repeatable(judged, "--config", "KEY=VALUE", "set a property of the runtime")
     judged.add_argument(
@@ -68,12 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     cases = parser.add_argument_group("cases")
     amount = cases.add_mutually_exclusive_group()
-    amount.add_argument("--quick", action="store_true", help="judge 16 cases of each operator and pattern (default)")
-    amount.add_argument("--full", action="store_true", help="judge 400 cases of each operator and pattern")
-    amount.add_argument("--minutes", type=float, metavar="N", help="judge as many cases as this time allows")
-    amount.add_argument("--cases", type=whole(), metavar="N", help="judge N cases of each operator and pattern")
-    add_repeatable(cases, "--only", "PATTERN", "judge only these operators or patterns, e.g. 'Conv*'")
-    add_repeatable(cases, "--case", "NAME", "judge the case with this name")
+    amount.add_argument("--quick", action="store_true", help="run 16 cases of each operator and pattern (default)")
+    amount.add_argument("--full", action="store_true", help="run 400 cases of each operator and pattern")
+    amount.add_argument("--minutes", type=float, metavar="N", help="run as many cases as this time allows")
+    amount.add_argument("--cases", type=whole(), metavar="N", help="run N cases of each operator and pattern")
+    add_repeatable(cases, "--only", "PATTERN", "run only these operators or patterns, e.g. 'Conv*'")
+    add_repeatable(cases, "--case", "NAME", "run the case with this name")
     cases.add_argument("--seed", type=whole(), default=0, metavar="S", help="seed of the generated cases (default: 0)")
     add_many_arguments(parser)
     show = parser.add_argument_group("output")

@@ -73,4 +73,8 @@ def _operator_schema(args: argparse.Namespace) -> Report:
 
 
 def _unwritable(folder: str, error: OSError) -> Report:
-    return refuse("U007", f"cannot write there: {error.strerror or error}", place=Place(file=error.filename or folder))
+    return refuse(
+        "U007",
+        f"nothing can be written to this folder: {error.strerror or error}",
+        place=Place(file=error.filename or folder),
+    )

@@ -23,7 +23,7 @@ _SPECIAL = ("2", "3", "1", "0", "-1", "-2", "64", "9e8")
 """Numbers that runtimes compute with other code, such as powers by repeated multiplication."""
 _COMMON = (F32, F32, F32, F16, BF16, I32, I64, I8, U8, BOOLEAN, F64)
 _BEYOND = 0.05
-"""The share of changes of 64-bit values after which 32 bits cannot hold them."""
+"""The share of changes of a 64-bit value that make it too large for 32 bits."""
 _I64_END = 2**63 - 1
 Change = Callable[[np.random.Generator, Draft], None]
 
@@ -242,8 +242,8 @@ def scale_values(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def state_scalar(rng: np.random.Generator, draft: Draft) -> None:
-    """Give an input one stated value for all elements, such as a neutral element: runtimes have special
-    code for 0, 1 and 2."""
+    """Give all elements of an input one stated value, such as a neutral element: runtimes have special code for 0, 1
+    and 2."""
     ports = [
         p for p in draft.given[1:] if p.kind.is_real and p.values is None and p.name not in draft.operator.generators
     ]

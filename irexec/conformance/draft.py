@@ -19,7 +19,7 @@ MOST_ELEMENTS = 1 << 14
 MOST_RESULTS = 4 * MOST_ELEMENTS
 """The maximum number of elements of a drawn case: of all inputs together, and of each result."""
 MOST_AXES = 8
-"""The maximum rank of its inputs and results; runtimes have limits that models do not reach."""
+"""The maximum rank of the inputs and results of a drawn case; runtimes have limits that models do not reach."""
 # 64-bit integers that do not mean "up to the end" stay within 32 bits, because CPU plugins keep only 32 bits.
 _MOST_BITS, _ENDLESS = 2**31 - 1, 2**63 - 2
 

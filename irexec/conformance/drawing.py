@@ -75,7 +75,7 @@ _OF_CALLS = frozenset({"twice", "again", "requests"})
 _WITH_WEIGHTS = frozenset({"convolution", "sequence", "normalization", "quantization", "activation"})
 """Categories of operators whose further inputs are mostly constants."""
 _AS_DECLARED = frozenset({"matrix", "convolution", "pooling", "activation"})
-"""Categories of operators that devices with bf16 units compute with them if the model declares bf16."""
+"""Categories of operators for which devices use their bf16 units if the model declares bf16."""
 _WITH_FIXED_ROWS = frozenset({"boxes", "rois", "input_rois", "anchors", "im_info", "image_shape", "im_data"})
 """Inputs whose last axis has the same extent in every model."""
 

@@ -84,7 +84,7 @@ def class_of(name: str) -> Any:
 
 
 def fork(sink: IO[bytes]) -> None:
-    """Return in a child process; report when it has died, and return in another one."""
+    """Return in a forked process. This process waits for it, reports its death, and forks another one."""
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy's threads are no obstacle.

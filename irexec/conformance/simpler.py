@@ -63,7 +63,7 @@ def _simpler(name: CaseName) -> Iterator[CaseName]:
     for call in (0, 1):
         alone = name.with_ports([None if p is None else p.in_call(call) for p in name.ports])
         if (alone.ports, flags) != (name.ports, name.flags):
-            # The data of a later call differ: other seeds may have what fails.
+            # A later call alone has other data, which need not fail: other seeds are tried as well.
             seeds = (name.seed, *range(_SEEDS)) if call else (name.seed,)
             yield from (replace(alone, flags=flags, seed=seed) for seed in seeds)
     if any(p is not None and p.second is not None for p in name.ports):

@@ -27,7 +27,7 @@ _FLAGS = {
     "requests": "several requests at once", "cache": "the model cache", "reset": "a reset of variables",
     "default": "the default precision", "one-thread": "one thread", "empty": "empty inputs",
 }  # fmt: skip
-# What a message adds to the reason: locations, descriptions of nodes, shapes, numbers, names.
+# Parts of a message other than the reason: locations, descriptions of nodes, shapes, numbers, names.
 _PLACE = re.compile(r"(?:Exception from|failed at)\s+\S+?:\d+:?|END: node: .*? CALLBACK HAS THROWN:")
 _FALLBACK = re.compile(r"Not Implemented: Cannot fallback|Ngraph::Node::evaluate")
 _CHECK = re.compile(r"\bCheck '.*?'\s*$")

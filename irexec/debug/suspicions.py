@@ -124,7 +124,7 @@ def _no_class(node: Node, inputs: Inputs) -> str | None:
     return _counted(indices, outside, "out of range for the depth")
 
 
-# Whole numbers
+# Integers
 
 
 def _in_float(node: Node, inputs: Inputs) -> list[Array] | None:

@@ -97,7 +97,7 @@ def _castable(array: Array, kind: ElementType) -> bool:
         return False
     if np.can_cast(array.dtype, kind.dtype, "same_kind"):
         return kind is not BOOLEAN or array.dtype == np.bool_
-    # Python integers arrive as int64: accept them, and whole floats, for any type that holds their values exactly.
+    # Python integers arrive as int64: accept them, and floats that are integers, for any type that represents them.
     if array.dtype.kind in "iuf" and array.size <= _MAX_COMPARED and kind is not BOOLEAN:
         with np.errstate(invalid="ignore"):
             return bool((array.astype(kind.dtype).astype(array.dtype) == array).all())

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from irexec.lowering.fusion import Group
     from irexec.lowering.plans import LoweredPlan
 
-# A model is lowered after this many inferences, if they took at least this much work in total: compiling takes
-# about as long as this work.
+# A model is lowered before this inference or a later one, when all inferences up to it need at least this much work:
+# compiling takes about as long as this work.
 MANY_CALLS = 3
 MUCH_WORK = 1 << 28
 # The work added for each layer, in multiply-adds: about the time that Python takes to call a kernel.
@@ -69,7 +69,7 @@ class Backend:
 
     @property
     def is_lowered(self) -> bool:
-        """Whether the next inference runs lowered."""
+        """Whether all further inferences run lowered."""
         return self._is_lowered
 
     def begin(self, plan: Plan) -> bool:

@@ -1,7 +1,7 @@
 """MatMul of rows and a constant matrix in 8-bit integers ("bytes"), on machines with instructions for such products.
 
-Sums are exact. Either the rows are results of a FakeQuantize, and the matrix consists of whole numbers times a step
-for each column: each sum is then multiplied by both steps in f32. Or rows and matrix are whole numbers stored as f64,
+Sums are exact. Either the rows are results of a FakeQuantize, and the matrix consists of integers times a step
+for each column: each sum is then multiplied by both steps in f32. Or rows and matrix are integers stored as f64,
 as in ONNX's MatMulInteger.
 """
 
@@ -48,7 +48,7 @@ def byte_product(site: Site, transposed: bool) -> InBytes | None:
 
 
 def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
-    """Return the product of whole numbers on a grid and a constant matrix of signed bytes, both stored as f64; None if
+    """Return the product of integers on a grid and a constant matrix of signed bytes, both stored as f64; None if
     the matrix has other values, or sums may exceed 32 bits.
     """
     constant, attributes = site.types.constants[1], site.types.attributes
@@ -66,7 +66,7 @@ def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
 
 
 def _rows(site: Site, constant: Array | PackedMatrix, transposed: bool) -> Rows | None:
-    """Return the columns of a MatMul's constant as rows of whole numbers and the step of each; None if its type is not
+    """Return the columns of a MatMul's constant as rows of integers and the step of each; None if its type is not
     supported.
     """
     if isinstance(constant, PackedMatrix):
@@ -168,7 +168,7 @@ class ByteProduct(InBytes):
 
 
 class WholeProduct(OfWholeNumbers, InBytes):
-    """A product of whole numbers stored as f64."""
+    """A product of integers stored as f64."""
 
     along = "column"
 
@@ -177,7 +177,7 @@ class WholeProduct(OfWholeNumbers, InBytes):
         self._site = site
 
     def can_add(self, bias: Array) -> bool:
-        """Return whether `bias` consists of whole numbers, and every sum of products plus its bias fits into 32
+        """Return whether `bias` consists of integers, and every sum of products plus its bias fits into 32
         bits.
         """
         return fits_32_bits(self._numbers, bias)

@@ -129,14 +129,14 @@ class Convolution(Lowered):
 
 
 class WholeConvolution(OfWholeNumbers, Convolution):
-    """A convolution of whole numbers stored as f64; its sums are computed in 32 bits."""
+    """A convolution of integers stored as f64; its sums are computed in 32 bits."""
 
     def __init__(self, site: Site, constant: Array | PackedKernel, windows: Windowing, whole: Quantized) -> None:
         super().__init__(site, constant, windows, whole.numbers, whole.convolver)
         self._site, self._whole = site, whole
 
     def can_add(self, bias: Array) -> bool:
-        """Return whether `bias` consists of whole numbers, and every sum of products plus its bias fits into 32
+        """Return whether `bias` consists of integers, and every sum of products plus its bias fits into 32
         bits.
         """
         return self._whole.can_add(bias)

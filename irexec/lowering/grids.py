@@ -1,6 +1,6 @@
 """Grids: sets of evenly spaced values, such as the results of FakeQuantize, which 8-bit integers can represent.
 
-A value `(level + zero) * step` with a level from 0 to 255 can be read as a byte, and a weight that is a whole number
+A value `(level + zero) * step` with a level from 0 to 255 can be read as a byte, and a weight that is an integer
 from -128 to 127 times the step of its row as a signed byte: sums of products of such bytes are exact. The f32 values
 may be a few units in the last place away from the grid.
 """
@@ -64,7 +64,7 @@ def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Gri
 
 
 def _whole(step: Step, before: Grid | None, template: Sequence[Any]) -> Grid | None:
-    """Return the grid of a Convert of bytes, or of a subtraction of a constant whole number from converted bytes."""
+    """Return the grid of a Convert of bytes, or of a subtraction of a constant integer from converted bytes."""
     if step.operator.type == "Convert":
         return None if step.given[0] is None else BYTES.get(step.given[0].element_type)
     zero = template[step.inputs[1]]
@@ -92,14 +92,14 @@ def _quantized(step: Step, template: Sequence[Any]) -> Grid | None:
 
 @record(eq=False, weakref_slot=True)
 class Rows:
-    """Rows of weights as 8-bit whole numbers times a step for each row; `numbers` is None if this is not possible."""
+    """Rows of weights as 8-bit integers times a step for each row; `numbers` is None if this is not possible."""
 
     numbers: Array | None
     steps: Array
 
 
 def whole_rows(rows: Array, value: Value) -> Rows:
-    """Return rows of f32 weights as whole numbers times the steps that the graph declares for `value`.
+    """Return rows of f32 weights as integers times the steps that the graph declares for `value`.
 
     `value` is the value in the graph that contains these rows.
     """
@@ -116,7 +116,7 @@ def whole_rows(rows: Array, value: Value) -> Rows:
 
 
 def packed_rows(matrix: PackedMatrix) -> Rows | None:
-    """Return the rows of a packed matrix as whole numbers; None unless it is i8 times a positive f32 step for each
+    """Return the rows of a packed matrix as integers; None unless it is i8 times a positive f32 step for each
     row.
     """
     codes, scale = matrix.codes, matrix.scale
@@ -128,7 +128,7 @@ def packed_rows(matrix: PackedMatrix) -> Rows | None:
 
 
 def signed_bytes(numbers: Array) -> Array | None:
-    """Return floats as signed bytes; None if they are not whole numbers from -128 to 127."""
+    """Return floats as signed bytes; None if they are not integers from -128 to 127."""
     if not (numbers.min(initial=0) >= -128 and numbers.max(initial=0) <= 127):
         return None
     return np.ascontiguousarray(numbers.astype(np.int8)) if bool((numbers == np.rint(numbers)).all()) else None

@@ -63,7 +63,7 @@ def numbers_of_grid(grid: Grid) -> Array:
 
 
 def fits_32_bits(rows: Array, bias: Array) -> bool:
-    """Return whether `bias` consists of whole numbers, and each sum of products of a row with any levels, plus its
+    """Return whether `bias` consists of integers, and each sum of products of a row with any levels, plus its
     bias, fits into 32 bits. `rows` are signed bytes; a factor (level + zero) is at most LEVELS.
     """
     most = np.abs(rows.astype(np.int64)).sum(1) * (2 * LEVELS) + np.abs(bias)

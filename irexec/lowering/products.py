@@ -54,8 +54,8 @@ class RowsProduct:
 class CompiledProduct(RowsProduct):
     """The product of `a` `[..., K]` and one `right` `[K, N]`, both f32 and not empty.
 
-    With `starts`, each 32-bit element packs four bytes, and the sums of each column start with a whole number.
-    `is_whole`: sums of bytes are stored as whole numbers.
+    With `starts`, each 32-bit element packs four bytes, and the sums of each column start with an integer.
+    `is_whole`: sums of bytes are stored as integers.
     """
 
     MANY_ROWS = 64

@@ -1,6 +1,6 @@
 """Convolutions of quantized data and weights in bytes, or in pairs of bf16, on machines with suitable instructions.
 
-Either the data are on the grid of a FakeQuantize, and the weights are whole numbers times a step for each output
+Either the data are on the grid of a FakeQuantize, and the weights are integers times a step for each output
 channel: each sum, which is exact, is then multiplied by the product of both steps in f32. Or data and weights are whole
 numbers stored as f64, as in ONNX's ConvInteger and QLinearConv.
 """
@@ -31,8 +31,8 @@ MOST_HEIGHT = 16
 
 
 class Quantized:
-    """A convolution in bytes: the weights `[G, O, I, *K]` as whole numbers, and the scale of each output's sums;
-    without `steps` the results are whole numbers.
+    """A convolution in bytes: the weights `[G, O, I, *K]` as integers, and the scale of each output's sums;
+    without `steps` the results are integers.
     """
 
     def __init__(self, grid: Grid, numbers: Array, prepared: Prepared, steps: Array | None = None) -> None:
@@ -51,7 +51,7 @@ class Quantized:
         )
 
     def can_add(self, bias: Array) -> bool:
-        """Return whether `bias` consists of whole numbers, and every sum of products plus its bias fits into 32
+        """Return whether `bias` consists of integers, and every sum of products plus its bias fits into 32
         bits.
         """
         return fits_32_bits(self.numbers.reshape(len(bias), -1), bias)

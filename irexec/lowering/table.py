@@ -195,7 +195,7 @@ class Rounded(Fused):
 
 
 class OfWholeNumbers(Lowered):
-    """Sums of products of whole numbers that are stored as f64, computed in 32 bits: `tasks` stores 32-bit integers."""
+    """Sums of products of integers that are stored as f64, computed in 32 bits: `tasks` stores 32-bit integers."""
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         if (shape := self.shape(*inputs)) is None:

@@ -1,4 +1,4 @@
-"""Chains of layers on whole numbers, computed as one layer in bytes: ONNX's MatMulInteger, ConvInteger, QLinearMatMul
+"""Chains of layers on integers, computed as one layer in bytes: ONNX's MatMulInteger, ConvInteger, QLinearMatMul
 and QLinearConv.
 
 The graph contains several layers for such an operator: bytes are converted to f64, minus a zero point; MatMul or
@@ -33,7 +33,7 @@ _SOURCES: dict[ElementType, Source] = {U8: "unsigned", I8: "signed"}
 
 
 class Whole(Lowered):
-    """A product of bytes and constant whole numbers, with the layers after it. The inputs are the bytes, the zero point
+    """A product of bytes and constant integers, with the layers after it. The inputs are the bytes, the zero point
     (one f64) if it is not constant, and the operands of the later layers, each a single f32, such as a scale.
     """
 

@@ -91,7 +91,7 @@ class Work:
 def by_numbers(
     data: Array, shape: tuple[int, ...], out: Array | None, add: Callable[[Work, Array, Array], None]
 ) -> Array:
-    """Return the f64 result of jobs on whole numbers, in `out` if it is given.
+    """Return the f64 result of jobs on integers, in `out` if it is given.
 
     `add(work, data, sums)` adds the jobs, for the data in f32 and an f32 array that receives 32-bit integers.
     """

@@ -52,7 +52,7 @@ def write_report(text: str, path: str | None, folder: Path) -> Path:
     else:
         summary, found = summary_of(reading)
         if summary is None:
-            raise Impossible(f"no report can be made of this document: {found.errors[0].message}")
+            raise Impossible(f"the report cannot be created: {found.errors[0].message}")
         page = report_page([summary], sizes=[open_sizes(reading.model)])
     file = folder / f"{name.stem}.html"
     save_text(file, page)

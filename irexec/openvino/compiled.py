@@ -56,12 +56,13 @@ class CompiledModel(engine.CompiledModel):
 
     @property
     def is_lowered(self) -> bool:
-        """Whether the next inference runs compiled code (extra `fast`) instead of the kernels, for layers that have a
-        compiled form.
+        """Whether all further inferences run compiled code (extra `fast`) instead of the kernels, for layers that have
+        a compiled form.
 
-        The property EXECUTION_MODE_HINT decides. ACCURACY: never. PERFORMANCE: always. If it is not set: after several
-        inferences, when compiling takes less time than it saves. With either hint, every call with the same inputs
-        returns the same bits. Requests that measure the time of each layer (PERF_COUNT) run the kernels.
+        The property EXECUTION_MODE_HINT decides. ACCURACY: never. PERFORMANCE: always. If it is not set: from the third
+        inference on, or a later one, as soon as compiling takes less time than it saves. With either hint, every call
+        with the same inputs returns the same bits. Requests that measure the time of each layer (PERF_COUNT) run the
+        kernels.
         """
         return self._lowering.is_lowered
 

@@ -115,7 +115,7 @@ def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -
 
 
 def _known(node: Node, index: int) -> tuple[int, ...]:
-    """Return the whole numbers of a small constant input; an empty tuple for any other input."""
+    """Return the integers of a small constant input; an empty tuple for any other input."""
     value = node.inputs[index] if index < len(node.inputs) else None
     held = value.node.held if value is not None and value.node.type == "Const" else None
     if value is None or held is None or held.size > 16 or not value.element_type.is_integral_number:

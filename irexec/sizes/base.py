@@ -138,7 +138,7 @@ def _neighbours(prober: Tracer, sizes: Sizes, refusal: Refusal, constants: list[
 
 
 def _constants(model: Model) -> list[int]:
-    """Return the small whole numbers among the model's scalars and shapes, the most frequent first."""
+    """Return the small integers among the model's scalars and shapes, the most frequent first."""
     count: dict[int, int] = {}
     for node in model.nodes:
         held = node.held

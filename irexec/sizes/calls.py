@@ -135,7 +135,7 @@ class Layer:
             return None
 
     def bits(self, numbers: tuple[int, ...], output: int) -> list[int]:
-        """Return the contents of an output for these numbers as whole numbers (floats as their bits); an empty result
+        """Return the contents of an output for these numbers as integers (floats as their bits); an empty result
         if they are unknown or too large.
         """
         found = self._bits.get((output, *numbers))

@@ -26,7 +26,7 @@ _MOST_GROUPS = 40
 
 
 class Expression(Protocol):
-    """A whole number that depends on sizes; for columns of sizes, a column of numbers."""
+    """An integer that depends on sizes; for columns of sizes, a column of numbers."""
 
     def value(self, sizes: Any) -> Any: ...
 
@@ -188,7 +188,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
     if whole + 1 < high:
         return Fraction(whole + 1) if whole or low > 0 or high > 1 else Fraction(1)
     if low == whole:
-        # `low` is a whole number: add the largest unit fraction with which the sum stays below `high`.
+        # `low` is an integer: add the largest unit fraction with which the sum stays below `high`.
         return whole + Fraction(1, (1 / (high - whole)).__floor__() + 1)
     return whole + 1 / _simplest(1 / (high - whole), 1 / (low - whole))
 

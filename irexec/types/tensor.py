@@ -70,7 +70,7 @@ class TensorType:
             value = self._value
             try:
                 return list(map(int, value.values if isinstance(value, Stored) else value.ravel()))
-            except (OverflowError, ValueError):  # Infinity or nan.
+            except (OverflowError, ValueError):  # Infinity or NaN.
                 return None
         if self.partial is not None:
             return list(self.partial.ravel())

@@ -1,4 +1,4 @@
-"""Traced numbers: whole numbers that record on a tape the computations and comparisons made with them."""
+"""Traced numbers: integers that record on a tape the computations and comparisons made with them."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ class Tape:
 
 
 class Traced:
-    """A whole number on a tape. Its `__class__` is int, so that `isinstance(number, int)` is true.
+    """An integer on a tape. Its `__class__` is int, so that `isinstance(number, int)` is true.
 
     NumPy, `range` and all other code that needs the number itself call `__index__`, which pins it; a subclass of int
     would be read without that call.

@@ -150,7 +150,7 @@ CASES: dict[str, tuple[Make, Any, Any, str]] = {
     "too large for a byte": (lambda x: ops.convert(x, "u8", name="it"), F([-1, 3]), F([1.5, 3]), "A006"),
     "no f32": (lambda x: ops.convert(x, "f32", name="it"), np.int64([2**24 + 1]), np.int64([2**24]), "A006"),
     "zero in f16": (lambda x: ops.convert(x, "f16", name="it"), F([1e-9]), F([1e-3]), "A006"),
-    "division of whole numbers": (
+    "division of integers": (
         lambda x: ops.floor_mod(np.int32([7]), x, name="it"),
         np.int32([0]),
         np.int32([2]),

@@ -58,10 +58,10 @@ CORNERS = {
     "statistics of doubles are floats": Corner(
         "LayerNormalization", [np.arange(6.0).reshape(2, 3) ** 2, np.ones(3)], {"axis": 1}, outputs=3
     ),
-    "the norm of whole numbers": Corner("ReduceL2", [WHOLE, np.array([1])], {}),
-    "the logarithm of sums of whole numbers": Corner("ReduceLogSum", [abs(WHOLE), np.array([0])], {}),
-    "the logarithm of exponentials of a whole number": Corner("ReduceLogSumExp", [np.array(5)], {}),
-    "shrunk whole numbers": Corner("Shrink", [WHOLE], {"bias": 0.6, "lambd": 2.5}),
+    "the norm of integers": Corner("ReduceL2", [WHOLE, np.array([1])], {}),
+    "the logarithm of sums of integers": Corner("ReduceLogSum", [abs(WHOLE), np.array([0])], {}),
+    "the logarithm of exponentials of an integer": Corner("ReduceLogSumExp", [np.array(5)], {}),
+    "shrunk integers": Corner("Shrink", [WHOLE], {"bias": 0.6, "lambd": 2.5}),
     "backwards from before the first": Corner(
         "Slice", [(6, 3), np.array([-9, -9]), np.array([-100, 2]), np.array([0, 1]), np.array([-1, 1])], {}
     ),

@@ -38,7 +38,7 @@ def compressed(ov: Any, weights: np.ndarray, limits: list[Any], levels: int) -> 
 
 CASES: dict[str, tuple[list[Any], int]] = {
     "symmetric": ([-1, 1, -1, 1], 255),
-    "a zero point that is not a whole number": ([-0.5, 1.5, -0.5, 1.5], 256),
+    "a zero point that is not an integer": ([-0.5, 1.5, -0.5, 1.5], 256),
     "a zero point that the weights take": ([-1, 1, 0.5, 255.5], 256),
     "a zero point": ([-1, 1, -2, 3], 256),
     "unsigned": ([0, 1.5, 0, 1.5], 256),

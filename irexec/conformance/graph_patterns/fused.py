@@ -1,4 +1,4 @@
-"""Layers that runtimes fuse with their neighbours: kernels with following layers, and quantised layers."""
+"""Layers that runtimes fuse with their neighbours: kernels with following layers, and quantized layers."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def _before(g: Graph, x: Value, before: str, row: tuple[int, ...]) -> Value:
     near=("none", "wider clamp", "scales differ", "read between"),
 )
 def quantise_dequantise(g: Graph, *, kind: str, zero: str, layer: str, weights: str, rounding: str, near: str) -> None:
-    """Build values that are quantised and dequantised as exporters write it, and a layer that reads them."""
+    """Build values that are quantized and dequantized as exporters write it, and a layer that reads them."""
     if g.base is not F32:
         raise ValueError("f32 only: f16 and bf16 values often lie halfway between two levels of the quantizer")
     channels, filters = g.channels(2, 4, 8, 16), g.channels(2, 4, 8)

@@ -1,4 +1,4 @@
-"""Normalisations, attention and activations written as several layers, and near misses of them."""
+"""Normalizations, attention and activations written as several layers, and near misses of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantised graphs: layers between FakeQuantizes, weights stored in few bits, and conversions between types."""
+"""Quantized graphs: layers between FakeQuantizes, weights stored in few bits, and conversions between types."""
 
 from __future__ import annotations
 

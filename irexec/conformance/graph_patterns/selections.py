@@ -155,7 +155,7 @@ def _raised(g: Graph, x: Value, place: int, made: str) -> Value:
     near=("none", "read between", "another reader", "convert back", "rounded"),
 )
 def prepared(g: Graph, *, kind: str, steps: str, scale: str, layout: str, layer: str, near: str) -> None:
-    """Build an image that is converted, normalised and transposed before the first layer, as preprocessing does."""
+    """Build an image that is converted, normalized and transposed before the first layer, as preprocessing does."""
     if near in ("convert back", "rounded") and g.base is not F32:
         raise ValueError("16-bit values are too often halfway between two integers")
     first = layout in ("first", "reversed channels")

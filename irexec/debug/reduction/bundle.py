@@ -1,4 +1,4 @@
-"""Bundles: the files of a reduction as one archive to be sent, with the text of an issue, and anonymised on demand."""
+"""Bundles: the files of a reduction as one archive to be sent, with the text of an issue, and anonymized on demand."""
 
 from __future__ import annotations
 

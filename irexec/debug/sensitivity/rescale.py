@@ -128,7 +128,7 @@ class _Rescaling:
         return power
 
     def _exponent(self, node: Node) -> int:
-        """Return the constant exponent of a Power, if it is a whole number above 0; otherwise 0."""
+        """Return the constant exponent of a Power, if it is an integer above 0; otherwise 0."""
         held = node.inputs[1].node.constant if node.inputs[1] is not None else None
         if held is None or held.size != 1:
             return 0

@@ -13,7 +13,7 @@ from irexec.types import BF16, F16, Array, ElementType
 
 # The number of elements that are computed at a time: more exceed the second-level cache, fewer take longer in Python.
 _BLOCK = 1 << 17
-# Whole numbers up to this size are exact in each float type that layers compute in.
+# Integers up to this size are exact in each float type that layers compute in.
 _EXACT = 256
 # Zero points up to this size are subtracted from 4-bit elements in 8 bits.
 _SMALL = 64
@@ -128,7 +128,7 @@ class PackedMatrix(Packed):
 
 
 def is_zero_exact(type: ElementType, zero: Array) -> bool:
-    """Return whether a code of a type minus its zero point is a whole number that every float type holds."""
+    """Return whether a code of a type minus its zero point is an integer that every float type holds."""
     if type not in INTEGERS or not bool(np.all(zero == np.rint(zero))):
         return False
     low, high = RANGES[type]

@@ -128,7 +128,7 @@ class _Search:
         )
 
     def _is_whole(self, source: Value, parameters: Mapping[str, Array | None]) -> bool:
-        """Return whether all elements are whole numbers, which f32 represents exactly, like f64."""
+        """Return whether all elements are integers, which f32 represents exactly, like f64."""
         type, zero = self._inference[source].element_type, parameters.get("Subtract")
         return type in INTEGERS and "Multiply" not in parameters and (zero is None or is_zero_exact(type, zero))
 

@@ -19,7 +19,7 @@ FOLDS: dict[Arithmetic, int] = {"floats": 1, "bytes": 4, "whole_bytes": 4, "pair
 
 
 def is_whole(kind: Arithmetic) -> bool:
-    """Return whether the sums of this arithmetic are whole numbers."""
+    """Return whether the sums of this arithmetic are integers."""
     return kind in ("bytes", "whole_bytes", "numbers")
 
 

@@ -58,7 +58,7 @@ def write_convolve(
     """Write `convolve(layer, task, scratch, round)`: compute one task of a convolution.
 
     A tile is a number of channels by vectors of pixels. `is_short`: there are fewer pixels than in one tile. `is_last`:
-    there is only one tile, with single sums. Products of whole numbers are not divided into partial sums.
+    there is only one tile, with single sums. Products of integers are not divided into partial sums.
 
     `has_panels`: the pixels of a tile are first copied to a panel, which stays in the first-level cache while the
     weights of all channels are read. Otherwise the weights of a tile stay there while all pixels are read.

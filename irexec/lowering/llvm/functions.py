@@ -116,7 +116,7 @@ def gelu_tanh(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
 _TAIL = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 # ln 2 in two parts, so that n times the first part is exact.
 _LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
-# Adding this to a number rounds it to a whole number, which is then in the lowest bits of the sum.
+# Adding this to a number rounds it to an integer, which is then in the lowest bits of the sum.
 _ROUNDER, _ROUNDER_BITS = 12582912.0, 0x4B400000
 
 

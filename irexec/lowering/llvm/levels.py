@@ -22,11 +22,11 @@ TASK = ("first", "last", "first_pixel", "last_pixel")
 # The fields of `bytes`' record: addresses as in LAYER.
 BYTES = ("source", "result", "grid")
 RANGE = ("first", "last")
-# The fields of `starts`' record: addresses of a whole number in f64, of two numbers for each column, and of the result.
+# The fields of `starts`' record: addresses of an integer in f64, of two numbers for each column, and of the result.
 STARTS = ("zero", "weight_sums", "begin", "result")
 # Tasks begin at multiples of this number of elements: the maximum number of lanes of a vector.
 MULTIPLE = 16
-# Adding this to a small number rounds it to a whole number, which is then in the lowest bits of the sum.
+# Adding this to a small number rounds it to an integer, which is then in the lowest bits of the sum.
 ROUNDER = 12582912.0
 
 

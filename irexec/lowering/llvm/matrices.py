@@ -39,7 +39,7 @@ def write_matrices(module: Any, name: str, lanes: int, height: int, width: int, 
             left = layer.left.floats() + place.left + first * layer.left_row
             with code.loop(0, layer.columns, across) as column:
                 panel = panels + column * layer.depth
-                # Sums of whole numbers are exact in any order, so that no partial sums are needed.
+                # Sums of integers are exact in any order, so that no partial sums are needed.
                 step = layer.depth if is_whole(kind) else code.number(DEPTH_STEP)
                 with code.loop(0, layer.depth, step) as k:
                     depth = (layer.depth - k).at_most(step)

@@ -32,7 +32,7 @@ def write_multiply(
     kind: Arithmetic = "floats",
 ) -> Code:
     """Write `multiply(layer, task, scratch, round)`: compute one task, of at least `height` rows. A tile has `height`
-    rows of `width` vectors, as wide as a panel. Sums of whole numbers are not divided into partial sums.
+    rows of `width` vectors, as wide as a panel. Sums of integers are not divided into partial sums.
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width, kind)
     code, layer, task = begun(module, name, lanes, LAYER, TASK)

@@ -17,7 +17,7 @@ from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.functions import exp_below_0
 
 # Kinds. "sum". "mean": the sum divided by the width. "length": the root of the sum of squares, divided by the first
-# number. "largest" and "smallest": the extreme element, nan if any element is nan. "centred": each element minus the
+# number. "largest" and "smallest": the extreme element, NaN if any element is NaN. "centred": each element minus the
 # mean. "normalized_inside" and "normalized_outside": each element minus the mean, divided by the standard deviation,
 # with the first number added inside or outside of the root.
 Kind = Literal[

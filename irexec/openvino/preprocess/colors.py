@@ -53,7 +53,7 @@ def channel_axis(flow: Flow, what: str) -> int:
     """Return the axis of the channels. Raises RuntimeError if the layout does not contain it."""
     layout: Layout = flow.layout
     if not layout.has_name("C"):
-        raise RuntimeError(f"{what} needs a layout with C; it is {layout}")
+        raise RuntimeError(f"{what} needs a layout with C; the layout is {layout}")
     return layout.get_index_by_name("C")
 
 

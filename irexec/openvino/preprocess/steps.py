@@ -148,7 +148,7 @@ def _per_channel(flow: Flow, operation: Callable[..., Any], value: Any, what: st
         return
     rank = flow.value.type.rank
     if not flow.layout.has_name("C") or rank is None:
-        raise RuntimeError(f"{what} per channel needs a layout with C; it is {flow.layout}")
+        raise RuntimeError(f"{what} per channel needs a layout with C; the layout is {flow.layout}")
     shape = [1] * rank
     shape[flow.layout.get_index_by_name("C")] = len(value)
     flow.become(operation(flow.value, np.array(value, kind.dtype).reshape(shape)))
@@ -157,7 +157,7 @@ def _per_channel(flow: Flow, operation: Callable[..., Any], value: Any, what: st
 def _resize(flow: Flow, algorithm: ResizeAlgorithm, size: tuple[int, int] | None) -> None:
     layout: Layout = flow.layout
     if not (layout.has_name("H") and layout.has_name("W")):
-        raise RuntimeError(f"resize needs a layout with H and W; it is {layout}")
+        raise RuntimeError(f"resize needs a layout with H and W; the layout is {layout}")
     wanted = size or flow.wanted_size
     if wanted is None or any(getattr(extent, "is_dynamic", False) for extent in wanted):
         raise RuntimeError("resize: the model's height and width are not known; give them")

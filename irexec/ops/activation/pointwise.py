@@ -58,7 +58,7 @@ mish_4 = _smooth("Mish", "opset4", mish, "x · tanh(ln(1 + eˣ)).", rounded(8))
 
 @operator("Clamp", "opset1", inplace="x")
 def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None) -> T_NUMERIC:
-    """Each element, no lower than `min` and no higher than `max`; nan stays nan.
+    """Each element, no lower than `min` and no higher than `max`; NaN stays NaN.
 
     For integers, `min` is rounded up, `max` is rounded down, and both are clipped to the type's range.
     Shape rule: C1 min is not above max (as in OpenVINO; by the page's formula every element would be max).
@@ -160,7 +160,7 @@ def _prelu(data: Array, slope: Array, out: Array | None = None) -> Array:
     if np.isfinite(slope).all():
         below = np.asarray(np.multiply(np.minimum(data, 0), slope))
         return np.asarray(np.add(np.maximum(data, 0), below, out=out))
-    # An infinite slope times the 0 that replaces a positive element would be nan.
+    # An infinite slope times the 0 that replaces a positive element would be NaN.
     return narrow(np.where(data < 0, np.multiply(data, slope), data), data.dtype, out)
 
 
@@ -181,7 +181,7 @@ def _(check: Check, data: TensorType, slope: TensorType) -> PartialShape:
 
 @operator("ReLU", "opset1", shapes=same_as(), inplace="x")
 def relu_1(x: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
-    """max(0, x); nan stays nan."""
+    """max(0, x); NaN stays NaN."""
     result = result_like(x, out)
     np.maximum(x, x.dtype.type(0), out=result)
     return result

@@ -28,7 +28,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 def softmax_8(x: T, /, *, axis: int = 1, out: Array | None = None) -> T:
     """exp(x) divided by its sum along `axis`.
 
-    C1: `axis` lies in [-rank, rank - 1]. A row that contains +infinity, or only -infinity, becomes nan.
+    C1: `axis` lies in [-rank, rank - 1]. A row that contains +infinity, or only -infinity, becomes NaN.
     """
     return _along(_softmax_rows, x, axis, out)
 

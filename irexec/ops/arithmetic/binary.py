@@ -76,7 +76,7 @@ def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
     return np.asarray(np.multiply(difference, difference, out=difference))
 
 
-_NAN = "nan if a or b is nan (the page does not define it; in OpenVINO the result depends on their order)."
+_NAN = "NaN if a or b is NaN (the page does not define it; in OpenVINO the result depends on their order)."
 
 add_1 = _arithmetic("Add", ufunc("add"), "a + b.")
 subtract_1 = _arithmetic("Subtract", ufunc("subtract"), "a - b.")
@@ -155,8 +155,8 @@ def _by_zero(a: Array, b: Array) -> Undefined:
 @mod_1.undefined_for
 @floor_mod_1.undefined_for
 def _(a: Array, b: Array) -> Undefined:
-    """Return "no result" for integers divided by zero; for floats, whether any quotient is infinite, nan, very large,
-    or so close to a whole number that the remainder depends on rounding.
+    """Return "no result" for integers divided by zero; for floats, whether any quotient is infinite, NaN, very large,
+    or so close to an integer that the remainder depends on rounding.
     """
     if not is_float(a.dtype):
         return _by_zero(a, b)

@@ -70,7 +70,7 @@ def minus_normal_logit_f32(x: Array, out: Array, scratch: Array) -> None:
     """-L(x) = ln(Φ(-x) / Φ(x)): erf(x) = tanh(L(x√2) / 2), and Φ(x) = 1 / (1 + exp(-L(x))). `out` must not be x."""
     square, below = scratch[0], scratch[1]
     np.multiply(x, x, square)
-    if not square.max(initial=0) <= 144:  # beyond 12 the f32 result is constant; infinity / infinity would be nan
+    if not square.max(initial=0) <= 144:  # beyond 12 the f32 result is constant; infinity / infinity would be NaN
         np.minimum(square, 144, out=square)
     _polynomial(LOGIT_ABOVE, square, out)
     _monic(LOGIT_BELOW, square, below)
@@ -109,7 +109,7 @@ def erf_f64(x: Array) -> Array:
 
 
 def erfinv_near(x: Array) -> Array:
-    """Return the inverse of erf for f64 values in [-1, 1], with a relative error of 1e-8; nan outside."""
+    """Return the inverse of erf for f64 values in [-1, 1], with a relative error of 1e-8; NaN outside."""
     size = np.abs(x)
     s = np.sqrt(-np.log((1.0 - size) * (1.0 + size)))
     ratio = np.empty_like(s)
@@ -118,7 +118,7 @@ def erfinv_near(x: Array) -> Array:
 
 
 def erfinv_f64(x: Array) -> Array:
-    """Return the inverse of erf for f64 values in [-1, 1]; nan outside. One Halley step refines erfinv_near."""
+    """Return the inverse of erf for f64 values in [-1, 1]; NaN outside. One Halley step refines erfinv_near."""
     size = np.abs(x)
     y = erfinv_near(size)
     error = np.where(size < 0.5, erf_f64(y) - size, 1.0 - size - erfc_f64(y))

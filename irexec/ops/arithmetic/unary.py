@@ -39,14 +39,14 @@ def _real(type: str, opset: str, function: Any, doc: str, ulp: int = 4) -> Opera
     return made
 
 
-acos_1 = _real("Acos", "opset1", ufunc("arccos"), "The inverse cosine of each element; nan outside [-1, 1].")
+acos_1 = _real("Acos", "opset1", ufunc("arccos"), "The inverse cosine of each element; NaN outside [-1, 1].")
 acosh_4 = _real(
     "Acosh",
     "opset4",
     ufunc("arccosh"),
-    "The inverse hyperbolic cosine of each element; nan below 1. (Its page: Acosh-3.)",
+    "The inverse hyperbolic cosine of each element; NaN below 1. (Its page: Acosh-3.)",
 )
-asin_1 = _real("Asin", "opset1", ufunc("arcsin"), "The inverse sine of each element; nan outside [-1, 1].")
+asin_1 = _real("Asin", "opset1", ufunc("arcsin"), "The inverse sine of each element; NaN outside [-1, 1].")
 asinh_4 = _real(
     "Asinh", "opset4", ufunc("arcsinh"), "The inverse hyperbolic sine of each element. (Its page: Asinh-3.)"
 )
@@ -54,16 +54,16 @@ atan_1 = _real("Atan", "opset1", ufunc("arctan"), "The inverse tangent of each e
 cos_1 = _real("Cos", "opset1", ufunc("cos"), "The cosine of each element, in radians.")
 cosh_1 = _real("Cosh", "opset1", ufunc("cosh"), "The hyperbolic cosine of each element.")
 exp_1 = _real("Exp", "opset1", ufunc("exp"), "e to the power of each element.")
-log_1 = _real("Log", "opset1", ufunc("log"), "The natural logarithm of each element; -infinity at 0, nan below.")
+log_1 = _real("Log", "opset1", ufunc("log"), "The natural logarithm of each element; -infinity at 0, NaN below.")
 sin_1 = _real("Sin", "opset1", ufunc("sin"), "The sine of each element, in radians.")
 sinh_1 = _real("Sinh", "opset1", ufunc("sinh"), "The hyperbolic sine of each element.")
-sqrt_1 = _real("Sqrt", "opset1", ufunc("sqrt"), "The square root of each element; nan for negative floats.", ulp=1)
+sqrt_1 = _real("Sqrt", "opset1", ufunc("sqrt"), "The square root of each element; NaN for negative floats.", ulp=1)
 tan_1 = _real("Tan", "opset1", ufunc("tan"), "The tangent of each element, in radians.")
 tanh_1 = _real("Tanh", "opset1", ufunc("tanh"), "The hyperbolic tangent of each element.")
 
 
 def _whole(function: Any, x: Array, out: Array | None) -> Array:
-    """Apply a function that rounds floats to whole numbers; integers are returned unchanged."""
+    """Apply a function that rounds floats to integers; integers are returned unchanged."""
     return elementwise(function if is_float(x.dtype) else np.positive, x, out)
 
 
@@ -89,9 +89,9 @@ abs_1 = _exact(
     values="elementwise",
 )
 abs_1.undefined_for(lambda x: wraps(x.dtype, largest(x)))
-ceiling_1 = _exact("Ceiling", ufunc("ceil"), "Each element rounded up to a whole number.", _whole, "elementwise")
-floor_1 = _exact("Floor", ufunc("floor"), "Each element rounded down to a whole number.", _whole, "elementwise")
-sign_1 = _exact("Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positive elements; nan stays nan.")
+ceiling_1 = _exact("Ceiling", ufunc("ceil"), "Each element rounded up to an integer.", _whole, "elementwise")
+floor_1 = _exact("Floor", ufunc("floor"), "Each element rounded down to an integer.", _whole, "elementwise")
+sign_1 = _exact("Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positive elements; NaN stays NaN.")
 
 
 @operator("Atanh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
@@ -127,7 +127,7 @@ atanh_4.allowed = erf_1.allowed = ROUNDED
 
 @operator("ErfInv", "opset17", shapes=same_as(), inplace="x", tolerance=rounded(4))
 def erfinv_17(x: T_FLOAT, /, *, out: Array | None = None) -> T_FLOAT:
-    """The y with erf(y) = x: 0 at 0, ±infinity at ±1, nan outside [-1, 1]."""
+    """The y with erf(y) = x: 0 at 0, ±infinity at ±1, NaN outside [-1, 1]."""
     return in_doubles(erfinv_f64 if x.dtype == np.float64 else erfinv_near, x, out)
 
 
@@ -144,7 +144,7 @@ def negative_1(x: T_SIGNED, /, *, out: Array | None = None) -> T_SIGNED:
 def round_5(
     x: T, /, *, mode: Literal["half_to_even", "half_away_from_zero"] = "half_to_even", out: Array | None = None
 ) -> T:
-    """Each element rounded to the nearest whole number; `mode` determines how halves are rounded."""
+    """Each element rounded to the nearest integer; `mode` determines how halves are rounded."""
     return _whole(np.rint if mode == "half_to_even" else _half_away, x, out)
 
 

@@ -20,7 +20,7 @@ T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
 
 @operator("IsFinite", "opset10", shapes=same_as())
 def is_finite_10(data: T_IN, /, *, out: Array | None = None) -> T_BOOL:
-    """True for numbers, false for infinities and nan."""
+    """True for numbers, false for infinities and NaN."""
     return np.asarray(np.isfinite(widen(data), out=out))
 
 
@@ -43,5 +43,5 @@ def is_inf_10(
 
 @operator("IsNaN", "opset10", shapes=same_as())
 def is_nan_10(data: T_IN, /, *, out: Array | None = None) -> T_BOOL:
-    """True for nan."""
+    """True for NaN."""
     return np.asarray(np.isnan(widen(data), out=out))

@@ -1,6 +1,6 @@
 """Comparisons of two operands, broadcast to each other: a boolean per pair.
 
-Numbers are compared by value, whatever their type; nan is unequal to everything, and neither less nor greater.
+Numbers are compared by value, whatever their type; NaN is unequal to everything, and neither less nor greater.
 Strings compare by code points (the pages allow any type). Source: the operation pages of these names.
 """
 

@@ -1,8 +1,8 @@
 """Conversion of arrays between any two element types, by OpenVINO's rules.
 
 To integers: floats are truncated toward zero; values outside the type's range wrap (see elementwise.truncated). To
-boolean: every value except 0 is true, including nan. To floats: nearest, ties to even; overflow gives infinity if the
-type has one (f8e4m3: nan; f4e2m1: its greatest number). Conversions to f8e4m3 and f8e5m2 round twice, first to f16.
+boolean: every value except 0 is true, including NaN. To floats: nearest, ties to even; overflow gives infinity if the
+type has one (f8e4m3: NaN; f4e2m1: its greatest number). Conversions to f8e4m3 and f8e5m2 round twice, first to f16.
 f8e8m0 has neither 0 nor negative numbers: smaller values become its lowest number. OpenVINO's core differs: it
 truncates some bf16 values, and converts an i32 (not an i64) beyond the range of f16 to the greatest f16 instead of
 infinity. Strings convert only to strings.

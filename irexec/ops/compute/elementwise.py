@@ -103,7 +103,7 @@ def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def half_away(x: Array) -> Array:
-    """Round each float to the nearest whole number, halves away from zero."""
+    """Round each float to the nearest integer, halves away from zero."""
     whole = np.trunc(x)
     return np.asarray(whole + np.copysign(np.abs(x - whole) >= 0.5, x))
 

@@ -56,7 +56,7 @@ class Between(NamedTuple):
 
     @staticmethod
     def pixels(places: Array, extent: int) -> Between:
-        # The comparison is written so that a position of nan is also outside.
+        # The comparison is written so that a position of NaN is also outside.
         outside = ~((places >= -1) & (places <= extent))
         inside = np.where(outside, 0, places).clip(0, extent - 1).astype(places.dtype, copy=False)
         low = np.floor(inside).astype(np.intp)

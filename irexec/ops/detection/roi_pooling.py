@@ -141,7 +141,7 @@ def batches_of(constraint: str, rois: Array, count: int) -> Array:
 
 
 def check_scale(check: Check, constraint: str, spatial_scale: float) -> None:
-    """Report a scale that is infinite or nan."""
+    """Report a scale that is infinite or NaN."""
     message = f"spatial_scale is {spatial_scale}, expected a finite number"
     check(constraint, math.isfinite(spatial_scale), message, attribute="spatial_scale")
 

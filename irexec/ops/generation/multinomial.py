@@ -51,7 +51,7 @@ def multinomial_13(
     require(
         "C4",
         proper or count == 0,
-        "probs has a row with a negative or infinite value, nan, or only zeros",
+        "probs has a row with a negative or infinite value, NaN, or only zeros",
         port="probs",
     )
     numbers = uniform(global_seed, op_seed, batch * count).reshape(batch, count)

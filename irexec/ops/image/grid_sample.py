@@ -72,7 +72,7 @@ def _bounded(index: Array, extent: int, padding: str, align_corners: bool) -> tu
     """Return integer coordinates (given as floats) moved into [0, extent), and a mask of the coordinates that were
     inside.
     """
-    # Clipped, so that the cast is defined; nan becomes 0.
+    # Clipped, so that the cast is defined; NaN becomes 0.
     whole = np.nan_to_num(np.clip(index, -(2.0**31), 2.0**31)).astype(np.int64)
     inside = (whole >= 0) & (whole < extent)
     if padding == "reflection" and align_corners:

@@ -71,7 +71,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @gather_tree_1.undefined_for
 def _(*inputs: Array) -> Undefined:
-    """The result is undefined for step ids and positions that are not whole numbers."""
+    """The result is undefined for step ids and positions that are not integers."""
     return any(bool((a != np.rint(a)).any()) for a in inputs)
 
 

@@ -133,7 +133,7 @@ def _resolved(
         return dims
     count = others.value
     if not open_:
-        # Unknown extents are whole numbers, so the product of the known extents must divide the count.
+        # Unknown extents are integers, so the product of the known extents must divide the count.
         divisor = prod(d.value for i, d in enumerate(data.shape) if d.is_static and (i in rest or i >= len(dims)))
         fits = source.contains(count) and (count % divisor == 0 if divisor else count == 0)
         check_count(fits, found=str(count), allowed=str(source))

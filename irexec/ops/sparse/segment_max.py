@@ -32,7 +32,7 @@ def segment_max_16(
     *,
     fill_mode: Literal["zero", "lowest", "ZERO", "LOWEST"],
 ) -> T:
-    """Row s is the elementwise maximum of the rows of `data` whose segment id is s; nan if an element is nan.
+    """Row s is the elementwise maximum of the rows of `data` whose segment id is s; NaN if an element is NaN.
 
     The result has `num_segments` rows, by default the last id + 1; rows of `data` with higher ids are ignored. A
     segment without rows is 0, or (`lowest`) the lowest finite number of the type.

@@ -66,14 +66,14 @@ def promote(
     if a.is_real != b.is_real:
         real, whole = (a, b) if a.is_real else (b, a)
         narrow = real.bitwidth < 2 * whole.bitwidth
-        return Promotion(real, f"{real} has less than twice the bits of {whole}" if narrow else None)
+        return Promotion(real, f"{real} has fewer than twice as many bits as {whole}" if narrow else None)
     common = _common_float(a, b) if a.is_real else _common_integer(a, b, target_of_u64)
     if scalars[0] != scalars[1]:
         scalar, tensor = (a, b) if scalars[0] else (b, a)
         low, high = _range(scalar)
         lowest, highest = _range(tensor)
         holds = lowest <= low and high <= highest
-        return Promotion(tensor, None if holds else f"{tensor} has a lower range than {scalar}")
+        return Promotion(tensor, None if holds else f"the range of {tensor} does not include that of {scalar}")
     return common
 
 

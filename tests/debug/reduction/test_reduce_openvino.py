@@ -110,7 +110,7 @@ KNOWN: dict[str, tuple[Make, str]] = {
     "NaN as boolean": (truth_of_nan, "Convert"),
     "u32": (unsigned, "Add"),
     "scatter of everything": (scattered_whole, "ScatterNDUpdate"),
-    "mean of whole numbers": (scattered_mean, "ScatterElementsUpdate"),
+    "mean of integers": (scattered_mean, "ScatterElementsUpdate"),
     "fractional clamp": (fractional_clamp, "Clamp"),
     "denormal": (tiny, "IsFinite"),
 }
