@@ -29,7 +29,7 @@ def no_collection(*, to_stay: bool = False) -> Iterator[None]:
 
     Pauses nest, and pauses of several threads may overlap: the collector resumes when the last pause ends. `to_stay`:
     the created objects live long, as modules and models do, so that a collection of all new objects afterwards is not
-    worthwhile. They are counted as old objects at once.
+    worthwhile. They are counted as old objects immediately.
     """
     _pauses.begin()
     stays = False

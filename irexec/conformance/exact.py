@@ -55,8 +55,8 @@ def agrees_if_rounded_once(model: Model, inputs: Sequence[Array], found: Sequenc
 
 
 def computed_in(kind: ElementType, model: Model) -> Model | None:
-    """Return the model with floats of fewer bits replaced by those of `kind`, also in its inputs and results; None if
-    an operator does not support this.
+    """Return the model, inputs and results included, with floats of fewer bits replaced by floats of `kind`; None if an
+    operator does not support this.
     """
     narrow, made = _NARROWER[kind], copied(model)
     try:

@@ -23,7 +23,7 @@ _DATA = {
     "denormal": "denormal numbers", "pixels": "values from 0 to 255",
 }  # fmt: skip
 _FLAGS = {
-    "turned": "a Transpose behind the operator", "twice": "a second call", "again": "a second call with other data",
+    "turned": "a Transpose after the operator", "twice": "a second call", "again": "a second call with other data",
     "requests": "several requests at once", "cache": "the model cache", "reset": "a reset of variables",
     "default": "the default precision", "one-thread": "one thread", "empty": "empty inputs",
 }  # fmt: skip

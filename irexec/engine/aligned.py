@@ -26,7 +26,7 @@ _SHARE = 1 << 22
 
 
 def as_taken(nodes: Iterable[Node]) -> dict[Value, Array]:
-    """Return, by value, the constants that kernels read in another form than the nodes store: aligned copies, or
+    """Return, by value, the constants that kernels read in a form other than that of the nodes: aligned copies, or
     f16.
     """
     nodes = list(nodes)

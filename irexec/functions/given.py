@@ -75,8 +75,8 @@ def name_of(given: ModelLike) -> str:
 
 
 def names_of(a: ModelLike, b: ModelLike) -> tuple[str, str]:
-    """Return the names of two models. If both names are equal, a Model gets another name than the file from which it
-    was read, because the Model may have been changed.
+    """Return the names of two models. If both names are equal, a Model gets a name other than that of the file from
+    which it was read, because the Model may have been changed.
     """
     one, other = name_of(a), name_of(b)
     if os.path.abspath(one) != os.path.abspath(other):

@@ -381,7 +381,7 @@ class Model(OfOneProcess):
                 levels.pop()
 
     def dissolve(self) -> None:
-        """Disconnect all nodes, so that their memory is freed at once: a node and its outputs refer to each other.
+        """Disconnect all nodes, so that their memory is freed immediately: a node and its outputs refer to each other.
 
         The caller must hold the only reference to the model. The model and its nodes are empty afterwards.
         """

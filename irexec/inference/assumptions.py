@@ -138,7 +138,7 @@ def despite(operator: Operator, inputs: Inputs, attributes: dict[str, Any], brea
     """Return the output types of a layer with broken constraints (`breaches`); None if these may affect the types.
 
     The types are returned if they are the same for every value that the attribute may have, or for every element type
-    of the input. An input of a type that the operator does not accept (O002) may be another value than intended, so
+    of the input. An input of a type that the operator does not accept (O002) may not be the intended value, so
     nothing is known.
     """
     given, values = list(inputs), dict[str, Sequence[Any]]()

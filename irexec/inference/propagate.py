@@ -30,7 +30,7 @@ from irexec.types import (
 from irexec.types.traced import is_traced
 
 _SHAPE_TYPES = frozenset({I32, I64})
-# The maximum work, some tenths of a second, for one value during inference.
+# The maximum work, a few tenths of a second, for one value during inference.
 MAX_STEPS = 1 << 26
 
 

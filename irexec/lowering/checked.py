@@ -28,7 +28,7 @@ class WrongResult(AssertionError):
 
 
 class CheckedBackend(Backend):
-    """Lowers a model at once, and raises WrongResult in the first layer whose result differs from that of its kernel.
+    """Lowers a model immediately, and raises WrongResult in the first layer whose result is not that of its kernel.
 
     The engine reports WrongResult as a failure of the layer (IRError). Each layer is called from Python, so that it is
     checked in every run. Runs take longer than with kernels alone: this class is for tests and for debugging.

@@ -1,4 +1,4 @@
-"""The work of layers on given arrays: jobs of compiled code, run at once or kept for every run of a program."""
+"""The work of layers on given arrays: jobs of compiled code, run immediately or kept for every run of a program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irexec.threads import parallel
 from irexec.types import Array
 
 F32 = np.dtype(np.float32)
-# Smaller arrays are left to NumPy, which has less overhead, if the work is run at once.
+# Smaller arrays are left to NumPy, which has less overhead, if the work is run immediately.
 LEAST_SIZE = 1 << 12
 
 

@@ -149,7 +149,7 @@ def as_tensor_for(given: Any, port: Value) -> Tensor:
 
 
 def check_type(tensor: Tensor, kind: ElementType) -> None:
-    """Raise RuntimeError if a tensor has another element type than its port: tensors are never converted."""
+    """Raise RuntimeError if the element types of a tensor and its port differ: tensors are never converted."""
     if kind is not DYNAMIC and tensor.element_type is not kind:
         raise RuntimeError(
             f"ParameterMismatch: Failed to set tensor for input with precision: {tensor.element_type}, "

@@ -1,4 +1,4 @@
-"""Operators whose functions take other arguments than ports and attributes: variables, and bodies set later."""
+"""Operators whose functions do not take ports and attributes only, but variables, or bodies that are set later."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def shapes(
     seconds: float = DEFAULT_SECONDS,
     progress: Callable[[int], None] | None = None,
 ) -> Shapes:
-    """Return the sizes of the dynamic dimensions that a model accepts, found by inference at some hundred combinations.
+    """Return the sizes of dynamic dimensions that a model accepts, found by inference at a few hundred combinations.
 
     `model`: a model, or a file or bytes of IR or ONNX. `given`: shapes of inputs by name, such as "?,3,224,224", and
     sizes of symbols of the answer, such as `seq` 128. `seconds`: the time limit of the study, at which the sizes found
@@ -66,7 +66,7 @@ def accepted_shapes(
     seconds: float = DEFAULT_SECONDS,
     progress: Callable[[int], None] | None = None,
 ) -> Shapes:
-    """Return the sizes that a model accepts, found by inference at some hundred combinations of sizes.
+    """Return the sizes that a model accepts, found by inference at a few hundred combinations of sizes.
 
     `given`: shapes of inputs by name, such as "?,3,224,224", and sizes of symbols of the answer, such as `seq` 128.
     `seconds`: the time limit of the study, at which the sizes found so far are returned. `progress` is called with the

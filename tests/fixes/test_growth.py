@@ -125,7 +125,7 @@ def sizes(count: int) -> str:
 
 
 def ignoring(count: int) -> str:
-    """Return a file in which each layer has a comment that ignores other findings than those about it."""
+    """Return a file in which each layer has a comment that ignores findings, none of which is about the layer."""
     return precisions(count).replace("<layer ", "<!-- irexec: ignore D001 --><layer ")
 
 

@@ -72,7 +72,7 @@ def test_quantized_models_beside_onnx_runtime(name: str, form: str, tmp_path: Pa
         quantization.quantize_static(whole, path, Samples(fed), quant_format=quantization.QuantFormat[form])
     assert irexec.validate(path).ok
     options = runtime.SessionOptions()
-    # With its fusions ONNX Runtime rounds at other places than the file specifies.
+    # With its fusions ONNX Runtime does not round where the file specifies.
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     expected = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, fed)
     found = irexec.compile_model(path)(fed)

@@ -67,7 +67,7 @@ def test_all_pairs_of_types(source: str) -> None:
 
 
 def test_conversions_are_part_of_sequences() -> None:
-    """Small results of other types than f32 are in memory of the program, from which results are copied."""
+    """Small results of types other than f32 are in memory of the program, from which results are copied."""
     x = ops.parameter([3, 40], np.float32, name="x")
     level = ops.convert(ops.clamp(ops.reduce_max(x, np.array([0, 1])), 0.0, 255.0), "u8")
     wide = ops.convert(level, "f64")

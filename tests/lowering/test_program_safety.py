@@ -236,7 +236,7 @@ def test_what_interrupts_a_run_leaves_the_next_one_right(error: type[BaseExcepti
 
 
 def test_a_layer_that_runs_a_model_in_the_first_run_of_its_own() -> None:
-    """The inner run uses other memory than the outer one."""
+    """The inner run does not use the memory of the outer one."""
     inner, outer = model_of(5, lambda x: x), model_of()
     request = lowered_engine(inner).create_infer_request()
     found: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""Arguments of opset functions that once raised another exception than IRError, or gave a wrong result."""
+"""Arguments of opset functions that once raised an exception other than IRError, or gave a wrong result."""
 
 from __future__ import annotations
 

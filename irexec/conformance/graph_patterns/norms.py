@@ -144,7 +144,7 @@ def _capped(g: Graph, scores: Value) -> Value:
     then=("none", "converted", "converted and reduced", "compared"),
 )  # fmt: skip
 def activation(g: Graph, *, form: str, near: str, then: str) -> None:
-    """Build activations written as several layers, and layers with integer or boolean results behind them."""
+    """Build activations written as several layers, and layers with integer or boolean results after them."""
     n, miss = g.number, 1.25 if near == "constant" else 1.0
     x = g.input(["N", 3, "S"])
     y = g.input(["N", 3, "S"]) if near == "other input" else x

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from irexec.diagnostics.diagnostic import Diagnostic
 
 _SIDES = {"T001": ("documented", "computed")}
-"""Labels of the two sides of findings that compare other things than a file with what is allowed."""
+"""Labels of the two sides of findings that do not compare a file with its allowed content."""
 
 
 def notes(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:

@@ -123,7 +123,7 @@ class Compiler:
 
 
 def _clear(module: Any) -> None:
-    """Break the reference cycles between instructions, so that their memory (a megabyte or more) is freed at once."""
+    """Break the reference cycles between instructions, so that their memory (megabytes) is freed immediately."""
     for block in [block for function in module.functions for block in function.blocks]:
         for instruction in block.instructions:
             if isinstance(instruction, ir.PhiInstr):

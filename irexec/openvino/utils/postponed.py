@@ -1,4 +1,4 @@
-"""Constants whose value is computed on demand in OpenVINO, and at once in irexec."""
+"""Constants whose value is computed on demand in OpenVINO, and immediately in irexec."""
 
 from __future__ import annotations
 

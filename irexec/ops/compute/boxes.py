@@ -6,8 +6,8 @@ import numpy as np
 
 from irexec.types import Array
 
-# Boxes are processed in windows, to compute little for boxes after the last box kept. A block of a window is compared
-# with itself at once, and with the boxes kept before in groups.
+# Boxes are processed in windows, to compute little for boxes after the last box kept. The boxes of a block are
+# compared with each other in one step, and with the boxes kept before in groups.
 WINDOW, BLOCK, GROUP = 2048, 96, 48
 
 

@@ -42,10 +42,10 @@ def scatter_elements_update_12(
     data: rank r; indices, updates: the same shape of rank r; axis: scalar or [1]. `use_init_val` false: data's values
     are not combined with the updates. Raises ConstraintError for
 
-    C1  indices of another rank than data
+    C1  indices whose rank is not that of data
     C2  indices larger than data in a dimension other than `axis`
     C3  an index outside of [-d, d - 1] along `axis`; negative indices count from the end
-    C4  updates of another shape than indices
+    C4  updates whose shape is not that of indices
     C5  an axis that is not one value, or outside of [-r, r - 1]
     C6  a mean of booleans; a reduction of elements that are not numbers (strings, codes)
 

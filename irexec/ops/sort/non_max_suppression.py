@@ -315,8 +315,8 @@ def non_max_suppression_1(
 def undefined_selection(
     boxes: Array, scores: Array, most: Array | None = None, *thresholds: Array | None, by_formula: bool = True
 ) -> Undefined:
-    """The result is undefined without `by_formula`, for thresholds of another type than the boxes (which may be rounded
-    to that type), and for an overlap threshold that is not between 0 and 1.
+    """The result is undefined without `by_formula`, for thresholds that do not have the type of the boxes (and
+    may be rounded to it), and for an overlap threshold that is not between 0 and 1.
     """
     if _scalar(most) < 0:
         return "no result"

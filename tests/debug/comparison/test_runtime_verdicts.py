@@ -1,4 +1,4 @@
-"""irexec compare with a runtime: differences that rounding explains, variables with other values than
+"""irexec compare with a runtime: differences that rounding explains, variables whose values are not those
 assigned, dumps.
 """
 

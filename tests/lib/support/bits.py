@@ -60,7 +60,7 @@ def results(given: Sequence[Call], threads: int) -> list[Bits]:
 
 
 def differing(given: Sequence[Call], expected: list[Bits]) -> list[Call]:
-    """Return the calls that give other bits than expected for any number of threads."""
+    """Return the calls whose results differ from the expected bits for some number of threads."""
     found = [results(given, threads) for threads in COUNTS]
     return [call for n, call in enumerate(given) if any(each[n] != expected[n] for each in found)]
 

@@ -140,7 +140,7 @@ def test_narrow_floats_do_not_overflow_on_the_way() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint8])
 def test_many_taps_give_what_the_padded_sum_gives(dtype: Any) -> None:
-    """Large kernels are computed in another way than small ones."""
+    """Large kernels and small kernels are computed in different ways."""
     rng = np.random.default_rng(5)
     data = rng.integers(0, 100, (2, 3, 7, 90)).astype(dtype)
     for kernel, stride, dilation in [(40, 1, 1), (64, 3, 1), (33, 2, 2), (35, 1, 3)]:
