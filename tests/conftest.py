@@ -1,6 +1,6 @@
-"""Settings of all tests: an exception in a shape rule fails the test and is no finding, and random values are the same
-in every run. Tests marked `in_ci`, and all cases of long tables, run if CI=true; otherwise a run of the whole suite
-takes every sixth case, or as many as the marker `by_hand` of an expensive test states.
+"""Settings of all tests: an exception in a shape rule fails the test instead of becoming a finding, and random values
+are the same in every run. Tests marked `in_ci`, and all cases of long tables, run if CI=true; otherwise a run of the
+whole suite takes every sixth case, or as many as the marker `by_hand` of an expensive test states.
 """
 
 from __future__ import annotations

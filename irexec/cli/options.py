@@ -9,7 +9,7 @@ from contextlib import suppress
 
 def add_weights(parser: _ActionsContainer) -> None:
     """Add `--weights BIN`."""
-    text = "the file of weights (default: the .bin file next to the model with the model's name)"
+    text = "the file of weights (default: the .bin file with the name of the model, in the same folder)"
     parser.add_argument("--weights", metavar="BIN", help=text)
 
 

@@ -88,11 +88,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("-v", "--verbose", action="store_true", help="show the source line of every finding")
     watch = parser.add_argument_group("layers of a model")
     watch.add_argument(
-        "--trace", action="store_true", help="print type, shape, time, min, max, mean and NaN count of every layer"
+        "--trace",
+        action="store_true",
+        help="print type, shape, time, min, max, mean and NaN count of every layer, and the time per layer type",
     )
-    watch.add_argument(
-        "--sort", choices=("time",), help="sort the trace by time, longest first, and print totals per layer type"
-    )
+    watch.add_argument("--sort", choices=("time",), help="print the trace sorted by time, longest first")
     watch.add_argument(
         "--dump", metavar="DIR", help="write every output of every layer to this folder as .npy, and index.json"
     )

@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument(
         "--rescale",
         metavar="OUT.xml",
-        help="with --as f16: write a model whose values are divided by powers of two, so that they do not overflow",
+        help="with --as f16 or bf16: write a model whose values are divided by powers of two to avoid overflow",
     )
 
 

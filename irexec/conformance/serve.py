@@ -87,7 +87,7 @@ def fork(sink: IO[bytes]) -> None:
     """Return in a forked process. This process waits for it, reports its death, and forks another one."""
     while True:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy's threads are no obstacle.
+            warnings.simplefilter("ignore")  # Python warns about other threads: NumPy's do not matter here.
             child = os.fork()
         if not child:
             return

@@ -180,7 +180,7 @@ def _fitted(samples: Sequence[tuple[Sizes, int | None]], dims: Sequence[int]) ->
 
 
 def _independent(columns: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
-    """Return the columns that are no combination of earlier ones, as conditions may relate the sizes."""
+    """Return the columns that are not combinations of earlier columns: conditions may relate the sizes."""
     kept: list[int] = []
     basis = np.zeros((0, columns.shape[1]))
     for number, column in enumerate(columns):

@@ -76,7 +76,7 @@ def _sizes(cells: dict[str, str], shapes: Shapes, inputs: Sequence[str]) -> Size
                     count = len(shapes.input_text(inputs.index(name)))
                     raise UnreadableRows(f"{name} is {text!r}, expected {count} dimensions")
                 if sizes[index] not in (None, numbers[axis]):
-                    raise UnreadableRows(f"{name} is {text!r}, expected {shapes.symbols[index]} = {sizes[index]} in it")
+                    raise UnreadableRows(f"{name} is {text!r}, expected {sizes[index]} for {shapes.symbols[index]}")
                 sizes[index] = numbers[axis]
     missing = [shapes.symbols[index] for index, size in enumerate(sizes) if size is None]
     if missing:

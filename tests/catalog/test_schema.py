@@ -236,7 +236,7 @@ MUTANTS: dict[str, Callable[[etree._Element], None]] = {
     "layer without name": _drop("layer", "name"),
     "layer without type": _drop("layer", "type"),
     "layer without version": _drop("layer", "version"),
-    "id that is no number": _set("layer", "id", "a"),
+    "id that is not a number": _set("layer", "id", "a"),
     "unknown attribute of layer": _set("layer", "precision", "FP32"),
     "output_names elsewhere than on a Result": _set("layer", "output_names", "x"),
     "unknown child of layer": _child("layer", "blobs"),

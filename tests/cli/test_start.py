@@ -1,4 +1,4 @@
-"""The start of a command's process: a short one hardly collects garbage, and one that stays does."""
+"""The start of a command's process: a short process hardly collects garbage, a long-running process does."""
 
 from __future__ import annotations
 

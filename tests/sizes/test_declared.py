@@ -59,4 +59,4 @@ def test_the_command_takes_a_name_as_one_size(path: str, tmp_path: Path, capsys:
     assert "1 of 1 combination accepted" in capsys.readouterr().out
     table.write_text("tokens,bias,mask\n2x5x4,1x1x4,5x5\n")
     assert main(["shapes", path, "--check", str(table)]) == 2
-    assert "line 2: bias is '1x1x4', expected batch = 2 in it" in capsys.readouterr().err
+    assert "line 2: bias is '1x1x4', expected 2 for batch" in capsys.readouterr().err
