@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 
+import ml_dtypes
 import numpy as np
 
 from irexec.debug.errors import Bounds, Error, Run, judge
@@ -18,8 +20,14 @@ from irexec.opsets.nodes import constant_node
 from irexec.types import BF16, F16, F32, Array, TensorType
 
 _HALVES = (F16, BF16)
-_NUDGE = 4 * float(np.finfo(np.float32).eps)
-"""The distances by which values between layers are perturbed, the same as for inputs."""
+_NUDGES = {
+    kind: units * float(ml_dtypes.finfo(kind.dtype).eps)  # type: ignore[no-untyped-call]
+    for kind, units in ((F32, 4), (F16, 1), (BF16, 1))
+}
+"""The distances by which values between layers are perturbed: in f32 the same as for inputs, in 16 bits one unit, by
+which another order of operations changes a value."""
+_FEW = 8
+"""The number of values between layers up to which each is also perturbed by itself."""
 
 
 def judge_model(
@@ -92,21 +100,30 @@ def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Va
 
 
 def moved_inside(model: Model) -> Iterator[Model]:
-    """Yield models whose f32 values between layers are a few units larger or smaller; nothing for a single layer."""
-    for factor in (1 + _NUDGE, 1 - _NUDGE):
+    """Yield models whose floats between layers are some units larger or smaller: all of them, and in a small model also
+    each by itself; nothing for a single layer.
+    """
+    count = len(_inner(model))
+    groups = [range(count)] * (count > 0) + [range(n, n + 1) for n in range(count) if 1 < count <= _FEW]
+    for group, sign in product(groups, (1, -1)):
         made = copied(model)
-        constant = constant_nodes(made)
-        ends = {value for result in made.results for value in result.inputs}
-        computing = (node for node in made.nodes if node not in constant and node.type != "Parameter")
-        values = (value for node in computing for value in node.outputs)
-        inner = [v for v in values if v.users and v.element_type is F32 and v not in ends]
-        if not inner:
-            return
-        for value in inner:
-            scale = constant_node(made.node_class, np.float32(factor), element_type=F32, name="moved").outputs[0]
+        inner = _inner(made)
+        for value in (inner[number] for number in group):
+            kind = value.element_type
+            factor = np.asarray(1 + sign * _NUDGES[kind], kind.dtype)
+            scale = constant_node(made.node_class, factor, element_type=kind, name="moved").outputs[0]
             name = f"{value.node.friendly_name}/moved"
-            product = made.node_class(load("Multiply", 1), [value, scale], {}, name=name)
-            product.set_outputs([value.type])
-            value.replace_uses(product.outputs[0], keep=(product,))
+            moved = made.node_class(load("Multiply", 1), [value, scale], {}, name=name)
+            moved.set_outputs([value.type])
+            value.replace_uses(moved.outputs[0], keep=(moved,))
         made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
         yield made
+
+
+def _inner(model: Model) -> list[Value]:
+    """Return the floats between the layers of a model."""
+    constant = constant_nodes(model)
+    ends = {value for result in model.results for value in result.inputs}
+    computing = (node for node in model.nodes if node not in constant and node.type != "Parameter")
+    values = (value for node in computing for value in node.outputs)
+    return [v for v in values if v.users and v.element_type in _NUDGES and v not in ends]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 import irexec
 from irexec import Model
@@ -63,12 +64,23 @@ def quantized() -> Model:
 
 def test_a_tie_inside_may_fall_to_either_side() -> None:
     model, x = quantized(), np.float32([0, 1, 3, 7])
-    assert len(list(moved_inside(model))) == 2
+    assert len(list(moved_inside(model))) == 6
     (right,) = function_of(model)([x])
     other = np.float32([1, 3, 5, 12])
     assert np.abs(right - other).max() == 1
     assert judge_model(model, function_of, [x], [other], rounded(8))[1]
     assert not judge_model(model, function_of, [x], [other + 1], rounded(8))[1]
+
+
+def test_values_of_16_bits_may_differ_by_a_unit_between_layers() -> None:
+    """The neighbour of -11.0625 in bf16 is -11, beside a pole of the tangent."""
+    x = ops.parameter([1], "bf16", name="x")
+    model = irexec.Model([ops.tan(ops.multiply(x, np.ones(1, bfloat16)))], [x], "tangent")
+    given, right, beside = (np.array([value], bfloat16) for value in (-11.0625, np.tan(-11.0625), np.tan(-11.0)))
+    (found,) = function_of(model)([given])
+    assert found == right and abs(float(beside[0])) > 10 * abs(float(right[0]))
+    assert judge_model(model, function_of, [given], [beside], rounded(4))[1]
+    assert not judge_model(model, function_of, [given], [beside + beside], rounded(4))[1]
 
 
 def test_one_layer_has_nothing_inside() -> None:
