@@ -219,7 +219,7 @@ def _attributes(operator: Operator) -> Iterator[AttributeFacts]:
 
 
 def _type_text(schema: dict[str, Any]) -> str:
-    """Return a readable name of an attribute's type: `integer, at least 1`, `list of number`, `element type`."""
+    """Return a readable name of an attribute's type: `integer, at least 1`, `list of numbers`, `element type`."""
     if "anyOf" in schema:
         return _type_text(next(option for option in schema["anyOf"] if option.get("type") != "null"))
     if "enum" in schema or "const" in schema:
@@ -227,7 +227,10 @@ def _type_text(schema: dict[str, Any]) -> str:
         return "element type" if len(members) > 20 else "one of"
     if schema["type"] == "array":
         items = schema["items"]
-        return f"list of {', '.join(items['enum']) if 'enum' in items else _type_text(items)}"
+        if "enum" in items:
+            return f"list, each one of {', '.join(items['enum'])}"
+        item, bounds = _type_text(items).partition(", ")[::2]
+        return f"list of {item}s" + (f", each {bounds}" if bounds else "")
     text = str(schema["type"])
     for key, word in {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}.items():
         if key in schema:

@@ -70,7 +70,7 @@ def _input_name(port: PortFacts) -> str:
 
 def operator_text(facts: OperatorFacts) -> str:
     """Return everything about one operator."""
-    lines = [f"{facts.name} (version {opsets_text(facts)})"]
+    lines = [f"{facts.name} (opset {opsets_text(facts)})"]
     if len(facts.versions) > 1:
         others = [f"{facts.type}-{v.removeprefix('opset')}" for v in facts.versions if v != facts.opset]
         lines += [f"other versions: {', '.join(others)}"]

@@ -53,7 +53,7 @@ def _with_meaning(text: str | None, cursor: Cursor | None) -> str | None:
 
 
 def _operator_text(facts: OperatorFacts) -> str:
-    head = f"**{facts.name}** (version {opsets_text(facts)})"
+    head = f"**{facts.name}** (opset {opsets_text(facts)})"
     address = page_address(facts)
     lines = [head, "", facts.description.split("\n\n")[0]]
     if facts.inputs:

@@ -112,7 +112,7 @@ _WORST = 10
 
 
 def show_forecast(found: Forecast, page: Printout) -> None:
-    """Print the verdict, the path to the first overflow, the loss, the layers to keep, and the largest errors."""
+    """Print the verdict, the path to the first overflow, the loss, the layers to keep, and those nearest the limits."""
     page.line(found.verdict, "good" if found.run.fine else "error")
     if found.way:
         page.heading("intermediate layers")
@@ -135,7 +135,7 @@ def show_forecast(found: Forecast, page: Printout) -> None:
             names = ", ".join(node.friendly_name for node in found.kept)
             page.line(f"verified: the results are correct with these layers in f32: {names}", "good")
     rows = sorted(found.layers, key=lambda row: -max(row.largest / found.limit, (row.zero + row.denormal) / row.count))
-    page.heading(f"layers with the largest errors ({min(_WORST, len(rows))} of {len(rows)})")
+    page.heading(f"layers closest to the limits of {found.kind} ({min(_WORST, len(rows))} of {len(rows)})")
     heading = ("layer", "type", "largest", "of the limit", "denormal", "zero")
     page.table([heading, *(_cells(row, found) for row in rows[:_WORST])], ("name",), names=0)
 

@@ -89,10 +89,10 @@ def test_one_operator_in_full() -> None:
     facts = facts_of("MaxPool-14")
     assert facts is not None
     text = operator_text(facts)
-    assert text.startswith("MaxPool-14 (version 14-16)\nother versions: MaxPool-1, MaxPool-8\n")
+    assert text.startswith("MaxPool-14 (opset 14-16)\nother versions: MaxPool-1, MaxPool-8\n")
     assert "one of floor, ceil, ceil_torch" in text
     assert "default explicit" in text
-    assert "list of integer, at least 1" in text
+    assert "list of integers, each at least 1" in text
     assert "source: irexec/ops/pooling/max_pool.py\n" in text
 
 

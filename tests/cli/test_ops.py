@@ -46,7 +46,7 @@ def test_missing_operators_are_those_that_no_module_declares(capsys: pytest.Capt
 
 
 def test_one_operator(capsys: pytest.CaptureFixture[str]) -> None:
-    assert output(["ops", "scatterndupdate"], capsys).startswith("ScatterNDUpdate-15 (version 15-16)\n")
+    assert output(["ops", "scatterndupdate"], capsys).startswith("ScatterNDUpdate-15 (opset 15-16)\n")
     (found,) = json.loads(output(["ops", "Gather-opset7", "--format", "json"], capsys))
     assert (found["name"], found["attributes"][0]["name"]) == ("Gather-7", "batch_dims")
     assert "| [Gather-8](../irexec/ops/movement/gather.py) |" in output(
@@ -73,7 +73,7 @@ def test_a_user_s_own_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path.write_text(EXTENSION)
     try:
         text = output(["ops", "Same", "--extension", str(path)], capsys)
-        assert text.startswith("Same-mine (version mine)\n") and text.endswith(f"source: {path}\n")
+        assert text.startswith("Same-mine (opset mine)\n") and text.endswith(f"source: {path}\n")
         assert "\nSame-mine " in output(["ops", "--extension", str(path)], capsys)
     finally:
         del REGISTRY["Same", "mine"]

@@ -119,8 +119,8 @@ def prior_box_8(
     (OpenVINO leaves this memory uninitialized); boxes beyond OpenVINO's count are omitted. A fixed size without density
     has density 1.
 
-    C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.
-    C3: variance has 0, 1 or 4 elements. C4: with density, there is one for each fixed size, at least 1.
+    C1: output_size and image_size are 1D of two elements. C2: their values are not negative, and the image is not
+    empty. C3: variance has 0, 1 or 4 elements. C4: with density, there is one for each fixed size, at least 1.
     """
     for name, extents in (("output_size", output_size), ("image_size", image_size)):
         in_range(require, "C2", name, extents, _LEAST[name])
@@ -228,8 +228,8 @@ def prior_box_clustered_1(
     A step_w or step_h of 0 is replaced by `step`; if both are then 0, the centres are spread over the image. image_size
     is output_size by default (it is optional on the page, and required in OpenVINO).
 
-    C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.
-    C3: variance has 0, 1 or 4 elements. C4: there are as many widths as heights.
+    C1: output_size and image_size are 1D of two elements. C2: their values are not negative, and the image is not
+    empty. C3: variance has 0, 1 or 4 elements. C4: there are as many widths as heights.
     """
     image_size = output_size if image_size is None else image_size
     for name, extents in (("output_size", output_size), ("image_size", image_size)):

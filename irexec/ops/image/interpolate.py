@@ -64,8 +64,8 @@ def interpolate_11(
     tf_half_pixel_for_nn and for scales near 1. linear_onnx accepts any axes.
 
     C1: scales_or_sizes and axes are 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many scales or sizes as
-    axes. C4: they are not negative. C5: sizes are integers, scales floating-point. C6: the pillow modes take two axes.
-    C7: an axis without elements can only be resized to 0.
+    axes. C4: scales and sizes are not negative. C5: sizes are integers, scales floating-point. C6: the pillow modes
+    take two axes. C7: an axis without elements can only be resized to 0.
     """
     chosen = list(range(image.ndim)) if axes is None else integers(axes)
     check_axes(require, chosen, image.ndim)
@@ -259,8 +259,8 @@ def interpolate_1(
     applies to each of the axes, as on the page; as many pads as axes apply to the axes (in OpenVINO to the first
     dimensions).
 
-    C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: they are
-    not negative. C5: pads are for the axes only. C7: an axis without elements can only be resized to 0.
+    C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: sizes
+    are not negative. C5: pads are for the axes only. C7: an axis without elements can only be resized to 0.
     """
     begin, end = (spatial_pads(require, p, axes, data.ndim) for p in (padding.pads_begin, padding.pads_end))
     chosen: Mode = mode if mode != "linear" else "linear_onnx" if data.ndim < 5 else "linear"

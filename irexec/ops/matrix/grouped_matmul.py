@@ -29,9 +29,9 @@ def grouped_matmul_17(mat_a: T, mat_b: T, offsets: T_IDX | None = None, /, *, ou
     `mat_a` is `[tokens, K]`, with `offsets` `[G]` the ends of the groups among the tokens; or `[G, M, K]`, without
     offsets.
 
-    C1: mat_a has rank 2 or 3, mat_b rank 3. C2: mat_a and mat_b have the same K. C3: offsets are given exactly for rank
-    2. C4: there are as many groups as mat_b has; offsets are 1D. C5: offsets ascend, and are at most the number of
-    tokens.
+    C1: mat_a has rank 2 or 3, mat_b rank 3. C2: mat_a and mat_b have the same K. C3: offsets are given if mat_a has
+    rank 2, and only then. C4: there are as many groups as mat_b has; offsets are 1D. C5: offsets ascend, and are at
+    most the number of tokens.
     """
     dtype = sum_dtype(mat_a.dtype, mat_a.shape[-1])
     a, b = mat_a.astype(dtype, copy=False), mat_b.astype(dtype, copy=False).swapaxes(1, 2)

@@ -38,7 +38,7 @@ def broadcast_3(
     Raises ConstraintError C1 when a dimension is neither 1 nor the target's (unless, for "bidirectional", the latter is
     1), C2 unless axes_mapping has one value per dimension of `data`, C4 when its values are not strictly ascending axes
     of the target, C5 for a negative extent. Shape rule: C3 target_shape and axes_mapping are 1D, C6 "explicit" needs
-    axes_mapping. C7: the other modes do not take it.
+    axes_mapping. C7: the other modes do not take axes_mapping.
     """
     given, target = data, tuple(integers(target_shape))
     in_range(require, "C5", "target_shape", target, 0)

@@ -30,7 +30,7 @@ def batch_normalization_15(
 
     The mean of a channel without elements is NaN.
 
-    x: [N, C, *X]; other inputs: [C]. C1: these shapes.
+    C1: x is [N, C, *X], the other inputs are [C].
     """
     wide = x.astype(np.result_type(compute_dtype(x.dtype), np.float32), copy=False)
     axes = (0, *range(2, x.ndim))

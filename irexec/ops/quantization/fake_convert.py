@@ -32,7 +32,8 @@ def fake_convert_13(
     """(round(data · scale - shift) + shift) / scale, rounded to the nearest number of `destination_type`.
 
     Numbers beyond the range become the greatest number, as in OpenVINO's core (the page does not define it); NaN stays.
-    C1: scale broadcasts into the shape of data. C2: shift broadcasts into it. C3: shift has the shape of scale.
+    C1: scale broadcasts into the shape of data. C2: shift broadcasts into the shape of data. C3: shift has the shape of
+    scale.
     """
     factor = widen(scale)
     offset = np.zeros((), factor.dtype) if shift is None else widen(shift)
