@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fails.add_argument(
         "--check",
         metavar="'COMMAND {}'",
-        help="a command that is run on each candidate ({} is the file); the failure is its non-zero exit code",
+        help="a program and its arguments, run on each candidate without a shell ({} is the file); the failure is its "
+        "non-zero exit code",
     )
     add_runtime_options(parser, 120, "candidate")
     parser.add_argument(
@@ -193,7 +194,8 @@ def _reduce(
     if reduction is None:
         reduction = begin(judge, cases)
     if reduction is None:
-        message = f"nothing to reduce: {judge.name} does not fail on {args.file} with these inputs"
+        name = judge.name if args.check is None else f"--check {shlex.quote(args.check)}"
+        message = f"nothing to reduce: {name} does not fail on {args.file} with these inputs"
         return refused(refuse("U011", message, hint=judge.hint))
     try:
         with Status() as status:

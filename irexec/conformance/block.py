@@ -137,7 +137,7 @@ class JudgeBlock(Task[Tally]):
         except MemoryError:
             verdict = Verdict("invalid", OUT_OF_MEMORY)
         except Exception as error:
-            # A case that cannot be judged does not end a campaign of hours; it is listed with the reason.
+            # A case that cannot be judged does not end a campaign that runs for hours; it is listed with the reason.
             verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")
         return Judged(verdict, small)
 

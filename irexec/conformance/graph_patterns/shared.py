@@ -218,7 +218,7 @@ def strided(g: Graph, *, strides: str, kernel: str, between: str, branch: str) -
     depth=("first", "last"),
 )
 def rearranged(g: Graph, *, form: str, near: str, depth: str) -> None:
-    """Build Reshape, Transpose, Reshape that form one layer, and convolutions between SpaceToBatch and its inverse."""
+    """Build Reshape, Transpose, Reshape that are one layer, and convolutions between SpaceToBatch and its inverse."""
     x = g.input(["N", 8, 4, 4])
     block = 4 if near == "other block" and form == "shuffle" else 2
     if form == "dilated":
