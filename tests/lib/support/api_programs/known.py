@@ -215,7 +215,7 @@ KNOWN = [
     Known(
         "looser",
         "OpenVINO keeps a replaced Parameter among the nodes that it found before",
-        line="validate_nodes",
+        line="validate_nodes|serialize",
         theirs="unregistered_parameters",
         program="replace_parameter",
     ),
