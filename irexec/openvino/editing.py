@@ -106,11 +106,16 @@ def redirect(old: Value, new: Value) -> None:
         DroppedModel.unused.add(old.node)
 
 
+def shared_names(result: Node) -> set[str] | None:
+    """Return the names of the tensor that a Result shares: that of its input, or until its model is validated, that of
+    the input that it had before it was reconnected. None without an input."""
+    taken = result.inputs[0] if result.inputs else None
+    return _shared.get(result, None if taken is None else taken.names)
+
+
 def takes_names(result: Node) -> bool:
     """Return whether a Result has no names of its own: it then has those of the tensor that it shares."""
-    taken = result.inputs[0] if result.inputs else None
-    shared = _shared.get(result, None if taken is None else taken.names)
-    return result.outputs[0].names is shared
+    return result.outputs[0].names is shared_names(result)
 
 
 def sharing(value: Value) -> list[Node]:

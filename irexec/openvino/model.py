@@ -281,7 +281,7 @@ class Model(DroppedModel):
             known = next((r for r in self.results if port in (r.inputs[0], r.outputs[0])), None)
             if known is None:
                 known = opset("opset1").result(port)
-                if port.node.type != "Parameter":
+                if port.names and port.node.type != "Parameter":
                     known.outputs[0].names = set(port.names)
                 self.results.append(known)
             added.append(known.outputs[0])

@@ -8,7 +8,7 @@ from typing import Any
 from irexec.graph import model as graph
 from irexec.graph.model import Node
 from irexec.openvino.checks import expected, names_of
-from irexec.openvino.editing import DroppedModel, changed, connect, replace, sharing, takes_names
+from irexec.openvino.editing import DroppedModel, changed, connect, replace, shared_names, sharing, takes_names
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape
@@ -259,11 +259,11 @@ class DescriptorTensor(Described):
             value.names |= wanted
 
     def _name_result(self, names: set[str]) -> None:
-        result, source = self._value.node, self._value.node.inputs[0]
-        if source is not None:
+        result, shared = self._value.node, shared_names(self._value.node)
+        if shared is not None:
             if not takes_names(result):
-                source.names -= self._value.names
-            source.names |= names
+                shared -= self._value.names
+            shared |= names
         self._value.names = ResultNames(names)
 
     def get_names(self) -> set[str]:

@@ -130,6 +130,29 @@ def test_an_added_output_that_takes_an_input_has_its_names() -> None:
     assert names_after_edits(irexec) == names_after_edits(openvino) == [["new"], ["relu"], ["new"], ["tanh"]]
 
 
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize("name", [set(), {"relu"}])
+def test_a_reconnected_result_names_the_tensor_that_it_shares_until_the_model_is_validated(
+    name: set[str], replace: bool
+) -> None:
+    def names_after_edits(ov: Any) -> list[list[list[str]]]:
+        x, _, model = network(ov, {"other"}, set())
+        tanh, node = ov.opset13.tanh(x), ov.opset13.sigmoid(x)
+        tanh.output(0).set_names(name)
+        result = ov.opset13.result(tanh, name="more")
+        model.add_results([result])
+        if replace:
+            ov.utils.replace_node(tanh, node)
+        else:
+            result.input(0).replace_source_output(node.output(0))
+        model.add_outputs(tanh.output(0))
+        found = [names(model), [sorted(each.output(0).get_names()) for each in (tanh, node)]]
+        model.validate_nodes_and_infer_types()
+        return [*found, names(model), [sorted(each.output(0).get_names()) for each in (tanh, node)]]
+
+    assert names_after_edits(irexec) == names_after_edits(openvino)
+
+
 @pytest.mark.parametrize("own", [set(), {"own"}])
 def test_an_output_is_found_by_all_names_of_the_tensor_that_its_result_takes(own: set[str]) -> None:
     def found(ov: Any) -> list[list[bool]]:
