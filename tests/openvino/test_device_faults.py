@@ -37,7 +37,7 @@ def _after_reduction(ops: Any, x: Any) -> Any:
     return ops.multiply(ops.reduce_sum(x, [2], False), ops.constant(np.float32([1, 10])))
 
 
-INF, NAN = np.inf, np.nan
+INF, NAN, LEAST = np.inf, np.nan, np.iinfo(np.int64).min
 FAULTS: dict[str, tuple[Layers, np.ndarray, np.ndarray]] = {
     "Abs of a vector that is computed from constants": (_dropped_abs, np.float32([0]), np.float32([3, 2, 0])),
     "ReduceL2 of large values": (lambda ops, x: ops.reduce_l2(x, [0]), np.float32([3e20, 4e20]), np.float32(5e20)),
@@ -46,6 +46,11 @@ FAULTS: dict[str, tuple[Layers, np.ndarray, np.ndarray]] = {
         lambda ops, x: ops.hswish(_padded(ops, x)),
         np.float32([[[[3]]]]),
         np.float32([[[[3, NAN], [NAN, NAN]]]]),
+    ),
+    "an integer from such a function": (
+        lambda ops, x: ops.convert(ops.hswish(_padded(ops, x)), np.int64),
+        np.float32([[[[3]]]]),
+        np.int64([[[[3, LEAST], [LEAST, LEAST]]]]),
     ),
     "a weighted sum of such maxima": (
         lambda ops, x: ops.matmul(_padded(ops, x), ops.constant(np.float32([[1], [-1]])), False, False),

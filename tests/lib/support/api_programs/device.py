@@ -20,6 +20,8 @@ _ABOVE_ROOT = r"\de\+(19|2\d|3\d)"
 _CONSTANT_ABS = r"\A(?!(?s:.*)ops\.parameter\()(?s:.*)(data\(\[\d+\], |ops\.range\()(?s:.*)\n\w+ = ops\.abs\(n\d+\)\Z"
 # Functions that are NaN if their values are -inf, maxima over padding alone, or weight these with both signs.
 _GATED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(h?swish|mish|gelu|(log_)?softmax|convolution|matmul)\("
+# An i32 or i64 that was converted from NaN or an infinity.
+_LEAST_INTEGER = r"-(2147483648|9223372036854775808)\b"
 # Functions that are finite at -inf, which the device computes before the maximum.
 _BOUNDED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(clamp|elu|exp|hard_sigmoid|relu|selu|sigmoid|softplus|tanh)\("
 # A reduction that drops axes, followed by a layer that reads the result and a vector.
@@ -55,6 +57,7 @@ DEVICE = [
     Known("results", _PADDING, line=RUN, theirs=r"\de\+3[78]", mine=r"\binf\b|nan", program=r"ops\.max_pool"),
     Known("results", _PADDING, line=RUN, theirs=r"-3\.4028235e\+38", layers=_BOUNDED_PADDING),
     Known("results", _PADDING, line=RUN, theirs="^(?!.*nan)", mine="nan", layers=_GATED_PADDING),
+    Known("results", _PADDING, line=RUN, theirs=_INTEGERS, mine=_LEAST_INTEGER, layers=_GATED_PADDING),
     Known("results", _F16, line=RUN, theirs=r"dtype=int|\[[-\d, ]+\]", layers=_F16_TO_INTEGER),
     Known("results", _DECLARED_RANK, line=RUN, theirs=r"array\(-?\d", mine=r"array\(\[-?\d[\d.]*\]"),
     Known(

@@ -197,6 +197,7 @@ KNOWN = [
     Known("looser", _CONTAINERS, line=r"OVAny\(\[\]\)", theirs="Unable to convert function return value"),
     Known("looser", _ONE_CONSTANT, line="shared_memory=True", theirs="TypeError: constant"),
     Known("stricter", _AT_ONCE, line=r"ops\.topk", mine=r"k is \d, expected"),
+    Known("stricter", _AT_ONCE, line=r"ops\.matmul", mine=r"error\[O001\] b has \d+ rows, expected \d+\.\."),
     Known("stricter", _AT_ONCE, line=r"ops\.broadcast", mine=r"target_shape\[\d\] is -1"),
     Known("stricter", _TYPES, mine=r"error\[O002\] data is \w+, expected boolean", program=r"ops\.logical_not\("),
     Known("stricter", _TYPES, line=_OF_FLOATS, mine=r"error\[O002\] \w+ is \w+, expected one of bf16, f16, f32, f64"),
