@@ -156,8 +156,8 @@ def _transformers(name: str, folder: Path) -> Exported:
 
 
 def _first_result(model: Any, names: tuple[str, ...], kind: str) -> Any:
-    """Return a model of arrays whose result is one array; a decoder's mask is an input, because its own cannot be
-    traced.
+    """Return a model of arrays whose result is one array; masks are inputs, because those that models make cannot
+    be traced.
     """
     import torch
 
@@ -171,6 +171,7 @@ def _first_result(model: Any, names: tuple[str, ...], kind: str) -> Any:
             if kind == "continued words":
                 given["attention_mask"] = _causal_mask(given["input_ids"])
             elif kind == "two texts":
+                given["attention_mask"] = _causal_mask(given["input_ids"])[:, :, -1:]  # A row that masks nothing.
                 given["decoder_attention_mask"] = _causal_mask(given["decoder_input_ids"])
             return self.model(**given)[0]
 
