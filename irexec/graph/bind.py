@@ -10,7 +10,7 @@ from typing import Any
 from irexec.arrays.brief import plural
 from irexec.diagnostics import Severity
 from irexec.diagnostics.findings import At, Findings
-from irexec.diagnostics.nearest import nearest
+from irexec.diagnostics.nearest import clearest, nearest
 from irexec.ir.document import Layer
 from irexec.ir.text import INT64_MAX, cut
 from irexec.ops.declare import contents
@@ -46,8 +46,8 @@ _LEFTOVERS = frozenset({"cacheable"})
 
 
 def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()) -> Operator | None:
-    """Return the operator of a layer; if it does not exist, report a finding and return None. `layers`: all layers of
-    its net.
+    """Return the operator of a layer; if it does not exist, report a finding and return the operator that is probably
+    meant, or None. `layers`: all layers of its net.
     """
     if not layer.type:
         return None  # The reader has reported the missing type; the same holds for an empty version below.
@@ -81,14 +81,17 @@ def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()
         written = re.sub(r"[\W_]", "", layer.version.lower())
         meant = tuple(name for name in contents.OPSETS if written in (name, name[5:]))
         findings.add("L005", message, allowed=allowed, candidates=meant, **of_version)
-        return None
+        # Checks continue with the operator if all opsets that contain it have the same one, or the text names one.
+        opsets = meant or [f"opset{number}" for number in contents.opsets_with(canonical)]
+        named = {contents.find(canonical, version) for version in opsets} if meant or "opset" in written else set()
+        return named.pop() if len(named) == 1 else None
     since = contents.introduced(canonical, number)
     if since is None:
         having = contents.opsets_with(canonical)
         message = f"opset{number} has no {canonical}; the operator is in {_opsets(having)}"
         nearest = f"opset{having[0] if having[0] > number else having[-1]}"
         findings.add("L006", message, hint=f'version="{nearest}"', candidates=(nearest,), **of_version)
-        return None
+        return contents.find(canonical, nearest)
     message = f"{canonical}-{since} is not implemented yet"
     hint = "an extension can declare the operator with irexec.operator"
     findings.add("O004", message, at=At(layer.at, "type"), layer=layer.ref, hint=hint)
@@ -119,7 +122,8 @@ def _unknown_type(layer: Layer, findings: Findings, layers: Sequence[Layer]) -> 
     details: dict[str, Any] = {"layer": layer.ref, "attribute": "type", "candidates": near}
     hint = hint or "to load your own operator, use --extension"
     findings.add("L004", message, at=At(layer.at, "type"), hint=hint, **details)
-    return None
+    clear = clearest(list(near), type_text) if version in contents.OPSETS else None
+    return None if clear is None else contents.find(clear, version)
 
 
 def _name_tokenizers(layer: Layer, findings: Findings, layers: Sequence[Layer]) -> None:

@@ -7,10 +7,11 @@ it, and assumptions that contradict nothing are tried first, so that one cause h
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, product
-from typing import Any, NamedTuple
+from itertools import cycle, islice, product
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from irexec.diagnostics.findings import Findings
 from irexec.graph.build import declared_type
@@ -18,19 +19,28 @@ from irexec.graph.model import Node
 from irexec.inference.inference import Inference, Types
 from irexec.ops.declare.attributes import Attribute, base_type
 from irexec.ops.declare.operator import Breach, Operator
-from irexec.types import DYNAMIC, TensorType
+from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
 
 Inputs = Sequence[TensorType | None]
 
 # The number of values, or combinations of values, that are tried for attributes whose values are not allowed.
-_MOST_VALUES = 16
+_MOST_VALUES = 32
+# Texts that are tried for such attributes, if they are not enumerations: those that the attribute accepts.
+_NUMBERS = ("1", "2", "3", "5", "0", "-1", "0.5")
+_TEXTS: dict[Any, Sequence[str]] = {
+    int: _NUMBERS,
+    float: _NUMBERS,
+    ElementType: tuple(ElementType.by_name),
+    PartialShape: ("...",),
+}
 _RANGE = re.compile(r"\[(-?\d+), (-?\d+)\]")
 
 
 class Attempt(NamedTuple):
     """Inputs and attributes with which a layer may be inferred. `text`: the assumption; None without an assumption.
 
-    `is_likely`: if every attempt contradicts the file, the contradictions of this attempt may be reported.
+    `is_likely`: if every attempt contradicts the file, the contradictions of this attempt may be reported; without a
+    likely attempt, those that all attempts have in common.
     """
 
     inputs: Inputs
@@ -69,6 +79,14 @@ class Assumptions:
             findings.report.unchecked.append(node.ref)
         return types
 
+    @staticmethod
+    def unresolved(node: Node, findings: Findings) -> list[Attribute]:
+        """Return the attributes of a node for whose values the findings suggest no correction."""
+        correction = None if node.layer is None else findings.corrections.get(node.layer.at)
+        if correction is None or node.operator is None:
+            return []
+        return [attribute for attribute in node.operator.attributes if attribute.name in correction.unresolved]
+
     def attempts(self, node: Node, inference: Inference, findings: Findings) -> Iterator[Attempt]:
         """Yield the possible inputs and attributes of a node, the most likely first."""
         assert node.layer is not None and node.operator is not None
@@ -77,8 +95,7 @@ class Assumptions:
         if correction is None:
             variants = [node.attributes]
         else:
-            known = {attribute.name: attribute for attribute in node.operator.attributes}
-            variants = _with_values(correction.attributes, [known[name] for name in correction.unresolved])
+            variants = _with_values(node.operator, correction.attributes, self.unresolved(node, findings))
         for given in inputs:
             assumed = list(dict.fromkeys(texts))
             is_likely = len(variants) == 1 and (correction is None or not correction.unresolved)
@@ -88,11 +105,8 @@ class Assumptions:
                 if not both or not _make_no_difference(node.operator, both):
                     assumed.append(f"{correction.text} in {node.ref}")
             text = "; ".join(assumed) or None
-            if is_likely or agreed(node.operator, [(given, each) for each in variants]) is None:
-                yield from [Attempt(given, each, text, is_likely) for each in variants]
-            elif variants:
-                yield Attempt(given, variants[0], text, len(variants) > 1)
-            if correction is not None:
+            yield from [Attempt(given, each, text, is_likely) for each in variants]
+            if correction is not None and node.operator.is_complete(given, node.attributes):
                 yield Attempt(given, node.attributes, text, False)
 
     def _inputs(self, node: Node, inference: Inference) -> tuple[list[Inputs], list[str]]:
@@ -134,28 +148,38 @@ def _preferring(declared: TensorType | None, inferred: TensorType | None) -> Ten
     return inferred if same else TensorType(kind, shape)
 
 
-def despite(operator: Operator, inputs: Inputs, attributes: dict[str, Any], breaches: Sequence[Breach]) -> Types | None:
-    """Return the output types of a layer with broken constraints (`breaches`); None if these may affect the types.
+def despite(
+    operator: Operator, inputs: Inputs, attributes: dict[str, Any], breaches: Sequence[Breach], types: Types
+) -> tuple[Types, bool]:
+    """Return what is known of the output types of a layer with broken constraints (`breaches`), and whether it is all.
 
-    The types are returned if they are the same for every value that the attribute may have, or for every element type
-    of the input. An input of a type that the operator does not accept (O002) may not be the intended value, so
-    nothing is known.
+    Known is what is the same for every value that the attribute may have, for every element type of the input (O003),
+    or for every input (O001, O002). The element types in `types` are also known, unless the layer has wrong ones.
     """
-    given, values = list(inputs), dict[str, Sequence[Any]]()
+    given, values, is_certain = list(inputs), dict[str, Sequence[Any]](), True
     names = [operator.signature.port_name(index) for index in range(len(given))]
     for breach in breaches:
-        if breach.code == "O003" and breach.port in names:
-            index = names.index(breach.port)
-            if (tensor := given[index]) is not None:
-                given[index] = TensorType(DYNAMIC, tensor.shape)
-            continue
         limits = _RANGE.fullmatch(breach.allowed or "")
         attribute = next((a for a in operator.attributes if breach.attribute in (a.name, a.file_name)), None)
-        if limits is None or attribute is None or base_type(attribute.annotation) is not int:
-            return None
-        values[attribute.name] = range(int(limits[1]), int(limits[2]) + 1)
-    variants = islice(product(*values.values()), _MOST_VALUES)
-    return agreed(operator, [(given, attributes | dict(zip(values, chosen, strict=True))) for chosen in variants])
+        if limits is not None and attribute is not None and base_type(attribute.annotation) is int:
+            values[attribute.name] = range(int(limits[1]), int(limits[2]) + 1)
+        elif breach.attribute is None and breach.port in names:
+            index = names.index(breach.port)
+            if (tensor := given[index]) is not None:
+                # Another element type does not make the shape uncertain.
+                given[index] = TensorType(DYNAMIC, tensor.shape) if breach.code == "O003" else TensorType()
+                is_certain &= breach.code == "O003"
+        else:
+            values.clear()
+            break
+    else:
+        variants = islice(product(*values.values()), _MOST_VALUES)
+        known = agreed(operator, [(given, attributes | dict(zip(values, chosen, strict=True))) for chosen in variants])
+        if known is not None:
+            is_certain |= all(type.shape.is_static and type.element_type is not DYNAMIC for type in known)
+            return known, is_certain
+    are_right = all(breach.code == "O001" for breach in breaches)
+    return [TensorType(type.element_type if are_right else DYNAMIC) for type in types], False
 
 
 def agreed(operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]]) -> Types | None:
@@ -168,12 +192,15 @@ def agreed(operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]]
         types = operator.infer(inputs, attributes, breaches)
         if breaches:
             continue
-        if common is not None and [(t.element_type, t.shape) for t in types] != [
-            (t.element_type, t.shape) for t in common
-        ]:
+        if common is not None and not are_equal(types, common):
             return None
         common = types
     return common
+
+
+def are_equal(types: Types, others: Types) -> bool:
+    """Return whether the element types and shapes are equal; known values may differ."""
+    return [(t.element_type, t.shape) for t in types] == [(t.element_type, t.shape) for t in others]
 
 
 def _make_no_difference(operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]]) -> bool:
@@ -188,19 +215,44 @@ def _make_no_difference(operator: Operator, variants: Iterable[tuple[Inputs, dic
     return all(outcome == outcomes[0] for outcome in outcomes)
 
 
-def _with_values(attributes: dict[str, Any], unresolved: Sequence[Attribute]) -> list[dict[str, Any]]:
-    """Return the attributes with each combination of allowed values for the attributes whose value is not allowed."""
-    values = [_values(attribute, attributes) for attribute in unresolved]
+def _with_values(
+    operator: Operator, attributes: dict[str, Any], unresolved: Sequence[Attribute]
+) -> list[dict[str, Any]]:
+    """Return the attributes with allowed values for the attributes whose value is not allowed: with each combination,
+    or, if these are too many, so that each value occurs.
+    """
+    values = [_values(operator, attribute, attributes) for attribute in unresolved]
     names = [attribute.name for attribute in unresolved]
-    combinations = islice(product(*values), _MOST_VALUES)
+    if math.prod(map(len, values)) <= _MOST_VALUES:
+        combinations = list(product(*values))
+    else:
+        longest = max(map(len, values))
+        combinations = list(islice(zip(*[islice(cycle(v), longest) for v in values], strict=True), _MOST_VALUES))
     return [attributes | dict(zip(names, chosen, strict=True)) for chosen in combinations]
 
 
-def _values(attribute: Attribute, attributes: dict[str, Any]) -> Sequence[Any]:
+def is_listed(attribute: Attribute) -> bool:
+    """Return whether an attribute has few possible values, all of which are tried."""
+    return bool(attribute.members) or base_type(attribute.annotation) in (bool, ElementType)
+
+
+def _values(operator: Operator, attribute: Attribute, attributes: dict[str, Any]) -> Sequence[Any]:
     if attribute.members:
         return attribute.members
-    if base_type(attribute.annotation) is bool:
+    kind = base_type(attribute.annotation)
+    if kind is bool:
         return (False, True)
+    known = [] if attribute.required else [attribute.default]
     if attribute.name in attributes:
-        return (attributes[attribute.name],)
-    return () if attribute.required else (attribute.default,)
+        known = [attributes[attribute.name]]
+    for text in _TEXTS.get(kind, _lists(get_args(kind)) if get_origin(kind) is tuple else ()):
+        values, faults = operator.parse_attributes({attribute.file_name: text})
+        if not any(fault.attribute == attribute.file_name for fault in faults):
+            known.append(values[attribute.name])
+    return list(dict.fromkeys(known))
+
+
+def _lists(items: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return texts of lists of these items: of no item, and of up to 4 equal items."""
+    words = get_args(items[0]) if items and get_origin(items[0]) is Literal else _NUMBERS[:5]
+    return "", *(",".join([word] * count) for count in range(1, 5) for word in words[:5])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Body, Model, Node
-from irexec.inference.assumptions import Assumptions, Inputs, despite
+from irexec.inference.assumptions import Assumptions, Inputs, despite, is_listed
+from irexec.inference.attempts import Tried, chosen_of, shared_by
 from irexec.inference.breaches import report_breach, report_constraint, report_memory
 from irexec.inference.declared import DECLARED, check_inputs, check_outputs
 from irexec.inference.inference import Inference, Types
@@ -124,32 +125,37 @@ class Inferring:
     def _assumed(self, node: Node) -> Types:
         """Return the types of a node for the first attempt that contradicts nothing, or else for the likeliest attempt.
 
-        Only the likeliest attempt causes findings, which are marked as depending on its assumption.
+        Only the likeliest attempt causes findings, which are marked as depending on its assumption. If no attempt is
+        likely, the contradictions that all of them have in common depend on none.
         """
         findings, broken = self.findings, self.broken
-        likeliest: tuple[Types, str | None, Findings, int, bool] | None = None
+        tried: list[Tried] = []
         try:
             for attempt in self._assumptions.attempts(node, self.inference, findings):
                 self.findings, self.broken = findings.trial(), broken
                 with self.findings.assuming(attempt.text):
                     types, is_known = self._checked(node, attempt.inputs, attempt.attributes)
-                found = types, attempt.text, self.findings, self.broken, is_known
-                if is_known and not self.findings.error_count:
-                    likeliest = found
+                tried.append(Tried(attempt, types, is_known, self.findings, self.broken))
+                if tried[-1].contradicts_nothing:
                     break
-                if likeliest is None and attempt.is_likely:
-                    likeliest = found
         finally:
             self.findings, self.broken = findings, broken
-        if likeliest is None:
+        if (chosen := chosen_of(tried)) is not None:
+            findings.take(chosen.findings)
+        else:
+            unresolved = self._assumptions.unresolved(node, findings)
+            names = [attribute.file_name for attribute in unresolved]
+            chosen = shared_by(tried, names, are_all=all(map(is_listed, unresolved)))
+            if chosen is None or node.layer is None:
+                return self._assumptions.declare(node, findings)
+            findings.take(chosen.findings)
+            check_outputs(node, node.layer, chosen.types, findings, self._repeats.agreeing)
+        self.broken = chosen.broken
+        if not chosen.is_known:
             return self._assumptions.declare(node, findings)
-        types, text, trial, self.broken, is_known = likeliest
-        findings.take(trial)
-        if not is_known:
-            return self._assumptions.declare(node, findings)
-        if text is not None:
-            self._assumptions.of[node] = text
-        return types
+        if chosen.attempt.text is not None:
+            self._assumptions.of[node] = chosen.attempt.text
+        return chosen.types
 
     def _checked(self, node: Node, inputs: Inputs, attributes: dict[str, Any]) -> tuple[Types, bool]:
         """Return the types of a file's node and whether they are known; report differences from the declared types."""
@@ -159,7 +165,7 @@ class Inferring:
         # Wrong declarations at a body's ports do not prevent the comparison of the enclosing layer's declarations.
         if node.bodies:
             is_known = all(finding.code in DECLARED for finding in self.findings.report.errors[before:])
-        if is_known:
+        if is_known or not node.bodies:
             check_outputs(node, node.layer, types, self.findings, self._repeats.agreeing)
         return types, is_known
 
@@ -224,8 +230,9 @@ class Inferring:
             report_breach(node, breach, self.findings)
         if breaches:
             self.broken += len(breaches)
-            known = despite(operator, inputs, attributes, breaches) if self._declared else None
-            return (types, False) if known is None else (known, True)
+            if not self._declared or node.layer is None:
+                return types, False
+            return despite(operator, inputs, attributes, breaches, types)
         try:
             return propagate(operator, inputs, attributes, types), True
         except ConstraintError as error:

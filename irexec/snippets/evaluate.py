@@ -105,18 +105,21 @@ def evaluate_layer(
     layer: SnippetLayer, findings: Findings, given: Given, *, execute: bool = True, most_work: float = inf
 ) -> Example:
     """Evaluate one layer. If it takes more than `most_work` steps and has no values to compare, it is not run."""
-    before = len(findings.report)
-    operator = bind_operator(layer.layer, findings.trial()) if layer.layer.type else None
+    before, trial = len(findings.report), findings.trial()
+    operator = bind_operator(layer.layer, trial) if layer.layer.type else None
     example = Example(layer.layer.ref, layer, operator)
     if operator is None:
         bind_operator(layer.layer, findings)
+        findings.report.unchecked.append(layer.layer.ref)
         errors = Report(findings.report.diagnostics[before:]).errors
         example.not_executed = Obstacle(errors[0].message if errors else "the operator is unknown")
         return example
     with noted(operator) as checks:
         evaluation = _Evaluation(example, operator, findings, given)
         example.not_executed = evaluation.obstacle(execute=execute, most_work=most_work)
-        if example.not_executed is None:
+        if trial.report.errors:
+            example.not_executed = Obstacle(trial.report.errors[0].message)
+        elif example.not_executed is None:
             evaluation.run()
         if example.executed:
             example.verified = verified(example, checks)
@@ -168,7 +171,7 @@ class _Evaluation:
         unwritten = missing = self._unwritten()
         if unwritten is None and execute:
             missing = self._too_long(most_work) or self._draw()
-        found = self._infer() if unwritten is None or not execute else self.built
+        found = self._infer()
         for finding in found:
             self.findings.keep(finding)
         # Grammar errors in bodies were reported when the text was read.
@@ -184,8 +187,8 @@ class _Evaluation:
         example, operator = self.example, self.operator
         if "data" in example.snippet.elided and any(a.required for a in operator.attributes):
             return Obstacle("its attributes are missing")
-        lacking = [a.file_name for a in operator.attributes if a.required and a.name not in example.attributes]
-        if lacking:
+        required = [a.file_name for a in operator.attributes if a.required and a.name not in example.attributes]
+        if lacking := [name for name in required if name not in self.layer.data]:
             return Obstacle(f"the attribute {lacking[0]} is missing")
         if operator.has_bodies and not self.node.bodies:
             return Obstacle("its bodies are missing")
@@ -232,6 +235,7 @@ class _Evaluation:
             fixable = next((finding for finding in found if self._fixes(finding)), None)
             if fixable is None:
                 self._note_outputs(inference.outputs(self.node))
+                self.findings.report.unchecked += [ref for ref in trial.report.unchecked if ref not in self.added]
                 return [*self.built, *found]
             self.findings.keep(fixable)
             self._fix(fixable.repair or {})

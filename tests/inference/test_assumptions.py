@@ -107,7 +107,7 @@ def test_a_layer_without_a_correction_takes_its_declared_shape() -> None:
     assert report.diagnostics[1].message == "MaxPool 'pool' declares [1,3,5,4], but the port declares [1,3,4,4]"
     assert report.diagnostics[1].fixes == ()
     assert [layer.name for layer in report.unchecked] == ["pool"]
-    assert "outputs not checked until these errors are fixed: MaxPool 'pool'" in str(report)
+    assert "not checked completely until these errors are fixed: MaxPool 'pool'" in str(report)
     assert '"unchecked"' in report.to_json()
 
 

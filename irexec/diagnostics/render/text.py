@@ -224,11 +224,11 @@ def _line_of(finding: Diagnostic, with_file: bool) -> str:
 
 
 def _unchecked(report: Report) -> str:
-    """Return the layers whose outputs were not checked, because their own errors leave the types unknown."""
+    """Return the layers that were not checked completely, because their own errors leave the types unknown."""
     names = list(dict.fromkeys(map(str, report.unchecked)))
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     listed = ", ".join(names[:_MOST_NAMES]) + more
-    return f"outputs not checked until these errors are fixed: {_shown(listed)}" if names else ""
+    return f"not checked completely until these errors are fixed: {_shown(listed)}" if names else ""
 
 
 def _fixable(report: Report) -> str:
