@@ -140,8 +140,9 @@ def _texts(op: Operator, example: Example) -> dict[str, Any]:
 def node_by_node(model: Model, inputs: list[Array], *, moved: bool = False) -> list[Array]:
     """Return the results of a model if each node's kernel is called separately on contiguous copies: the reference.
 
-    `moved`: the results of all nodes in f32 are moved by a unit in the last place.
+    `moved`: the results of all nodes in f32 are moved by a unit in the last place, up or down at random.
     """
+    moves = np.random.default_rng(0)
     values: dict[Value, Array] = {p.outputs[0]: a for p, a in zip(model.parameters, inputs, strict=True)}
     with np.errstate(all="ignore"):
         for node in model.nodes:
@@ -159,7 +160,7 @@ def node_by_node(model: Model, inputs: list[Array], *, moved: bool = False) -> l
                 for value, array in zip(node.outputs, made, strict=False):
                     values[value] = np.array(array)
                     if moved and values[value].dtype == np.float32:
-                        values[value] *= np.float32(1 + 2**-23)
+                        values[value] *= 1 + np.float32(2**-23) * moves.choice(np.float32([-1, 1]), array.shape)
     return [values[result.outputs[0]] for result in model.results]
 
 
