@@ -210,7 +210,10 @@ class CompiledConvolver:
             """Return the total number of vectors in all tiles."""
             pixels = [(stop - start) * width for start, stop in split(height, parts)]
             last = self._narrow({*pixels}) or self.tile.width
-            return sum(n // self.step * self.tile.width + (n % self.step > 0) * last for n in pixels)
+            divided = [divmod(n, self.step) for n in pixels]
+            # Single sums take less time than a vector.
+            rests = [min(rest, 1) if rest <= self.tile.extra else last for _, rest in divided]
+            return sum(whole * self.tile.width for whole, _ in divided) + sum(rests)
 
         # A slightly different number of parts may fill tiles better; a small number must be a multiple of the threads.
         candidates = range(min(max(parts * 3 // 4, 1), most), min(parts * 3 // 2, most) + 1)

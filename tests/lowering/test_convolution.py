@@ -20,6 +20,8 @@ import irexec
 from irexec import Model
 from irexec.lowering import convolution, tasks
 from irexec.lowering.convolver import CompiledConvolver
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.convolution import TASK
 from irexec.lowering.work import Work
 from irexec.ops.convolution.blocks import convolver
 from irexec.ops.declare.prepared import Prepared
@@ -150,3 +152,16 @@ def test_weights_are_laid_out_once_for_images_of_all_sizes(monkeypatch: pytest.M
     assert len(made) == 12 and len({convolver.image for convolver in made}) == 3
     heights = {convolver.tile.height for convolver in made}
     assert len({id(convolver._parts[0].weights(Work())) for convolver in made}) == 2 * len(heights) < len(made)
+
+
+def test_rows_are_divided_into_parts_that_fill_tiles(threads: None) -> None:
+    parallel.set_num_threads(1)
+    how = Windowing(strides=(2, 2), pads_begin=(1, 1), pads_end=(1, 1), dilations=(1, 1))
+    windows = Windows.over((28, 28), (3, 3), how)
+    made = CompiledConvolver(1, np.zeros((1, 256, 256, 3, 3), np.float32), windows, Prepared())
+    computed = 0
+    for row in made._parts[0].tasks.numbers:
+        task = dict(zip(TASK, row.tolist(), strict=True))
+        computed += task["tiles"] * made.step + (task["singles"] and made.step + task["singles"])
+        computed += made.tile.narrow * compiler().lanes * (task["narrow"] >= 0)
+    assert computed <= 1.1 * 14 * 14

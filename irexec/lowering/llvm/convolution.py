@@ -41,6 +41,9 @@ TASK = (
 )  # fmt: skip
 # The products that are added to each sum in one iteration, and the elements of a cache line.
 AT_ONCE, LINE_SIZE = 4, 16
+# The distance in elements at which weights are loaded into the cache: a page, at whose end the processor stops to load
+# lines ahead on its own.
+AHEAD = 1024
 LINE = ("target", "before", "source", "count", "after")
 
 
@@ -195,6 +198,8 @@ def _write_tile(
                 add(fold.values, fold.index + further)
         values = fold.values
     with code.folding(done, depth, values) as fold:
+        if not has_panels:
+            code.prefetch(weights.floats() + fold.index * height + AHEAD)
         add(fold.values, fold.index)
     fold.values = [as_floats(code, kind, sum) for sum in fold.values]
     across = tile.across
