@@ -1,6 +1,6 @@
 """Cases a minute that `irexec conformance` judges in one process: `conformance_throughput.py [SECONDS [SEED [NAME]]]`.
 
-The time begins after the first part of a campaign, for which processes start and modules are imported. NAME: a
+The time begins after the first part of a run, for which processes start and modules are imported. NAME: a
 pattern of operators or graph patterns, by default all operators.
 """
 

@@ -1,6 +1,6 @@
 """Exported models of torchvision, timm, transformers and NNCF: validated, run, and compared with OpenVINO in f32.
 
-    python benchmarks/exports.py                      all models, in minutes to an hour
+    python benchmarks/exports.py                      all models, which takes minutes to an hour
     python benchmarks/exports.py 'timm/*' nncf/int8   some models
 
 Prints a line for each model: the findings of `irexec.validate` (none are expected), the difference of the results of

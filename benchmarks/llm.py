@@ -4,7 +4,7 @@ Builds a decoder with random weights in each format, as NNCF writes them (f16; u
 row; u4 in groups of 128 with zero points, first and last layer in int8; scales in f16, converted to f32), and runs it
 in a new process for each side: time to the first result (the minimum over rounds), one call for 1, 16 and 128 tokens
 (processor time of one thread, the minimum of many calls; `--threads` above 1: median by the clock), and the largest
-resident memory. Ratios are those to the first of `--sides`; below 1 is in favour of the other. OpenVINO computes in f32
+resident memory. Ratios are those to the first of `--sides`; below 1, the other needs less. OpenVINO computes in f32
 and does not quantize activations; with `--sides quantized fast` it quantizes them.
 """
 

@@ -80,7 +80,7 @@ def measure(side: str, folder: Path, inputs: Path, runs: int, threads: int) -> d
 
 
 def compare(folder: Path, rounds: int, runs: int, threads: int) -> dict[str, float]:
-    """Measure all sides of one model in turns and print its lines; return irexec's ratios to OpenVINO, by measure."""
+    """Measure all sides of one model in turn and print its lines; return irexec's ratios to OpenVINO, by measure."""
     sides = [side for side in SIDES if side != "onnx.reference" or (folder / "model.onnx").exists()]
     results: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
     with inputs_of(folder) as inputs:

@@ -1,8 +1,8 @@
 """ScatterNDUpdate compared with OpenVINO's CPU plugin and with the operation page's own loop.
 
 Run it with `python benchmarks/scatter.py [--quick]`. Every line is the median over runs that take turns, so that load
-of the machine affects both sides. `copy`: the result is written to a buffer that is kept, as OpenVINO's is. `inplace`:
-the buffer of the data may be overwritten. `fresh`: the result is a new array each time.
+of the machine affects both sides. `copy`: the result is written to the same buffer every time, as OpenVINO's
+is. `inplace`: the buffer of the data may be overwritten. `fresh`: the result is a new array each time.
 """
 
 from __future__ import annotations

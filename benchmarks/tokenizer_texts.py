@@ -2,7 +2,7 @@
 
 python benchmarks/tokenizer_texts.py [--record tests/data/tokenizers.zip]
 
-Five small tokenizers are trained and converted, and run on 1,000 texts in many scripts, there and back; and each
+Five small tokenizers are trained and converted, and run on 1,000 texts in many scripts, to tokens and back; and each
 operator is called with random arguments. Needs `pip install openvino-tokenizers tokenizers transformers sentencepiece
 regex`.
 """

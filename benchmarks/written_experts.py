@@ -1,4 +1,4 @@
-"""A mixture of experts behind attention with two heads, written for written_pairs.py with switches: see
+"""A mixture of experts after attention with two heads, written for written_pairs.py with switches: see
 written_nets.py."""
 
 from __future__ import annotations

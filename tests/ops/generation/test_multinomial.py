@@ -34,7 +34,7 @@ def test_page_examples() -> None:
 
 
 def test_seed_sequence_is_that_of_cpp() -> None:
-    # std::seed_seq seq{1,2,3,4,5}; generate of the standard's own algorithm is deterministic and of 32 bits.
+    # The C++ standard defines the numbers of std::seed_seq exactly: they are deterministic, and have 32 bits.
     words = seed_sequence((1, 2), 624)
     assert len(words) == 624 and words == seed_sequence((1, 2), 624) != seed_sequence((2, 1), 624)
     assert all(0 <= w < 2**32 for w in words)

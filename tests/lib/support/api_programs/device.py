@@ -14,9 +14,9 @@ _INTEGERS = r"array\(\[+ ?-?\d+[,\]]"
 _U8_ARITHMETIC = r"(?s)u(int)?8.*(ops\.(subtract|add|multiply|negative|squared_difference)\(| [-+*] )"
 _F16_TO_INTEGER = r"(?s)f(loat)?16.*ops\.convert\(n\d+, '[iu]\d+'"
 _INTEGER = r"(?s)(\w+) = ops\.\w+\([^\n]*(np\.(u?int|bool)|Type\.[iub]).*ops\.sigmoid\(\1\)"
-# A finite number whose square is none of f32.
+# A finite number whose square overflows in f32.
 _ABOVE_ROOT = r"\de\+(19|2\d|3\d)"
-# An Abs that takes a layer of constants alone.
+# A program without Parameters that ends with an Abs of another layer.
 _CONSTANT_ABS = r"\A(?!(?s:.*)ops\.parameter\()(?s:.*)(data\(\[\d+\], |ops\.range\()(?s:.*)\n\w+ = ops\.abs\(n\d+\)\Z"
 # Functions that are NaN if their values are -inf, maxima over padding alone, or weight these with both signs.
 _GATED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(h?swish|mish|gelu|(log_)?softmax|convolution|matmul)\("

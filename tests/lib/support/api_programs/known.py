@@ -46,7 +46,7 @@ _KEPT_INFO = "a file keeps all texts in the rt_info of layers; OpenVINO keeps th
 _ANOTHER_CLASS = r"AttributeError: 'openvino\.(Node|_pyopenvino\.\w+)' object has no attr"
 _NAMED_BY_POSITION = r"ops\.parameter\([^\n]*, ['\"]\w+['\"]\)"
 
-# An earlier inference of a request failed; calls with one array, of a model with two inputs.
+# Calls of a request whose earlier inference failed; calls with one array, for a model with two inputs.
 _FAILED = r"r\d+\.(infer|start_async|set_)"
 _ONE_ARRAY = r"[cr]\d+(\.infer|\.start_async)?\(\[?(ov\.Tensor\()?data\([^)]*\)\)?\]?(, share_\w+=True)?\)"
 _CHANGED = r"p\d\.set_(element_type|partial_shape)"
