@@ -18,7 +18,7 @@ def test_each_public_name_is_a_thing_and_no_module() -> None:
     assert [name for name in irexec.__all__ if isinstance(getattr(irexec, name), types.ModuleType)] == []
 
 
-def test_all_names_can_be_imported_at_once() -> None:
+def test_all_names_can_be_imported_together() -> None:
     found: dict[str, object] = {}
     exec("from irexec import *", found)
     assert set(irexec.__all__) <= found.keys()

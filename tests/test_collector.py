@@ -164,7 +164,7 @@ def test_a_dropped_model_is_freed_by_the_next_collection() -> None:
     assert [part() for part in parts if part() is not None] == []
 
 
-def test_a_dropped_document_is_freed_at_once(without_collector: None) -> None:
+def test_a_dropped_document_is_freed_immediately(without_collector: None) -> None:
     gc.collect()
     source = Source.from_bytes(chain(500))
     text = weakref.ref(source)

@@ -155,7 +155,7 @@ def test_a_record_may_be_derived_from_and_extended_by_a_dataclass() -> None:
     assert Marked(1, mark="?") == Marked(1, 0, [], "?")
 
 
-def test_a_field_of_dataclasses_is_none_of_a_record() -> None:
+def test_a_field_of_dataclasses_is_not_a_field_of_a_record() -> None:
     with pytest.raises(TypeError, match=r"names: use irexec\.records\.field for the fields of a record"):
 
         @record

@@ -32,7 +32,7 @@ def test_the_byte_order_becomes_this_machines(dtype) -> None:
     assert plain.tolist() == array.tolist()
 
 
-def test_a_mask_that_hides_nothing_is_no_mask() -> None:
+def test_a_mask_that_hides_nothing_is_not_a_mask() -> None:
     assert as_plain_array(np.ma.array([1, 2], mask=[False, False])).tolist() == [1, 2]
 
 
@@ -62,6 +62,6 @@ def test_texts(given) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_what_is_no_tensor_is_refused_by_name(given, reason) -> None:
+def test_what_is_not_a_tensor_is_refused_by_name(given, reason) -> None:
     with pytest.raises(ValueError, match=reason):
         as_plain_array(given)

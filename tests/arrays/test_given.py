@@ -35,7 +35,7 @@ def test_conversion(value: Any, kind: ElementType, expected: np.ndarray[Any, Any
     ("value", "kind"),
     [([1.5], I64), ([300], I8), (["a"], F32), ([[1], [2, 3]], F32), ([9], I4), (np.array(["a"]), I64), (["a"], U8)],
 )
-def test_what_is_no_value_of_a_type(value: Any, kind: ElementType) -> None:
+def test_what_is_not_a_value_of_a_type(value: Any, kind: ElementType) -> None:
     assert convert(value, kind) is None
 
 

@@ -133,7 +133,7 @@ def test_numbers_that_are_not_finite() -> None:
     assert rest == [2.1, -math.inf, math.inf]
 
 
-def test_the_remark_behind_values_is_kept() -> None:
+def test_the_remark_after_values_is_kept() -> None:
     listed = read_values("values: [25], silently clamped to 5")
     assert isinstance(listed, Listed)
     assert listed.note == "silently clamped to 5"
@@ -154,7 +154,7 @@ def test_a_bracket_too_many_is_noticed(comment: str) -> None:
     assert (listed.value, listed.balanced) == ([[13, 14]], False)
 
 
-def test_absurd_nesting_is_no_value() -> None:
+def test_absurd_nesting_is_not_a_value() -> None:
     assert read_values("[" * (MAX_DEPTH + 10)) is None
     assert read_values("[" * 100_000) is None
 

@@ -19,7 +19,7 @@ def test_bodies_are_among_the_positions(campaign) -> None:
     assert (found.named, found.stopped, found.misjudged) == (5, [], [])
 
 
-def test_some_positions_of_a_model_with_whole_numbers_and_states(campaign) -> None:
+def test_some_positions_of_a_model_with_integers_and_states(campaign) -> None:
     """A layer that computes a length may make the model impossible to run; it is counted separately."""
     nodes = campaign.positions(reference("transformer"))
     assert {str(node.outputs[0].element_type) for node in nodes} >= {"f32", "i64"}

@@ -78,7 +78,7 @@ def test_what_a_run_holds(campaign) -> None:
     assert campaign.held_by({"inputs": tensors, "outputs": []}) == 24
 
 
-def test_the_campaign_continues_behind_a_mutant_that_kills_its_process(
+def test_the_campaign_continues_after_a_mutant_that_kills_its_process(
     campaign, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     taken = 0

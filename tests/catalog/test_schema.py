@@ -52,7 +52,7 @@ def test_the_committed_schemas_are_those_of_the_signatures() -> None:
         assert_generated(SCHEMAS / path, text, COMMAND)
 
 
-def test_writing_removes_the_schemas_of_operators_that_are_no_more(tmp_path: Path) -> None:
+def test_writing_removes_the_schemas_of_operators_that_no_longer_exist(tmp_path: Path) -> None:
     (tmp_path / "operators").mkdir()
     old, other = tmp_path / "operators" / "Old-opset1.json", tmp_path / "operators" / "notes.txt"
     old.write_text("{}")

@@ -79,7 +79,7 @@ def test_no_limit(none: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("wrong", ["-1", "soon", "nan"])
-def test_what_is_no_limit(wrong: str) -> None:
+def test_what_is_not_a_limit(wrong: str) -> None:
     with pytest.raises(SystemExit):
         main(["validate", MODEL, "--limit", wrong])
 

@@ -67,7 +67,7 @@ def test_commands_that_read_no_standard_input(command: str, capsys: pytest.Captu
 
 @pytest.mark.skipif(os.name == "nt", reason="links and pipes as on POSIX")
 @pytest.mark.parametrize("path", ["loop.xml", "pipe.xml"])
-def test_another_file_is_suggested_only_where_there_is_none(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_file_is_suggested_only_if_the_file_is_missing(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("loop.xml").symlink_to("loop.xml")
     os.mkfifo("pipe.xml")
     Path("loops.xml").touch()
@@ -93,7 +93,7 @@ def test_weights_that_are_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     ],
     ids=["empty", "weights", "text", "page"],
 )
-def test_it_is_no_model(command: str, data: bytes, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_not_a_model(command: str, data: bytes, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("model.xml").write_bytes(data)
     code, text = told(capsys, *of_file(command, "model.xml"))
     assert message in text and "model.xml:1:1" in text
@@ -224,7 +224,7 @@ def test_the_output_cannot_be_written(
     assert sorted(path.name for path in Path().iterdir()) == ["model.bin", "model.txt", "model.xml"]
 
 
-def test_what_is_no_log_is_not_appended_to(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_a_log_is_not_appended_to(capsys: pytest.CaptureFixture[str]) -> None:
     text = (CLASSIFIER / "model.xml").read_text("utf-8")
     Path("model.xml").write_text(text, "utf-8")
     Path("other.xml").write_text(text, "utf-8")

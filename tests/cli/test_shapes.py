@@ -189,7 +189,7 @@ def test_an_onnx_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert json.loads(capsys.readouterr().out)["outputs"] == [["n", 3, "h // 2", "w // 2"]]
 
 
-def test_files_that_are_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_not_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shapes", str(tmp_path / "none.xml")]) == 2
     assert "U001" in capsys.readouterr().err
     example = Path(SEGMENTER).parents[1] / "scatter_nd_update" / "example_1.xml"

@@ -56,7 +56,7 @@ def test_verdicts() -> None:
     assert judged(case_named(lenient), Defendant("irexec", {"mode": "kernels"})).word == "accepted"
 
 
-def test_accepted_cases_are_clustered_by_their_constraint_and_are_no_failures() -> None:
+def test_accepted_cases_are_clustered_by_their_constraint_and_are_not_failures() -> None:
     tally = Tally(runtime="lenient")
     for number in range(40):
         facts = {"type": "f32", "forbidden": "C1" if number % 2 else "C2"}

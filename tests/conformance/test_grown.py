@@ -69,6 +69,6 @@ def test_a_failure_is_made_smaller_before_it_is_listed() -> None:
         ("graph.grown/f32/r4/layers=LogicalNot-1.3/static/seed1", "does not accept any of the values"),
     ],
 )
-def test_texts_that_are_no_names(text: str, reason: str) -> None:
+def test_texts_that_are_not_names(text: str, reason: str) -> None:
     with pytest.raises(UnreadableName, match=reason):
         case_named(text)

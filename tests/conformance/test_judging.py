@@ -82,7 +82,7 @@ def test_what_cannot_be_used() -> None:
         Defendant(RUNTIME, {"type": "Sigmoid"}, python="/nowhere/python").run(case_named(STATIC))
 
 
-def test_a_slow_start_is_no_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_start_is_not_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine, imports may take longer than the limit of a case."""
     file = tmp_path / "slow.py"
     file.write_text(
@@ -147,7 +147,7 @@ def test_what_was_wrong_in_the_compiled_back_end(name: str) -> None:
     assert judged(case_named(name), Defendant("irexec", {"mode": "lowered"})).word == "passed"
 
 
-def test_a_case_that_irexec_rejects_when_it_runs_is_no_refusal() -> None:
+def test_a_case_that_irexec_rejects_when_it_runs_is_not_a_refusal() -> None:
     """The index is outside of an axis that is empty in this call only."""
     name = "Gather-1/f32/data=[?0,?3]/indices=const:i64[2]{1,1}/axis=const:i64[]{0}/seed232"
     assert judged(case_named(name), Defendant("irexec", {"mode": "kernels"})).word == "invalid"

@@ -96,7 +96,7 @@ def test_attributes_with_reserved_characters() -> None:
         ("graph.rms_norm/f32/r4/near=none/seed1", "does not end with SHAPES/seedN"),
     ],
 )
-def test_texts_that_are_no_names(text: str, reason: str) -> None:
+def test_texts_that_are_not_names(text: str, reason: str) -> None:
     with pytest.raises(UnreadableName, match=reason):
         case_named(text)
 

@@ -85,7 +85,7 @@ def test_f64_that_a_device_computes_in_f32_may_lose_what_f32_loses() -> None:
     assert verdict_of(case, lambda arrays: [arrays[0] - 3e-5]).startswith("wrong")
 
 
-def test_an_infinity_is_no_rounding_error() -> None:
+def test_an_infinity_is_not_a_rounding_error() -> None:
     case = given("Acosh-4/f16/x=[2]/seed1", np.array([INF, 2.0]))
     assert verdict_of(case, lambda arrays: [np.array([11.78, arrays[0][1]], np.float16)]).startswith("wrong")
 
@@ -229,7 +229,7 @@ def test_inputs_for_which_there_is_no_result(name: str) -> None:
     assert judge_case(case_named(f"{name}/seed1"), answer, OPENVINO).word == "open"
 
 
-def test_a_limit_is_accepted_behind_a_transpose() -> None:
+def test_a_limit_is_accepted_after_a_transpose() -> None:
     case = given("Mish-4/f32/x=[1,3]/turned/seed1", np.array([[1.0, -INF, NAN]]))
 
     def with_limit(arrays: list[Array]) -> list[Array]:

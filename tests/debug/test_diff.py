@@ -276,7 +276,7 @@ def permuted(order: list[int], scale: float, swapped: bool) -> Model:
     return irexec.Model([ops.multiply(total, np.float32([scale, *[1] * 59]), name="scaled")], [x, y], "permuted")
 
 
-def test_constants_of_whole_numbers_are_told_by_their_values() -> None:
+def test_constants_of_integers_are_distinguished_by_their_values() -> None:
     texts = [change.text for change in diff(permuted([0, 2, 3, 1], 1, False), permuted([0, 3, 2, 1], 1, False))]
     assert "[0, 2, 3, 1] became [0, 3, 2, 1], read by order" in texts
 

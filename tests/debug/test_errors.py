@@ -219,7 +219,7 @@ def test_64_bit_integers_are_as_far_apart_as_they_are(shape: tuple[int, ...]) ->
         (1.0, 60.0, "5900 % off"),
     ],
 )
-def test_errors_of_practically_nothing_are_no_percentages(ours: float, theirs: float, text: str) -> None:
+def test_errors_of_practically_nothing_are_not_percentages(ours: float, theirs: float, text: str) -> None:
     assert off(measure(np.float32([ours]), np.float32([theirs]))) == text
 
 

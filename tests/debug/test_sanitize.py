@@ -182,7 +182,7 @@ def test_boxes_of_equal_scores_that_have_nothing_to_do_with_each_other() -> None
     assert said(make, F([0.5, 0.5, 0.9])) == []
 
 
-def test_bounds_behind_masks_are_open() -> None:
+def test_bounds_after_masks_are_open() -> None:
     def make(x: Node) -> Node:
         data = np.ones((2, 3), F)
         return ops.strided_slice(data, x, [9, 9, 9], [1, 1, 1], [1, 0, 1], [1, 0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 1])

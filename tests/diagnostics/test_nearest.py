@@ -26,7 +26,7 @@ def test_a_hint_in_the_callers_form() -> None:
     assert did_you_mean("zzz", ["axis"]) is None
 
 
-def test_a_long_text_is_no_slip() -> None:
+def test_a_long_text_is_not_a_slip() -> None:
     name = "x" * (LONGEST + 1)
     assert nearest(name, [name, name + "y"]) == []
     assert not alike(name, name + "y", 0.5)

@@ -131,7 +131,7 @@ def test_an_f16_table_of_rows_that_is_multiplied_by_too_stays_f16(picks: Any) ->
         np.testing.assert_array_equal(found, weights[index if picks is None else picks])
 
 
-def test_who_asks_for_the_shape_alone_reads_no_weights() -> None:
+def test_a_layer_that_needs_only_the_shape_does_not_read_weights() -> None:
     model, _, weights = halves(shape=lambda wide: ops.shape_of(wide))
     assert [array.dtype for array in as_taken(model.walk()).values()] == [weights.dtype]
 

@@ -40,7 +40,7 @@ def test_arrays_of_any_layout(relu: irexec.CompiledModel, given) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_no_tensor_is_refused_by_name(relu: irexec.CompiledModel, given, reason: str) -> None:
+def test_what_is_not_a_tensor_is_refused_by_name(relu: irexec.CompiledModel, given, reason: str) -> None:
     with pytest.raises(irexec.IRError, match=reason):
         relu({"x": given})
 

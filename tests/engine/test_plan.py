@@ -100,7 +100,7 @@ def test_a_constant_subgraph_that_fails_is_a_finding() -> None:
     assert (finding.code, finding.layer and finding.layer.name) == ("O005", "bad")
 
 
-def test_what_inference_knows_is_no_step() -> None:
+def test_values_that_inference_knows_are_not_steps() -> None:
     x = x_parameter((2, 3, 4))
     flat = ops.reshape(
         x, ops.reduce_prod(ops.shape_of(x), ops.constant(np.array([0])), keep_dims=True), special_zero=False
@@ -140,7 +140,7 @@ def test_a_result_that_a_result_reads_is_what_it_reads() -> None:
     assert [results[i][0, 0] for i in range(3)] == [0, 0, 0]
 
 
-def test_an_output_that_nothing_reads_is_released_at_once() -> None:
+def test_an_output_that_nothing_reads_is_released_immediately() -> None:
     x = x_parameter()
     first, _ = ops.split(x, ops.constant(np.int64(0)), num_splits=2).outputs
     plan = plan_of(ops.negative(first), parameters=[x])

@@ -161,7 +161,7 @@ def test_findings_can_be_picked() -> None:
     assert fixed.data == text.replace('"numpy"', '"NUMPY"').encode()
 
 
-def test_bytes_that_are_no_text_stay() -> None:
+def test_bytes_that_are_not_text_stay() -> None:
     data = two_inputs().text.replace('type="ReLU"', 'type="relu"').encode().replace(b"positive", b"posi\xfftive")
     assert apply_fixes(data).data == data
 

@@ -179,7 +179,7 @@ def test_a_layer_without_an_older_form_is_reported_with_the_reason(
     assert refused(inputs, make, opset) == message
 
 
-def test_every_layer_that_has_none_is_named_at_once() -> None:
+def test_all_layers_that_have_none_are_named_together() -> None:
     findings = Findings()
     model = model_of([numbers(3)], lambda x: opset15.mish(opset15.gelu(opset15.mish(x), approximation_mode="tanh")))
     assert not to_opset(model, 3, findings)

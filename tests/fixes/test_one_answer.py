@@ -105,7 +105,7 @@ def test_a_constant_does_not_grow_into_the_next_one() -> None:
     assert apply_fixes(wrong.encode(), unsafe=True, weights=bytes(24)).data == wrong.encode()
 
 
-def test_the_unused_output_of_another_layer_is_no_answer() -> None:
+def test_the_unused_output_of_another_layer_is_not_an_answer() -> None:
     """One output of TopK is often unused; other layers may also read the output that the edge is meant to start at."""
     net = Net()
     x = net.parameter("x", "2,3")

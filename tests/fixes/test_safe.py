@@ -24,7 +24,7 @@ def safe_codes(data: bytes, origin: Origin) -> set[str]:
 
 @pytest.mark.parametrize("type", ["Parameter", "Result", "Assign"])
 @pytest.mark.parametrize("spell", [str.upper, str.lower])
-def test_another_letter_case_of_an_end_is_no_safe_fix(type: str, spell) -> None:
+def test_another_letter_case_of_an_end_has_no_safe_fix(type: str, spell) -> None:
     origin = MODELS["stateful"]
     wrong = origin.text.replace(f'type="{type}"', f'type="{spell(type)}"').encode()
     finding = next(found for found in examine(wrong, weights=origin.weights).report if found.code == "L009")
@@ -33,7 +33,7 @@ def test_another_letter_case_of_an_end_is_no_safe_fix(type: str, spell) -> None:
     assert apply_fixes(wrong, weights=origin.weights, unsafe=True).data.decode() == origin.text
 
 
-def test_an_assign_that_is_none_may_name_any_opset() -> None:
+def test_a_layer_that_is_not_an_assign_may_name_any_opset() -> None:
     """Both accept the file: for them, no result depends on a layer that is not an Assign."""
     origin = MODELS["stateful"]
     version = 'type="Assign" version="opset6"'
@@ -93,7 +93,7 @@ def test_a_number_is_written_in_its_place(written: str) -> None:
     assert apply_fixes(wrong).data.decode() == TEXT.replace("<dim>3</dim>", f"<dim>{expected}</dim>", 1)
 
 
-def test_an_id_twice_is_no_safe_fix_where_openvino_reads_the_file() -> None:
+def test_a_repeated_id_has_no_safe_fix_where_openvino_reads_the_file() -> None:
     """OpenVINO uses the second of the two layers, unless a result depends on the id that only edges name."""
     origin = MODELS["iterating"]
     wrong = origin.text.replace('<layer id="2" name="Result_2"', '<layer id="1" name="Result_2"')
@@ -106,7 +106,7 @@ def test_an_id_twice_is_no_safe_fix_where_openvino_reads_the_file() -> None:
 
 
 @pytest.mark.parametrize("to", ["", '<edge from-layer="1" from-port="0" to-layer="99" to-port="1"/>'])
-def test_an_edge_to_an_input_that_is_not_needed_is_no_safe_fix(to: str) -> None:
+def test_an_edge_to_an_input_that_is_not_needed_has_no_safe_fix(to: str) -> None:
     """OpenVINO connects existing ports of IR 10: an additional edge, or one that ends elsewhere, changes the result."""
     net = Net("joined")
     net.result(net.layer("Concat", [net.parameter("a", "1,2"), net.parameter("b", "1,2")], "-1,-1", data='axis="1"'))
@@ -121,7 +121,7 @@ def test_an_edge_to_an_input_that_is_not_needed_is_no_safe_fix(to: str) -> None:
     assert apply_fixes(wrong, unsafe=True).report.ok
 
 
-def test_a_value_in_the_xml_of_a_constant_is_no_safe_fix() -> None:
+def test_a_value_in_the_xml_of_a_constant_has_no_safe_fix() -> None:
     """With the attribute OpenVINO does not read the bytes of the constant; without it, it does."""
     origin = next(origin for origin in MODELS.values() if re.search('<data [^>]*offset="0"', origin.text))
     wrong = re.sub('(<data [^>]*offset="0")', r'\1 value="1"', origin.text, count=1).encode()

@@ -123,12 +123,12 @@ def test_a_shape_of_too_few_extents_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [ml_dtypes.int4, ml_dtypes.uint4, np.int16, np.bool_])
-def test_whole_numbers_are_written_without_a_point(kind: Any) -> None:
+def test_integers_are_written_without_a_point(kind: Any) -> None:
     written = irexec.onnx25.cast(np.array([0, 1, 5]).astype(kind), to="string")
     assert written.tolist() == [str(int(v)) for v in np.array([0, 1, 5]).astype(kind)]
 
 
-def test_gemm_of_whole_numbers_beside_the_reference(tmp_path: Path) -> None:
+def test_gemm_of_integers_compared_with_the_reference(tmp_path: Path) -> None:
     import onnx
     from onnx.reference import ReferenceEvaluator
 

@@ -79,7 +79,7 @@ def test_functions_are_counted_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> N
     assert Work(monkeypatch).growth(task, 50) < MOST
 
 
-def test_functions_that_call_one_another_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_that_call_one_another_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     translated = counted(monkeypatch)
     text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"
     for i in range(2):
@@ -251,7 +251,7 @@ def test_nodes_that_stand_before_what_makes_their_inputs(tmp_path: Path) -> None
         ),
     ],
 )
-def test_what_no_operator_takes_is_no_failed_kernel(text: str, shapes: Any, tmp_path: Path) -> None:
+def test_inputs_that_no_operator_accepts_are_not_a_failed_kernel(text: str, shapes: Any, tmp_path: Path) -> None:
     header = '<ir_version: 9, opset_import: ["" : 18]>\n'
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.parser.parse_model(header + "g " + text).SerializeToString())

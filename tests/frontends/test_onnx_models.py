@@ -321,7 +321,7 @@ def test_no_memory_is_taken_for_dims_without_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"no model", b"\x08\x07", b"<net/>", bytes(100)])
-def test_files_that_are_no_models(tmp_path: Path, data: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_are_not_models(tmp_path: Path, data: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, data)
     assert [d.code for d in irexec.validate(path)] == ["F002"]
     assert main(["run", os.fspath(path)]) == 2

@@ -56,7 +56,7 @@ def test_the_file_is_judged(tmp_path: Path) -> None:
     assert lenient.ok and len(lenient) == 3
 
 
-def test_a_circle_is_none(tmp_path: Path) -> None:
+def test_nodes_in_a_cycle_are_reported(tmp_path: Path) -> None:
     text = "g (float[2] x) => (float[2] y) { y = Add(x, b) a = Relu(b) b = Neg(a) c = Abs(x) }"
     path = written(tmp_path, text)
     for mode in ("strict", "openvino"):

@@ -35,7 +35,7 @@ FAULTY = """g (float[3,4] x, float[5] b) => (float[3,4] y) {
 }"""
 
 
-def test_all_findings_at_once_with_what_onnx_states_of_each(tmp_path: Path) -> None:
+def test_all_findings_together_with_what_onnx_states_about_each(tmp_path: Path) -> None:
     report = irexec.validate(saved(tmp_path, FAULTY, producer_name="maker", producer_version="2.1"), others=True)
     found = [(d.code, d.layer and d.layer.name) for d in report.errors]
     assert found == [("F004", "node0"), ("O001", "node1"), ("O001", "node2"), ("F003", "node3")]

@@ -36,14 +36,14 @@ def refused(*arguments: Any, function: str = "relu", **attributes: Any) -> irexe
         ("abc", "is f32: 'abc' is not a value of that type"),
     ],
 )
-def test_what_is_no_tensor_is_refused_by_the_name_of_its_port(given: Any, rule: str) -> None:
+def test_what_is_not_a_tensor_is_refused_by_the_name_of_its_port(given: Any, rule: str) -> None:
     [finding] = refused(given)
     assert (finding.code, finding.port) == ("O008", "x")
     assert finding.message.startswith("input x of ReLU-1 is ")
     assert rule in finding.message
 
 
-def test_all_that_is_wrong_is_reported_at_once() -> None:
+def test_all_errors_are_reported_together() -> None:
     report = refused({}, [[1], [2, 3]], function="add")
     assert [d.port for d in report] == ["a", "b"]
 

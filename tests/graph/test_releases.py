@@ -44,7 +44,7 @@ def test_another_version_that_is_there() -> None:
 
 
 @pytest.mark.parametrize("text", ["2024", "2019.4", "x", "2024.2 "])
-def test_what_is_no_release(text: str) -> None:
+def test_what_is_not_a_release(text: str) -> None:
     with pytest.raises(ValueError, match="release"):
         release_of(text)
 

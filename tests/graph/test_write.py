@@ -275,7 +275,7 @@ def test_a_parameter_that_the_model_does_not_name(tmp_path: Path) -> None:
         irexec.save_model(model, tmp_path / "m.xml")
 
 
-def test_everything_is_reported_at_once(tmp_path: Path) -> None:
+def test_everything_is_reported_together(tmp_path: Path) -> None:
     model = relu_model()
     taker = model.results[0].inputs[0].node
     taker.inputs = [None, *taker.inputs]

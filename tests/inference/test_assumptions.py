@@ -64,7 +64,7 @@ def test_one_error_has_one_finding(pool: str) -> None:
     assert [(layer, depends) for _, layer, depends in found] == [("pool", False)]
 
 
-def test_errors_behind_a_misspelt_attribute_are_reported_in_the_same_pass() -> None:
+def test_errors_after_a_misspelt_attribute_are_reported_in_the_same_pass() -> None:
     report, found = checked(model(MISSPELT, pooled="1,3,5,4", axis="5", made="1,3,4,5"))
     assert found == [
         ("D001", "pool", False),

@@ -56,7 +56,7 @@ def test_what_differs(port: str, code: str, column: int) -> None:
     assert findings(model(port), "openvino") == [(code, "warning", 7, column)]
 
 
-def test_both_at_once() -> None:
+def test_both_together() -> None:
     port = '<port id="1" precision="I64"><dim>3</dim></port>'
     assert findings(model(port)) == [("P004", "error", 7, 25), ("P005", "error", 7, 35)]
 

@@ -129,7 +129,7 @@ def test_findings_stand_at_their_layers(tmp_path: Path) -> None:
     assert found.findings[softmax.findings[0]]["code"] == "D001"
 
 
-def test_loose_layers_are_no_model() -> None:
+def test_layers_without_a_net_are_not_a_model() -> None:
     found, report = summary_of(read(SAMPLES / "scatter_nd_update" / "example_1.xml", mode="strict"))
     assert found is None
     assert [d.code for d in report] == ["U012"]

@@ -38,7 +38,7 @@ def test_a_device_is_neither_read_nor_replaced(path: str) -> None:
     assert stat.S_ISCHR(os.stat(path).st_mode)
 
 
-def test_a_directory_is_no_file(tmp_path: Path) -> None:
+def test_a_directory_is_not_a_file(tmp_path: Path) -> None:
     for act in (open_regular, write):
         with pytest.raises(OSError, match="directory"):
             act(tmp_path)
@@ -52,7 +52,7 @@ def test_names_that_no_file_can_have_are_ordinary_errors(name: str, tmp_path: Pa
         assert caught.value.strerror
 
 
-def test_behind_a_link_the_file_is_replaced_and_the_link_stays(tmp_path: Path) -> None:
+def test_the_target_of_a_link_is_replaced_and_the_link_stays(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     target, link, chain = tmp_path / "folder" / "real.bin", tmp_path / "link.bin", tmp_path / "chain.bin"
     target.write_bytes(b"old")

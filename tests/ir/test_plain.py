@@ -32,7 +32,7 @@ LAYERS = {
     "another order": layer(OUTPUT, INPUT, DATA),
     "other sections": layer(DATA, INFO, INPUT, "<shapes/>", OUTPUT),
     "repeated sections": layer(DATA, DATA, INPUT, OUTPUT, INPUT, DATA),
-    "more sections behind": layer(DATA, INPUT, OUTPUT, INFO),
+    "more sections after": layer(DATA, INPUT, OUTPUT, INFO),
     "a port with more in it": layer(INPUT.replace("</port></input>", f"{INFO}</port></input>"), OUTPUT),
     "ports of another form": layer(INPUT.replace('id="1" precision="FP32"', 'precision="FP32" id="1"'), OUTPUT),
     "ports without dims": layer(INPUT.replace("<dim>2</dim><dim>3</dim>", ""), "<output></output>"),

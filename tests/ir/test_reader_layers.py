@@ -161,7 +161,7 @@ def test_unused_layers(model, read_ir) -> None:
     assert outcome.places == [("L008", 19, 5)]
 
 
-def test_all_findings_come_at_once_in_file_order(model, read_ir) -> None:
+def test_all_findings_come_together_in_file_order(model, read_ir) -> None:
     text = model.replace('version="11"', 'version="12"').replace('id="1" precision', 'id="q" precision', 1)
     text = text.replace("<dim>3</dim>", "<dim>3.0</dim>", 1).replace('to-layer="2"', 'to-layer="8"')
     outcome = read_ir(text)

@@ -330,7 +330,7 @@ def test_where_files_cannot_be_exchanged_the_last_look_comes_before_the_rename(
 
 
 @posix
-def test_behind_a_link_the_file_is_replaced(tmp_path: Path) -> None:
+def test_the_target_of_a_link_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "link").symlink_to("real")
     assert replace_expected(tmp_path / "link", b"old", b"new")

@@ -68,7 +68,7 @@ def test_the_results_are_those_of_the_kernels(seed: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
 @pytest.mark.parametrize("rows", [1, 2, 5, 33])
-def test_sums_of_whole_numbers_are_exact(limits: tuple[float, float], rows: int) -> None:
+def test_sums_of_integers_are_exact(limits: tuple[float, float], rows: int) -> None:
     rng = np.random.default_rng(0)
     x = ops.parameter([rows, 1028], np.float32, name="x")
     numbers = rng.integers(-9, 10, (70, 1028))
@@ -90,7 +90,7 @@ def product(rows: np.ndarray, zero: int, matrix: np.ndarray, transposed: bool) -
 @pytest.mark.parametrize(("dtype", "zero"), [(np.uint8, 0), (np.uint8, 255), (np.int8, -128), (np.int8, 5)])
 @pytest.mark.parametrize("shape", [(1, 64, 3), (5, 768, 70), (40, 4, 33)])
 @pytest.mark.parametrize("transposed", [False, True])
-def test_whole_numbers(dtype: Any, zero: int, shape: tuple[int, int, int], transposed: bool) -> None:
+def test_integers(dtype: Any, zero: int, shape: tuple[int, int, int], transposed: bool) -> None:
     rng, (count, depth, columns) = np.random.default_rng(0), shape
     limits = np.iinfo(dtype)
     rows = rng.integers(limits.min, limits.max + 1, (2, count, depth)).astype(dtype)

@@ -353,7 +353,7 @@ def test_limits_along_a_row_keep_the_kernel(shape: tuple[int, ...]) -> None:
     assert taken(compiled) == 1
 
 
-def test_fake_quantize_behind_a_convolution() -> None:
+def test_fake_quantize_after_a_convolution() -> None:
     """A sum that is rounded in another way may fall on the other side of the middle between two levels."""
     x = ops.parameter(SHAPE, np.float32, name="x")
     model = Model([ops.negative(quantized(ops.relu(ops.add(convolved(x), constant(1, 6, 1, 1)))))], [x])

@@ -160,7 +160,7 @@ def test_results_are_those_of_the_kernels(make: Callable[[Any], Any], dtype: np.
     ("groups", "outputs", "inputs", "extent", "size", "stride"),
     [(1, 9, 3, 30, 7, 2), (1, 40, 16, 17, 3, 1), (1, 70, 33, 12, 1, 1), (3, 5, 5, 11, 3, 3), (1, 20, 600, 4, 3, 1)],
 )
-def test_convolutions_of_whole_numbers_give_the_bits_of_the_kernel(
+def test_convolutions_of_integers_give_the_bits_of_the_kernel(
     groups: int, outputs: int, inputs: int, extent: int, size: int, stride: int, dtype: np.dtype[Any]
 ) -> None:
     """All products and sums are exact, so that both forms round the same number once."""

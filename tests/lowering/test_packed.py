@@ -152,7 +152,7 @@ def graph() -> Iterator[Model]:
 
 @pytest.mark.by_hand(2)
 @pytest.mark.parametrize("rows", [1, 9, 40])
-def test_a_lowered_model_with_layers_behind_the_product(graph: Model, rows: int) -> None:
+def test_a_lowered_model_with_layers_after_the_product(graph: Model, rows: int) -> None:
     compiled = lowered(graph)
     assert isinstance(forms(compiled)["MatMul"], PackedProduct)
     x = np.random.default_rng(4).standard_normal((rows, 256), np.float32)

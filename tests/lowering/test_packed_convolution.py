@@ -134,7 +134,7 @@ def test_kernels_of_quantized_data_are_read_in_bytes(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("zero", ["", "i8"])
-def test_whole_numbers_in_f64_are_exact(zero: str) -> None:
+def test_integers_in_f64_are_exact(zero: str) -> None:
     """As in ONNX's ConvInteger, whose weights are stored as i8, or as u8 minus 128."""
     rng, x = np.random.default_rng(6), ops.parameter([2, 66, 9, 9], np.uint8, name="x")
     data = ops.subtract(ops.convert(x, "f64"), ops.constant(np.float64(117)))

@@ -149,7 +149,7 @@ def test_another_number_of_threads_and_another_thread() -> None:
         parallel.set_num_threads(None)
 
 
-def test_several_requests_at_once() -> None:
+def test_several_requests_at_the_same_time() -> None:
     x = ops.parameter([1, 20, 32], np.float32, name="x")
     compiled = lowered_engine(Model([ops.exp(attention(attention(projected(x, 32))))], [x]))
     given = [numbers(1, 20, 32) for _ in range(3)]

@@ -90,7 +90,7 @@ def test_the_results_are_those_of_the_kernels(seed: int) -> None:
 @pytest.mark.parametrize(
     ("inputs", "extent", "size"), [(3, 40, 7), (16, 30, 3), (64, 17, 1), (30, 7, 7), (5, 1, 1), (520, 4, 3)]
 )
-def test_sums_of_whole_numbers_are_exact(limits: tuple[float, float], inputs: int, extent: int, size: int) -> None:
+def test_sums_of_integers_are_exact(limits: tuple[float, float], inputs: int, extent: int, size: int) -> None:
     rng = np.random.default_rng(0)
     x = ops.parameter([1, inputs, extent, extent], np.float32, name="x")
     numbers = rng.integers(-9, 10, (70, inputs, size, size))
@@ -158,7 +158,7 @@ def test_other_values_are_summed_in_f32(limits: Any, levels: int, pads: int, wei
 
 @pytest.mark.parametrize(("dtype", "zero"), [(np.uint8, 0), (np.uint8, 255), (np.int8, -3)])
 @pytest.mark.parametrize(("inputs", "extent", "size"), [(16, 30, 3), (66, 9, 1), (5, 7, 7), (520, 4, 3)])
-def test_whole_numbers_in_f64(dtype: Any, zero: int, inputs: int, extent: int, size: int) -> None:
+def test_integers_in_f64(dtype: Any, zero: int, inputs: int, extent: int, size: int) -> None:
     """As in ONNX's ConvInteger: bytes minus a zero point, with sums of more bits than f32 has."""
     rng, limits = np.random.default_rng(0), np.iinfo(dtype)
     x = ops.parameter([2, inputs, extent, extent], dtype, name="x")

@@ -66,6 +66,6 @@ def test_where_a_place_was_before_a_change(old: str, new: str, places: list[int 
 
 
 @pytest.mark.parametrize("text", ["", "a", "a\nb", "a\nb\n", "a\r\nb\rc\n", "\n\n"])
-def test_lines_begin_behind_every_line_end(text: str) -> None:
+def test_lines_begin_after_every_line_end(text: str) -> None:
     starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", text))]
     assert [Units(text).start(line) for line in range(1, len(starts) + 1)] == starts

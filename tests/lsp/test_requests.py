@@ -13,7 +13,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from irexec.lsp.requests import make_server
 
 
-def test_a_refusal_is_no_traceback_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refusal_leaves_no_traceback_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     make_server()
     for error in (JsonRpcInvalidParams("already"), ValueError("unexpected")):
         logging.getLogger("pygls.protocol.json_rpc").error("Exception occurred", exc_info=error)

@@ -109,7 +109,7 @@ def test_a_fix_is_offered_only_where_its_finding_is(editor: Editor, uri: str) ->
     assert [action["title"] for action in found] == ["declare FP32"]
 
 
-def test_a_text_that_is_no_xml_can_be_put_right(editor: Editor, tmp_path: Path) -> None:
+def test_a_text_that_is_not_xml_can_be_corrected(editor: Editor, tmp_path: Path) -> None:
     uri = address(tmp_path / "broken.xml")
     (found,) = editor.open(uri, MODEL.replace("</layers>", ""))
     assert found["code"] == "X001"
@@ -118,7 +118,7 @@ def test_a_text_that_is_no_xml_can_be_put_right(editor: Editor, tmp_path: Path) 
     assert "</layers>" in action["edit"]["changes"][uri][0]["newText"]
 
 
-def test_all_safe_fixes_at_once(editor: Editor, uri: str) -> None:
+def test_all_safe_fixes_together(editor: Editor, uri: str) -> None:
     (action,) = actions(editor, uri, ["source.fixAll"])
     (edit,) = action["edit"]["changes"][uri]
     start, end = edit["range"]["start"], edit["range"]["end"]

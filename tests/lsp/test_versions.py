@@ -104,7 +104,7 @@ def test_versions_that_were_replaced_are_gone_without_the_collector(each: int, m
         gc.enable()
 
 
-def test_a_long_text_that_is_no_xml_is_not_put_right_while_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_that_is_not_xml_is_not_corrected_while_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The repair would take a second for each million characters, at each move of the cursor."""
     broken = two_inputs().text.replace("</layers>", "")
     assert [len(finding.fixes) for finding in Analysis(broken).repaired] == [1]

@@ -114,7 +114,7 @@ def test_an_attribute_keeps_its_type() -> None:
         Doubled([ops.parameter([2])], axes=[]).get_attributes()
 
 
-def test_what_is_no_input_and_no_extension() -> None:
+def test_what_is_neither_an_input_nor_an_extension() -> None:
     for wrong in ([3], [np.float32([1])], ops.parameter([2])):
         with pytest.raises(TypeError, match=r"of an operator are|is a node or an output"):
             Doubled(wrong)

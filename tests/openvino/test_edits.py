@@ -46,7 +46,7 @@ def test_other_models_keep_what_their_file_declares(tmp_path) -> None:
     assert [value.declared for node in read.get_ops() for value in node.outputs] == declared
 
 
-def test_what_is_no_model() -> None:
+def test_what_is_not_a_model() -> None:
     calls: list[Any] = [
         lambda: irexec.preprocess.PrePostProcessor(3),
         lambda: irexec.save_model(3, "three.xml"),  # type: ignore[arg-type]

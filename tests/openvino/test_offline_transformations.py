@@ -63,7 +63,7 @@ def test_what_layers_were_made_of_is_forgotten() -> None:
     assert model.get_ops()[0].rt_info == {"mine": "kept"}
 
 
-def test_what_is_no_model_and_what_is_not_offered() -> None:
+def test_what_is_not_a_model_and_what_is_not_offered() -> None:
     with pytest.raises(TypeError, match=r"valid openvino\.Model instance"):
         offline.apply_moc_transformations(3, False)
     for refused in (offline.apply_pruning_transformation, offline.paged_attention_transformation):

@@ -86,7 +86,7 @@ def test_a_pattern_of_a_type_that_no_opset_has(name: str) -> None:
         passes.WrapType(name)
 
 
-def test_what_is_no_pattern_pass_or_model() -> None:
+def test_what_is_not_a_pattern_pass_or_model() -> None:
     with pytest.raises(TypeError, match="a node or an output"):
         passes.Matcher(3, "three")
     with pytest.raises(TypeError, match="an input of a pattern is a node"):

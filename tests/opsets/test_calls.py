@@ -83,7 +83,7 @@ def test_all_inputs_may_come_first() -> None:
     assert first.shape == irexec.opset11.interpolate(picture, sizes, "nearest", "sizes", axes=[2, 3]).shape
 
 
-def test_a_name_behind_the_attributes() -> None:
+def test_a_name_after_the_attributes() -> None:
     node = irexec.opset13.relu(irexec.opset13.parameter([2]), "mine")
     assert node.friendly_name == "mine"
     assert irexec.opset13.concat([node, node], 0, "joined").friendly_name == "joined"
@@ -148,7 +148,7 @@ def test_pythons_types_of_numbers_are_openvinos() -> None:
     assert ops.parameter([2], float).get_element_type() == irexec.Type.f32
 
 
-def test_a_second_input_is_no_name() -> None:
+def test_a_second_input_is_not_a_name() -> None:
     for other in (np.ones(1, f), ops.parameter([1], np.float32), np.float32(1)):
         with pytest.raises(irexec.IRError, match="the node's name, which is a text"):
             ops.relu(np.ones(1, f), other)

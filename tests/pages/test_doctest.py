@@ -218,7 +218,7 @@ def test_a_type_in_other_letter_case_is_a_repair_and_one_that_no_opset_has_is_no
     assert "Q022" in [e.diagnostic.code for e in only("p.txt", text).errata]
 
 
-def test_an_operator_that_only_its_own_page_knows_is_no_erratum() -> None:
+def test_an_operator_that_only_its_own_page_knows_is_not_an_erratum() -> None:
     text = 'Versioned name: Frobnicate-99\n\n<layer ... type="Frobnicate"><input><port id="0"/></input></layer>\n'
     checked = only("p.txt", text)
     assert checked.errata == [] and not checked.executed
@@ -231,7 +231,7 @@ def test_an_operator_of_no_opset_is_not_held_against_its_namesake() -> None:
     assert checked.errata == [] and checked.not_executed == "no opset contains MaxPool"
 
 
-def test_what_an_ellipsis_leaves_out_is_no_erratum() -> None:
+def test_what_an_ellipsis_leaves_out_is_not_an_erratum() -> None:
     text = (
         '<layer ... type="TensorIterator">\n<input> ... </input>\n<output> ... </output>\n'
         '<port_map> ... </port_map>\n<body><layers><layer id="0" type="Parameter" ...>'

@@ -73,7 +73,7 @@ def test_places_point_into_the_page(name: str) -> None:
         assert line[(found.column or 0) - 1 :].startswith(printed)
 
 
-def test_places_behind_character_references_and_tags() -> None:
+def test_places_after_character_references_and_tags() -> None:
     text = '<pre>\n<span class="k">&lt;layer</span> type=&quot;Abs&quot;/&gt;&amp;&#65;</pre>'
     (example,) = page_of("x.html", text).examples
     assert example.excerpt.text.strip() == '<layer type="Abs"/>&A'
@@ -142,7 +142,7 @@ def test_values_over_several_lines_with_remarks() -> None:
         "```\n"
         "indices = [[1], <--- this is applied to the first batch\n"
         "           [0]] <--- shape = (2, 1)\n"
-        "data    = [[[1,   2], [ 5,  6]]  <--- no comma behind\n"
+        "data    = [[[1,   2], [ 5,  6]]  <--- no comma after it\n"
         "           [[13, 14], [17, 18]]]\n"
         "output  = [[ 5,  6], [13, 14]], shape = (2, 2)\n"
         "```\n"
@@ -165,7 +165,7 @@ def test_a_repeated_name_or_prose_begins_another_example() -> None:
 
 
 @pytest.mark.parametrize("text", ["output = f(x)\n", "output = [1, 2, ...]\n", "output[0] = 3\n", "data = [1, 2]\n"])
-def test_formulas_and_parts_are_no_examples(text: str) -> None:
+def test_formulas_and_parts_are_not_examples(text: str) -> None:
     assert values_of(text) == []
 
 
@@ -217,7 +217,7 @@ def test_the_places_of_the_items_of_a_literal() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\xfd", b"\0\1\2", b"\x80abc"])
-def test_bytes_that_are_no_text_are_a_problem(data: bytes) -> None:
+def test_bytes_that_are_not_text_are_a_problem(data: bytes) -> None:
     assert read_page("x.md", data).problem
 
 

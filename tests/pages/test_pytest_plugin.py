@@ -67,7 +67,7 @@ def test_nothing_is_collected_without_the_option(docs: pytest.Pytester) -> None:
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
-def test_a_page_that_is_no_text_is_an_error(docs: pytest.Pytester) -> None:
+def test_a_page_that_is_not_text_is_an_error(docs: pytest.Pytester) -> None:
     (docs.path / "docs" / "bad.md").write_bytes(b"\xff\xff")
     result = run(docs, "--ir-doctest", "docs/bad.md")
     result.assert_outcomes(errors=1)

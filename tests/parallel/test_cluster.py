@@ -142,7 +142,7 @@ class Lost:
         return "the", "three", "parts"
 
 
-def test_a_result_is_no_exception_when_its_worker_dies_after_sending_it() -> None:
+def test_a_result_is_not_an_exception_when_its_worker_dies_after_sending_it() -> None:
     future: Future[tuple[str, ...]] = Future()
     asyncio.run(parallel_cluster._settle(Lost(), future))
     assert future.result(0) == ("the", "three", "parts")

@@ -158,7 +158,7 @@ def test_a_process_has_one_thread() -> None:
     assert set(outcome.result) == {1} and len(outcome.result) > 1
 
 
-def test_who_leaves_early_cancels_what_has_not_begun(tmp_path: Path) -> None:
+def test_leaving_early_cancels_what_has_not_begun(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as workers:
         outcomes = parallel.gather(Held(str(tmp_path), 1), [str(n) for n in range(100)], workers)
         next(outcomes)

@@ -42,7 +42,7 @@ def test_calls_are_answered_in_their_order() -> None:
     child.close()
 
 
-def test_what_a_call_prints_is_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_call_prints_is_not_an_answer(capfd: pytest.CaptureFixture[str]) -> None:
     child = Child()
     child.call(print, "printed")
     assert child.call(os.write, 1, b"written\n") == 8

@@ -171,7 +171,9 @@ def test_names_stay_legible_under_an_overlay(browser: Browser, report: Path) -> 
     assert browser.run("getComputedStyle(document.querySelector('.port.hot > .name')).fill") == before
 
 
-def test_a_comparison_is_shown_at_once(browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_is_shown_immediately(
+    browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = str(SAMPLES / "classifier" / "model.xml")
     assert main(["compare", model, "--with", model, "--shape", "image=1,3,32,32", "--format", "json"]) == 0
     (tmp_path / "found.json").write_text(capsys.readouterr().out)
@@ -181,7 +183,7 @@ def test_a_comparison_is_shown_at_once(browser: Browser, tmp_path: Path, capsys:
     assert browser.run("document.querySelectorAll('.hot').length") >= 5
 
 
-def test_times_on_a_device_are_shown_at_once(browser: Browser, tmp_path: Path) -> None:
+def test_times_on_a_device_are_shown_immediately(browser: Browser, tmp_path: Path) -> None:
     row = "stem/conv;Status.EXECUTED;Convolution;brgconv_avx2;0.300;0.300;"
     table = f"layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);\n{row}\n"
     (tmp_path / "counters.csv").write_text(table)

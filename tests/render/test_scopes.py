@@ -21,7 +21,7 @@ def titled(names: Sequence[str | None]) -> list[tuple[int, int, str]]:
     return [(scope.start, scope.end, scope.title) for scope in scopes(names)]
 
 
-def test_a_scope_is_what_comes_behind_the_path_that_all_share() -> None:
+def test_a_scope_is_what_follows_the_path_that_all_share() -> None:
     names = ["net/a/1", "net/a/2/x", "net/a/3", "net/a/4", "net/b/1", "net/c/1", "net/c/2", "net/c/3", "net/c/4"]
     assert titled(names) == [(0, 4, "a"), (5, 9, "c")]
 
@@ -42,7 +42,7 @@ def test_a_scope_that_has_most_of_the_layers_is_opened_and_numbers_have_what_sta
     assert list(scopes(names))[1].path == ("m", "h", "1")
 
 
-def test_layers_that_stand_by_themselves_and_names_without_paths_are_no_scope() -> None:
+def test_single_layers_and_names_without_paths_are_not_scopes() -> None:
     assert list(scopes(["x", "y", "z", "u", "v"])) == []
     assert list(scopes([None, "m/a/1", "m/a/2", None, "m/a/3", "m/a/4", "m/b/1"])) == []
 

@@ -143,7 +143,7 @@ def test_an_index_out_of_range_is_placed_at_its_port() -> None:
     assert (finding.code[0], finding.line, finding.constraint) == ("O", 2, "ScatterNDUpdate-15 C3")
 
 
-def test_a_constraint_that_random_values_break_is_no_erratum() -> None:
+def test_a_constraint_that_random_values_break_is_not_an_erratum() -> None:
     text = layer("Reshape", port(0, "4") + port(1, "2", precision="I64"), port(2, "-1"), version="opset1")
     snippet, example = one(text.replace("</layer>", '<data special_zero="false"/></layer>'))
     if not example.executed:

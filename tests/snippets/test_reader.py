@@ -178,7 +178,7 @@ def test_bytes_are_decoded() -> None:
         ("<rt_info>" * 1000, "X005"),
     ],
 )
-def test_what_is_no_example_is_refused(text: str, code: str) -> None:
+def test_what_is_not_an_example_is_refused(text: str, code: str) -> None:
     snippet = read(text)
     assert snippet.document is None
     assert code in [f.code for f in snippet.findings.report.errors]

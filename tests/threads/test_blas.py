@@ -135,7 +135,7 @@ def test_the_last_thread_to_leave_takes_the_limit_back(fakes: list[FakeLibrary])
     assert fakes[0].threads == 4
 
 
-def test_many_threads_at_once(fakes: list[FakeLibrary]) -> None:
+def test_many_threads_at_the_same_time(fakes: list[FakeLibrary]) -> None:
     wrong = []
 
     def work() -> None:

@@ -127,7 +127,7 @@ def test_integers_are_dimensions() -> None:
     assert list(range(10))[Dimension(3)] == 3
 
 
-def test_an_unknown_extent_is_no_number() -> None:
+def test_an_unknown_extent_is_not_a_number() -> None:
     with pytest.raises(ValueError, match=r"2\.\.5 is not static"):
         _ = Dimension(2, 5).value
 

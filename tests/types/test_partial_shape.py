@@ -127,7 +127,7 @@ def test_what_may_stand_for_a_shape(value: object, text: str) -> None:
         ("2,-3", "negative"),
     ],
 )
-def test_texts_that_are_no_shape(text: str, said: str) -> None:
+def test_texts_that_are_not_shapes(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         PartialShape.parse(text)
 

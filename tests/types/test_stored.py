@@ -44,7 +44,7 @@ def test_a_type_of_it_knows_what_a_type_of_its_array_knows(name: str) -> None:
         assert not lazy.without_value().has_value
 
 
-def test_an_infinite_number_is_no_extent() -> None:
+def test_an_infinite_number_is_not_an_extent() -> None:
     found = stored(np.float32([1, np.inf]).tobytes(), F32, (2,))
     assert TensorType(F32, PartialShape((2,)), found).known is None
 

@@ -80,7 +80,7 @@ def test_a_program_decides_and_computes_for_one_combination() -> None:
     assert program.run((13, 3)) is None and program.run((4, 2)) is None and program.run((4, 0)) is None
 
 
-def test_a_pin_that_is_rewound_takes_the_guards_behind_it_along() -> None:
+def test_rewinding_a_pin_removes_the_guards_after_it() -> None:
     tape = Tape()
     one, other = sizes(tape, 12, 3)
     assert one > 4
@@ -91,7 +91,7 @@ def test_a_pin_that_is_rewound_takes_the_guards_behind_it_along() -> None:
     assert Program(tape, ()).run((12, 30)) == []
 
 
-def test_the_smaller_and_the_larger_number_are_no_branches() -> None:
+def test_the_smaller_and_the_larger_number_are_not_branches() -> None:
     tape = Tape()
     one, other = sizes(tape, 12, 3)
     made = larger(smaller(one, other), 2)

@@ -98,7 +98,7 @@ def scaled_inside(factor: float) -> Model:
     return Model([ops.matmul(made, WEIGHTS[1], name="second")], [x], "scaled")
 
 
-def test_a_layer_that_makes_up_for_others_is_no_cause() -> None:
+def test_a_layer_that_compensates_for_others_is_not_a_cause() -> None:
     found = compared(scaled_inside(1), scaled_inside(3))
     assert not found.same
     assert found.agrees, found.verdict

@@ -96,7 +96,7 @@ def test_rounding_agrees_and_what_is_more_does_not(layer: str) -> None:
     assert found.culprit is not None and found.culprit.nodes[0].friendly_name == layer
 
 
-def test_a_layer_that_is_hardly_beyond_its_tolerance() -> None:
+def test_a_layer_that_slightly_exceeds_its_tolerance() -> None:
     """Tanh may be off by 8 units. A larger error counts if it changes the results, but not if later layers hide it."""
     for count in (40, 4000):
         found = compare(chain(), Runtime("bend0", units(count)))

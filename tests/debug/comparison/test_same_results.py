@@ -45,7 +45,7 @@ def ended(ending: str) -> Model:
     return Model([ops.result(y, name="end")], [x], "ended")
 
 
-def test_a_layer_before_a_result_that_further_layers_of_the_other_model_make_up_for() -> None:
+def test_a_layer_before_a_result_for_which_further_layers_of_the_other_model_compensate() -> None:
     found = compared(ended(""), ended("divided"), [ROWS])
     assert found.agrees and not found.same, found.verdict
     assert found.others == ["product"]
@@ -55,7 +55,7 @@ def test_a_layer_before_a_result_that_further_layers_of_the_other_model_make_up_
         assert named(found) == ["product"]
 
 
-def test_a_fault_behind_other_values_in_between() -> None:
+def test_a_fault_after_other_intermediate_values() -> None:
     """A layer for which others compensate is not the cause of different results."""
     found = compared(scaled_inside(1), scaled_inside(2, wrong=True), [ROWS])
     assert not found.agrees
@@ -142,7 +142,7 @@ def test_hidden_values_that_nothing_makes_up_for(f: str, recorded: bool, tmp_pat
     assert named(found)[0] in ("up", "down")
 
 
-def test_a_bias_that_is_added_behind_a_sum_through_a_dump(tmp_path: Path) -> None:
+def test_a_bias_that_is_added_after_a_sum_through_a_dump(tmp_path: Path) -> None:
     """The layers of the same name read other values, including exact layers."""
 
     def model(later: bool) -> Model:

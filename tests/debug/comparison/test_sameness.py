@@ -67,7 +67,7 @@ def test_a_flaky_failure_is_tried_again(model: str) -> None:
     assert main([*command, "--tries", "3"]) == 0
 
 
-def test_what_is_no_expression_is_refused(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_an_expression_is_refused(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reduce", model, "--check", "false {}", "--same", "("]) == 2
     assert "'(' is not a regular expression" in capsys.readouterr().err
 

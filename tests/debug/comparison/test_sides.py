@@ -51,7 +51,7 @@ def test_all_agree() -> None:
         (("last", "scaled"), "irexec, A and B all differ from each other"),
     ],
 )
-def test_who_is_alone(layers: tuple[str, ...], verdict: str) -> None:
+def test_the_side_that_differs_from_all_others(layers: tuple[str, ...], verdict: str) -> None:
     found = sides(*layers)
     assert (found.verdict, found.agrees) == (verdict, False)
 

@@ -79,7 +79,7 @@ def test_an_epsilon_outside_the_root_through_a_dump(tmp_path: Path) -> None:
     assert through_a_dump(model("inside_sqrt"), model("inside_sqrt"), tmp_path, [rows]).same
 
 
-def test_another_way_to_round_is_no_fault() -> None:
+def test_another_way_to_round_is_not_a_fault() -> None:
     """x / 3 is compared with x * (1 / 3)."""
 
     def model(divides: bool) -> Model:

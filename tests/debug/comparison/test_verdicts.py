@@ -41,7 +41,7 @@ X = RNG.normal(0, 1, (1, 9, 8)).astype(F)
 
 
 @pytest.mark.parametrize("masked", [float(np.finfo(F).min), -65504.0, -np.inf])
-def test_a_wrong_edge_behind_a_mask(masked: float) -> None:
+def test_a_wrong_edge_after_a_mask(masked: float) -> None:
     found = compared(attention(masked=masked), attention(masked=masked, scaled=False), [X])
     assert not found.agrees
     assert named(found) == ["masked"]
@@ -49,7 +49,7 @@ def test_a_wrong_edge_behind_a_mask(masked: float) -> None:
 
 
 @pytest.mark.parametrize("masked", [float(np.finfo(F).min), -np.inf])
-def test_a_wrong_edge_behind_a_mask_through_a_dump(masked: float, tmp_path: Path) -> None:
+def test_a_wrong_edge_after_a_mask_through_a_dump(masked: float, tmp_path: Path) -> None:
     """A folder identifies layers by name only: the scores are exposed, the scaled scores are not."""
     run = Reference(attention(masked=masked), [[X]])
     dump(run, OtherModel("other.xml", attention(masked=masked, scaled=False)), tmp_path)
@@ -67,7 +67,7 @@ def logarithm(last: float) -> Model:
     return Model([ops.matmul(ops.relu(log, name="relu"), np.full((2, 2), last, F), name="mm")], [x], "nan")
 
 
-def test_nan_on_both_sides_is_no_agreement() -> None:
+def test_nan_on_both_sides_is_not_an_agreement() -> None:
     found = compared(logarithm(1), logarithm(2), [np.ones((2, 2), F)])
     assert not found.agrees
     assert found.verdict.startswith("nothing was compared with other.xml")

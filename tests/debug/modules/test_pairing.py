@@ -84,7 +84,7 @@ def test_values_are_paired_whatever_their_names_are(names: list[str]) -> None:
 
 @pytest.mark.parametrize("names", [SCRIPT, NUMBERED], ids=["named", "numbered"])
 @pytest.mark.parametrize("wrong", LAYERS)
-def test_modules_behind_a_fault_are_paired(names: list[str], wrong: str) -> None:
+def test_modules_after_a_fault_are_paired(names: list[str], wrong: str) -> None:
     # The wrong layer is paired with the module itself, or with the group of layers up to the next module.
     found = paired(model(names, wrong=wrong))[0]
     expected = dict(zip(names, LAYERS, strict=True))

@@ -137,7 +137,7 @@ def secret_function(path: str) -> None:
     Path(path).write_bytes(made.SerializeToString())
 
 
-def test_what_reduce_did_not_write_is_no_bundle(
+def test_what_reduce_did_not_write_is_not_a_bundle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -158,7 +158,7 @@ def test_hidden_sizes_and_directions_become_one(type: str) -> None:
     assert left.outputs[0].partial_shape.to_shape()[-1] == 1
 
 
-def test_a_crash_is_no_difference() -> None:
+def test_a_crash_is_not_a_difference() -> None:
     """The model crashes at one layer and is wrong at another: only the crash counts."""
 
     class Both(Planted):

@@ -152,7 +152,7 @@ def test_a_known_wrong_result_comes_down_to_its_layer(name: str, runtime: OpenVI
     assert culprit in [node.type for node in found.case.layers]
 
 
-def test_the_rounding_of_a_narrow_type_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_rounding_of_a_narrow_type_is_not_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Applies where the device computes in bf16; elsewhere OpenVINO computes in f32, and nothing differs."""
     x = ops.parameter([4, 64], np.float32, name="x")
     weights = ops.constant(np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32))

@@ -56,7 +56,7 @@ def test_results_as_run_writes_them(tmp_path: Path) -> None:
     assert main(["compare", ir, "--input", given, "--with", out]) == 1
 
 
-def test_a_result_whose_name_is_no_key_of_an_archive(tmp_path: Path) -> None:
+def test_a_result_whose_name_is_not_a_key_of_an_archive(tmp_path: Path) -> None:
     x = ops.parameter([2, 2], np.float32, name="x")
     made = Model([ops.relu(x, name="../y"), ops.abs(x, name="z")], [x], "named")
     np.savez(tmp_path / "out.npz", output_0=RELU, z=np.abs(X))

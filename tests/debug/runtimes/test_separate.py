@@ -95,7 +95,7 @@ def test_texts_cross(echo: Process) -> None:
     assert echo.call("say", array).tolist() == array.tolist()
 
 
-def test_what_the_other_refuses_is_no_end() -> None:
+def test_a_refusal_does_not_end_the_other_process() -> None:
     process = Process("support.dying:Echo", ())
     with pytest.raises(CannotRun, match="I say nothing"):
         process.call("refuse")

@@ -185,7 +185,7 @@ def test_a_spoilt_quantizer_without_an_effect_is_listed_as_conspicuous() -> None
     assert "unusually low own SNR: little/fq_output_0 (0." in str(found)
 
 
-def test_models_that_are_no_pair_are_refused() -> None:
+def test_models_that_are_not_a_pair_are_refused() -> None:
     model, _ = pair(6, blocks=3)
     with pytest.raises(NoPair, match="no quantizer"):
         irexec.sensitivity(model, model, inputs(6))

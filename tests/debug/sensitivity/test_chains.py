@@ -140,7 +140,7 @@ def test_names_of_nodes_are_those_of_the_file(tmp_path: Path) -> None:
     assert onnx_names("model.xml", ["head_1"]) == []
 
 
-def test_layers_that_compute_in_whole_numbers_are_refused_by_their_types(tmp_path: Path) -> None:
+def test_layers_that_compute_in_integers_are_refused_by_their_types(tmp_path: Path) -> None:
     text = """<ir_version: 8, opset_import: ["": 17]>
     g (float[4, 8] x) => (float[4, 8] y) <float s = {0.05}, uint8 z = {128}, int8[8, 8] w = {%s}, int8 o = {0}> {
       q = QuantizeLinear(x, s, z)

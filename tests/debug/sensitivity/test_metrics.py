@@ -61,7 +61,7 @@ def test_a_function_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"), [("psnr", "neither snr"), ("no.py:f", "no such file"), ("{}:g", "no function 'g'")]
 )
-def test_names_that_are_no_metric(name: str, message: str, tmp_path: Path) -> None:
+def test_names_that_are_not_metrics(name: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "empty.py"
     file.write_text("")
     with pytest.raises(BadMetric, match=message):

@@ -64,7 +64,7 @@ def test_scales_that_make_denormal_and_infinite_halves(scale: float, monkeypatch
     compare(model(weights(np.random.default_rng(3), "i8", (140, 256), scale=scale)), monkeypatch, 256)
 
 
-def test_zero_points_that_are_no_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zero_points_that_are_not_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = weights(np.random.default_rng(4), "u8", (140, 256), group=32, zero="f32", arithmetic="f16")
     compare(model(matrix), monkeypatch, 256)
 

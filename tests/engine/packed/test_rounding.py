@@ -28,7 +28,7 @@ def test_halves() -> None:
 
 
 @pytest.mark.parametrize(("dropped", "dtype"), [(OF_HALF, np.float16), (OF_BF16, ml_dtypes.bfloat16)])
-def test_products_of_whole_numbers_and_scales(dropped: Dropped, dtype: type) -> None:
+def test_products_of_integers_and_scales(dropped: Dropped, dtype: type) -> None:
     """Every fraction of a scale, times all integers of nine bits; at both ends of the range and in between."""
     whole = np.arange(-256, 257).astype(np.float32)
     fractions = np.arange(1, 2, 1 / 1024, dtype=np.float32).astype(dtype).astype(np.float32)

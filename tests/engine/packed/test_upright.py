@@ -131,7 +131,7 @@ def in_f64(type: str, form: str, zero: np.ndarray | None, scale: np.ndarray | No
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("type", RANGES)
 @pytest.mark.parametrize("zero", [None, np.float64(3), "columns"])
-def test_whole_numbers_in_f64(type: str, form: str, zero: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_integers_in_f64(type: str, form: str, zero: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sums are exact in any order."""
     if isinstance(zero, str):
         zero = np.arange(96.0).reshape((96, 1) if form == "turned" else (1, 96)) % 5

@@ -83,7 +83,7 @@ def test_every_code_has_an_example() -> None:
     assert {code for code in CODES if code[0] == "C"} - below == {case[1] for case in CASES} - {"N010"}
 
 
-def test_several_findings_at_once() -> None:
+def test_several_findings_together() -> None:
     layer, findings = layer_of('element_type="?" shape="a" offset="b"')
     Weights(DATA).of_layer(layer, findings)
     assert [found.code for found in findings.report] == ["C012", "C012", "C012", "C001"]
@@ -163,7 +163,7 @@ def test_no_weights(tmp_path) -> None:
     assert value.shape == (0,)
 
 
-def test_values_that_are_no_numbers() -> None:
+def test_values_that_are_not_numbers() -> None:
     values = np.array([1, np.inf, np.nan, 2], np.float32)
     findings = Findings()
     read = Weights(values.tobytes()).constant(F32, (4,), 0, 16, findings)
@@ -175,7 +175,7 @@ def test_values_that_are_no_numbers() -> None:
 
 @pytest.mark.parametrize("count", [16, 20_000])
 @pytest.mark.parametrize("kind", [F16, BF16, F32, F64], ids=str)
-def test_one_value_of_many_that_is_no_number(kind: ElementType, count: int) -> None:
+def test_one_value_of_many_that_is_not_a_number(kind: ElementType, count: int) -> None:
     values = np.random.default_rng(0).standard_normal(count).astype(kind.dtype)
     for other, codes in ((np.finfo(np.float16).max, []), (np.nan, ["C011"]), (-np.inf, ["C011"])):
         values[count // 2] = other

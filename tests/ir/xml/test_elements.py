@@ -83,7 +83,7 @@ def test_the_short_way_is_the_long_way(text: str) -> None:
     assert walked(short) == walked(long)
 
 
-def test_text_behind_an_element_is_none_of_its_attributes() -> None:
+def test_text_after_an_element_is_not_one_of_its_attributes() -> None:
     elements = Source('<a><b c="1" />d="2"/></a>').elements()
     assert elements.enter() and list(elements.attributes) == [("c", "1")]
     assert not elements.enter()

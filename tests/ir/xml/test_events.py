@@ -48,7 +48,7 @@ def test_what_is_not_closed_goes_to_the_end() -> None:
     assert [event[0] for event in events('<a><b c="d>')] == ["start"]
 
 
-def test_the_next_tag_is_behind_comments() -> None:
+def test_the_next_tag_is_after_comments() -> None:
     assert next_tag(TEXT, 0) == next(event for event in events(TEXT) if event[0] == "start")
     assert next_tag(TEXT, len(TEXT) - 3) is None
 

@@ -274,7 +274,7 @@ def test_an_element_that_is_not_closed_is_named_once(text, message, place, opene
         (b"\xcd\xcc\xcc=", "a binary file"),
     ],
 )
-def test_what_is_no_text_is_called_by_its_name(data, name) -> None:
+def test_what_is_not_text_is_called_by_its_name(data, name) -> None:
     (problem,) = Source.from_bytes(data + bytes(20)).problems
     assert problem.code == "X008"
     assert name in problem.message

@@ -55,7 +55,7 @@ def test_texts_that_are_none(name: str, text: str, code: str, said: str, instead
     assert values[name] == instead
 
 
-def test_everything_is_reported_at_once() -> None:
+def test_everything_is_reported_together() -> None:
     values, problems = OP.parse_attributes({"scale": "x", "flag": "maybe", "modes": "cubic", "groups": "-1"})
     assert sorted((p.code, p.attribute) for p in problems) == [
         ("D001", "modes"),

@@ -134,7 +134,7 @@ def test_a_version_that_states_its_difference(walk: Operator) -> None:
     assert walk_1.infer([TensorType(F32, PartialShape([4]))], {"stride": 1, "exclude_pad": False, "mode": "a"})
 
 
-def test_a_wrong_difference_fails_at_once() -> None:
+def test_a_wrong_difference_fails_immediately() -> None:
     with pytest.raises(TypeError, match="Walk-2 has no attribute 'last', so `without` cannot omit it"):
         AttributesOf(WALK, without="last")
     with pytest.raises(TypeError, match="attribute 'first' is identical in the other version; omit it"):
@@ -190,7 +190,7 @@ def _unmarked_rest(x: T, /, **rest: Any) -> T:
         (_unmarked_rest, r"`\*\*` needs Annotated\[Any, AttributesOf\(another version\)\]"),
     ],
 )
-def test_a_wrong_kernel_fails_at_once(kernel: Callable[..., Any], said: str) -> None:
+def test_a_wrong_kernel_fails_immediately(kernel: Callable[..., Any], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         operator("Wrong", "opset1")(kernel)
     assert ("Wrong", "opset1") not in REGISTRY
@@ -230,7 +230,7 @@ def _too_few_ports(check: Check) -> PartialShape:
         (_too_few_ports, "Walk-2: the shape rule .* takes 1 positional argument, but the operator has 2 inputs"),
     ],
 )
-def test_a_rule_that_does_not_fit_fails_at_once(walk: Operator, rule: Callable[..., Any], said: str) -> None:
+def test_a_rule_that_does_not_fit_fails_immediately(walk: Operator, rule: Callable[..., Any], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         walk.shapes(rule)
 

@@ -41,7 +41,7 @@ def test_a_layer_is_accepted_by_its_model() -> None:
         ([None, "i64", "f32"], ("inputs", 0), "Input should be"),
     ],
 )
-def test_the_model_reports_attributes_and_ports_at_once(
+def test_the_model_reports_attributes_and_ports_together(
     inputs: list[Any], place: tuple[object, ...], message: str
 ) -> None:
     with pytest.raises(ValidationError) as error:

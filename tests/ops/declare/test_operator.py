@@ -125,7 +125,7 @@ def _undefined_name(x: Thing, /) -> T:  # type: ignore[name-defined]  # noqa: F8
         (_undefined_name, "an annotation cannot be read: name 'Thing' is not defined"),
     ],
 )
-def test_a_wrong_declaration_fails_at_once(kernel: Callable[..., Any], said: str) -> None:
+def test_a_wrong_declaration_fails_immediately(kernel: Callable[..., Any], said: str) -> None:
     with pytest.raises(TypeError, match=said) as failed:
         operator("Wrong", "opset1")(kernel)
     assert kernel.__name__ in str(failed.value), "the kernel is named"
@@ -142,7 +142,7 @@ def test_declarations_of_irexec_are_read_when_they_are_needed(monkeypatch: pytes
         assert made.signature
 
 
-def test_an_input_that_is_none_is_no_buffer() -> None:
+def test_an_input_that_is_none_is_not_a_buffer() -> None:
     with pytest.raises(TypeError, match="Wrong-1: 'z' is not an input"):
         operator("Wrong", "opset1", inplace="z")(_weigh)
     with pytest.raises(TypeError, match="Wrong-1: 'z' is not an input"):

@@ -92,7 +92,7 @@ def test_the_end_is_marked() -> None:
 
 
 @pytest.mark.parametrize("decrease", [False, True])
-def test_a_background_label_beyond_the_classes_is_no_class(decrease: bool) -> None:
+def test_a_background_label_beyond_the_classes_is_not_a_class(decrease: bool) -> None:
     attributes = BASE | {"decrease_label_id": decrease}
     arrays = arrays_for(0, attributes)
     beyond = run(op_of(8), *arrays, **attributes, background_label_id=CLASSES)[0]

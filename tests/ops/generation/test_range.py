@@ -89,7 +89,7 @@ def test_range_shapes() -> None:
     assert str(out) == "f32[4]"
 
 
-def test_whole_numbers_beyond_64_bits_wrap() -> None:
+def test_integers_beyond_64_bits_wrap() -> None:
     far = np.float32(2.0**70)
     result = irexec.opset4.range(far, np.float32(2.0**70 + 2.0**48), np.float32(2.0**47), output_type="i64")
     assert result.tolist() == [0, 1 << 47]

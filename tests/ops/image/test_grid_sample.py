@@ -65,7 +65,7 @@ def test_f16_is_rounded_once() -> None:
 
 
 @pytest.mark.parametrize(("mode", "padding"), list(itertools.product(MODES, PADDINGS)))
-def test_places_that_are_no_places_do_not_fail(mode: str, padding: str) -> None:
+def test_positions_that_are_not_finite_do_not_fail(mode: str, padding: str) -> None:
     data, _ = arrays()
     grid = np.array([np.nan, np.inf, -np.inf, 1e30], np.float32).reshape(1, 2, 1, 2).repeat(2, 0)
     assert run(op(), data, grid, mode=mode, padding_mode=padding)[0].shape == (2, 3, 2, 1)

@@ -180,14 +180,14 @@ def test_opset_1_pads_the_axes_only() -> None:
     np.testing.assert_array_equal(ours, np.pad(data, ((0, 0), (0, 0), (1, 1), (1, 1))))
 
 
-def test_fast_whole_number_enlargement_is_the_gather() -> None:
+def test_fast_enlargement_by_integers_gives_the_results_of_the_gather() -> None:
     data = image(shape=(2, 3, 4, 5))
     attributes = {"mode": "nearest", "shape_calculation_mode": "scales", "coordinate_transformation_mode": "asymmetric"}
     ours = run(op_of(11), data, np.array([2, 3], np.float32), ints(2, 3), **attributes, nearest_mode="floor")[0]
     np.testing.assert_array_equal(ours, data.repeat(2, 2).repeat(3, 3))
 
 
-def test_the_result_is_no_view_of_the_input() -> None:
+def test_the_result_is_not_a_view_of_the_input() -> None:
     data = image()
     for mode in ("nearest", "linear", "bilinear_pillow"):
         result = op_of(11)(data, ints(4, 5), ints(2, 3), mode=mode, shape_calculation_mode="sizes")

@@ -104,7 +104,7 @@ def test_more_is_taken_away_than_any_axis_has(mode: str) -> None:
     assert result.size == 0
 
 
-def test_edges_far_behind_the_data() -> None:
+def test_edges_far_beyond_the_data() -> None:
     """More elements may be removed at the beginning, or added at the end, than any axis has."""
     far = 2**63 - 1
     padded = irexec.opset15.pad(np.float32([[1, 2, 3]]), [1, -far - 1], [0, far], "edge")

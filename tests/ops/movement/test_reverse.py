@@ -70,7 +70,7 @@ def test_each_element_may_be_a_sequence_of_its_own_axis() -> None:
     ]
 
 
-def test_lengths_that_are_no_numbers_are_refused() -> None:
+def test_lengths_that_are_not_numbers_are_refused() -> None:
     for length in (np.inf, np.nan):
         with pytest.raises(irexec.IRError, match=r"seq_lengths\[0\] is (inf|nan), expected 1 to 3"):
             irexec.opset1.reverse_sequence(np.ones((1, 3), np.float32), np.float32([length]), batch_axis=0, seq_axis=1)

@@ -77,7 +77,7 @@ def test_no_output_of_an_empty_plane() -> None:
 
 
 @pytest.mark.parametrize("type", ["AdaptiveAvgPool", "AdaptiveMaxPool"])
-def test_a_shape_beyond_memory_fails_at_once(type: str) -> None:
+def test_a_shape_beyond_memory_fails_immediately(type: str) -> None:
     op = find(type, "opset8")
     assert op is not None
     with pytest.raises((ValueError, MemoryError)):

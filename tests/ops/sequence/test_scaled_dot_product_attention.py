@@ -77,7 +77,7 @@ def test_long_sequences_in_blocks_on_threads() -> None:
     np.testing.assert_allclose(causal, formula(q, k, v, bias), rtol=1e-3, atol=1e-5)
 
 
-def test_a_scalar_zero_is_no_mask() -> None:
+def test_a_scalar_zero_is_not_a_mask() -> None:
     q, k, v = inputs(1)
     zero = np.array(0, np.float32)
     np.testing.assert_array_equal(run(op(), q, k, v, zero, causal=False)[0], run(op(), q, k, v, causal=False)[0])

@@ -104,7 +104,7 @@ def test_c1_rank_of_indices() -> None:
     assert [b.constraint for b in infer(embedding_bag_offsets_15, types)[1]] == ["C1"]
 
 
-def test_c8_the_table_is_no_scalar() -> None:
+def test_c8_the_table_is_not_a_scalar() -> None:
     scalar, ids = tensor(F32, ""), tensor(I64, "4")
     assert [b.constraint for b in infer(embedding_bag_packed_15, [scalar, tensor(I64, "2,2"), None])[1]] == ["C8"]
     assert [b.constraint for b in infer(embedding_bag_offsets_15, [scalar, ids, ids, None, None])[1]] == ["C8"]

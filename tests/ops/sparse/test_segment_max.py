@@ -74,7 +74,7 @@ def _breaches(data: TensorType, ids: TensorType, count: TensorType | None = None
     return [b.constraint for b in infer(segment_max_16, [data, ids, count], fill_mode="zero")[1]]
 
 
-def test_c1_data_is_no_scalar() -> None:
+def test_c1_data_is_not_a_scalar() -> None:
     assert _breaches(tensor(F32, ""), tensor(I64, "?")) == ["C1"]
 
 
