@@ -123,7 +123,7 @@ def test_compiling_and_running_constants(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("build", RUN)
-def test_writing_and_telling(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_writing_and_reporting(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The work of save, show, report and diff."""
 
     def task(size: int) -> Callable[[], object]:

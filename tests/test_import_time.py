@@ -126,7 +126,7 @@ def test_the_command_checks_a_small_file_without_numpy(tmp_path: Path, has_const
     assert of(modules, unneeded) == []
 
 
-def test_numpy_comes_whole_when_it_is_asked_for() -> None:
+def test_numpy_is_complete_when_it_is_requested() -> None:
     code = "import os\nfrom irexec.cli.later import wait_with\nwait_with('numpy')\nimport numpy\nimport sys"
     assert "numpy._core" not in imported(f"{code}\nimport numpy")
     asked = "from numpy.lib.stride_tricks import sliding_window_view\nassert numpy.arange(3).sum() == 3"

@@ -77,7 +77,7 @@ def test_it_is_short() -> None:
     assert ".svg" in first
 
 
-def test_what_it_is_good_for_is_shown_before_the_installation() -> None:
+def test_uses_are_shown_before_the_installation() -> None:
     """A finding with its fix, a first wrong layer, and a picture of the report."""
     before = README.read_text("utf-8").partition("\n## ")[0]
     shown = [command for block in blocks(README) for command, _ in commands(block) if command in before]

@@ -202,7 +202,7 @@ IGNORED = [
 
 
 @pytest.mark.parametrize(("place", "text", "left"), IGNORED)
-def test_a_file_asks_not_to_hear_of_something(
+def test_a_file_excludes_findings(
     place: str, text: str, left: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "asks.xml").write_text(WRONG.replace(place, text, 1))

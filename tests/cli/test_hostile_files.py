@@ -67,7 +67,7 @@ def said() -> dict[str, list[list[str]]]:
 
 
 @pytest.mark.parametrize("name", sorted(name for name in EXPECTED if name.endswith(".xml")))
-def test_small_files_that_ask_for_much(name: str, said: dict[str, list[list[str]]]) -> None:
+def test_small_files_that_require_much_memory(name: str, said: dict[str, list[list[str]]]) -> None:
     validated, run = map(set, said[name])
     expected, computed = EXPECTED[name]
     assert validated == expected
@@ -75,7 +75,7 @@ def test_small_files_that_ask_for_much(name: str, said: dict[str, list[list[str]
 
 
 @pytest.mark.parametrize("name", sorted(name for name in EXPECTED if name.endswith(".onnx")))
-def test_small_onnx_files_that_ask_for_much(name: str) -> None:
+def test_small_onnx_files_that_require_much_memory(name: str) -> None:
     pytest.importorskip("onnx")
     import irexec
 

@@ -104,7 +104,7 @@ def test_a_missing_package_is_named_with_what_installs_it(tmp_path: Path) -> Non
         Defendant(f"{file}:Absent").run(case_named(STATIC))
 
 
-def test_failures_are_clustered_and_made_simpler() -> None:
+def test_failures_are_clustered_and_simplified() -> None:
     task = JudgeBlock(RUNTIME, '{"f32": {"type": "Sigmoid", "how": "late"}}', seed=1)
     tally = task("Sigmoid-1#0+24")
     assert tally.totals["passed"] and tally.totals["wrong"]

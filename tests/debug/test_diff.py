@@ -358,7 +358,7 @@ def exported(another: bool, *, slope: float = 0.5) -> Model:
     return Model([value], [x], "network")
 
 
-def test_another_export_of_a_network_is_told_in_under_ten_lines(
+def test_another_export_of_a_network_is_described_in_under_ten_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -15,7 +15,7 @@ def test_letter_case_makes_no_difference() -> None:
     assert nearest("AXES", ["axis", "mode"], 1) == ["axis"]
 
 
-def test_the_best_comes_first_and_unlike_names_do_not_come() -> None:
+def test_the_best_is_first_and_dissimilar_names_are_omitted() -> None:
     assert nearest("dims", ["dim", "dims", "rt_info"]) == ["dims", "dim"]
     assert nearest("zzz", ["dim", "dims"]) == []
 

@@ -244,7 +244,7 @@ def test_source_lines_are_cut_to_the_terminal(columns: int, monkeypatch: pytest.
     assert len(excerpts[1]) == SOURCE_CELLS + len("12 | ......")
 
 
-def test_when_there_is_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conditions_for_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")

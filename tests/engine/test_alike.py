@@ -37,7 +37,7 @@ def calls(plan: Plan, type: str) -> list[Any]:
     return [step.call for step in plan.steps if step.node.type == type]
 
 
-def test_layers_that_say_the_same_share_their_call_and_their_types(tmp_path: Path) -> None:
+def test_equal_layers_share_their_call_and_their_types(tmp_path: Path) -> None:
     plan = make_plan(from_file(blocks(5), tmp_path))
     assert {type: len(set(calls(plan, type))) for type in ("Reshape", "Transpose", "Add", "ReLU")} == {
         "Reshape": 2,

@@ -260,7 +260,7 @@ def test_a_failure_in_a_body_names_the_inner_layer() -> None:
     assert (finding.code, finding.layer and finding.layer.name) == ("O005", "inner")
 
 
-def test_a_constant_that_goes_round_is_not_taken_for_its_later_values() -> None:
+def test_a_constant_in_a_back_edge_is_not_used_for_the_later_values() -> None:
     """Inference knows the initial value of the carried value, and the source of the slices as a whole."""
     carried, part = parameter([1], np.int64), parameter([1], np.int64)
     body = Body(

@@ -65,7 +65,7 @@ X = np.ones((2, 3), np.float32)
     ],
 )
 @pytest.mark.parametrize("watched", [False, True])
-def test_a_kernel_that_lies_is_caught(result: Any, shape: Any, found: str, watched: bool) -> None:
+def test_a_kernel_with_an_undeclared_result_is_detected(result: Any, shape: Any, found: str, watched: bool) -> None:
     rule = [irexec.Dimension(0, 5) if d == "0..5" else d for d in shape] if shape is not None else None
     compiled = model_of(lying(result, rule))
     listeners = [Listening()] if watched else []

@@ -119,7 +119,7 @@ def test_a_tile_of_the_exported_size_is_opened() -> None:
     assert list(map(str, made.changes)) == ["Tile 'mask': [4,1] became [batch,1]"]
 
 
-def test_what_can_be_opened_is_and_the_rest_is_told() -> None:
+def test_sizes_that_can_be_opened_are_opened_and_the_others_are_reported() -> None:
     """The mask has six rows for every length, and is broadcast to a batch of two."""
 
     def build(x: Any) -> Any:

@@ -198,7 +198,7 @@ def test_names_of_any_length_make_short_messages(tmp_path: Path, place: str) -> 
     assert all(len(d.message) < 600 for d in report)
 
 
-def test_nodes_that_stand_before_what_makes_their_inputs(tmp_path: Path) -> None:
+def test_nodes_that_precede_the_producers_of_their_inputs(tmp_path: Path) -> None:
     text = "g (float[3] x) => (float[3] y) { [first] y = Add(x, t) [second] t = Relu(x) [third] u = Abs(nothing) }"
     found = [d.message for d in report_of(tmp_path, parsed(text)).errors]
     assert "the input 't' is produced by a later node" in found

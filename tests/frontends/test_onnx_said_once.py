@@ -64,7 +64,7 @@ def convolution(tmp_path: Path, image: list[int], kernel: list[int], group: int,
         ),
     ],
 )
-def test_groups_that_do_not_fit_are_told_in_onnx_words(
+def test_groups_that_do_not_fit_are_reported_in_terms_of_onnx(
     image: list[int], kernel: list[int], group: int, message: str, tmp_path: Path
 ) -> None:
     (finding,) = convolution(tmp_path, image, kernel, group)
@@ -77,7 +77,7 @@ def test_groups_that_fit(tmp_path: Path) -> None:
     assert convolution(tmp_path, [1, 4, 8, 8], [4, 2, 3, 3], 2, "ConvTranspose").ok
 
 
-def test_show_says_whose_layers_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_states_which_layers_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     convolution(tmp_path, [1, 4, 8, 8], [8, 2, 3, 3], 2)
     assert main(["show", str(tmp_path / "conv.onnx")]) == 0
     assert "  the layers are OpenVINO's, which the ONNX nodes were converted to\n" in capsys.readouterr().out

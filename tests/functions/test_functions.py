@@ -188,7 +188,7 @@ def test_a_notebook_shows_the_findings_of_a_model_that_was_changed() -> None:
     assert "m.xml" not in html
 
 
-def test_a_model_in_memory_is_told_from_its_file() -> None:
+def test_a_model_in_memory_is_distinguished_from_its_file() -> None:
     x = ops.parameter([1, 4], np.float32, name="x")
     irexec.save_model(irexec.Model([ops.add(x, np.float32([1.0]), name="add")], [x], "named"), "m.xml")
     model, other = irexec.read_model("m.xml"), irexec.read_model("m.xml")

@@ -36,7 +36,7 @@ def test_arrays_that_differ_in_one_element_have_different_classes(count: int) ->
     assert [classes.own(changed(place)) for place in places] == found
 
 
-def test_zeros_of_both_signs_and_nans_are_told_apart_by_their_bytes() -> None:
+def test_zeros_of_both_signs_and_nans_are_distinguished_by_their_bytes() -> None:
     classes = Classes()
     zeros, nans = np.zeros(50_000, np.float32), np.full(50_000, np.nan, np.float32)
     assert classes.own(ops.constant(zeros)) != classes.own(ops.constant(-zeros))

@@ -98,7 +98,7 @@ def test_attributes_may_be_numpys() -> None:
         lambda: o.reshape(np.float32([1]), [1] * 65, special_zero=False),
     ],
 )
-def test_what_no_memory_holds_is_refused_before_the_kernel_runs(call: Any) -> None:
+def test_results_larger_than_memory_are_refused_before_the_kernel_runs(call: Any) -> None:
     with pytest.raises(IRError) as raised:
         call()
     [finding] = raised.value.report

@@ -241,7 +241,7 @@ def test_a_condition_is_one_value(shape: str, tmp_path: Path) -> None:
         assert "O001" in errors(changed, weights, shape == "2")
 
 
-def test_what_a_loop_counts_with(tmp_path: Path) -> None:
+def test_a_trip_count_of_f32_is_an_error(tmp_path: Path) -> None:
     text, weights = texts(loop(None, None, "1,3"), tmp_path)
     report = irexec.validate(
         text.replace('shape="" element_type="i64"', 'shape="" element_type="f32"', 1).encode(), weights=weights

@@ -59,7 +59,7 @@ def test_every_declaration_that_is_wrong_is_reported() -> None:
     assert [finding.line for finding in report if finding.code == "P005"] == [2, 3, 4, 5]
 
 
-def test_layers_that_say_the_same_have_attributes_of_their_own() -> None:
+def test_equal_layers_have_separate_attributes() -> None:
     model = irexec.read_model(chain("Clamp min='0' max='6'", "Clamp min='0' max='6'", "Clamp max='6' min='0'"))
     first, second, third = (node for node in model.nodes if node.type == "Clamp")
     assert first.attributes == second.attributes == third.attributes

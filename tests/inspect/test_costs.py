@@ -85,7 +85,7 @@ def test_the_values_are_those_of_the_summary() -> None:
     assert found.activations.polynomial.value(sizes) == totals.live.bytes
 
 
-def test_what_depends_on_a_body_is_not_told() -> None:
+def test_costs_that_depend_on_a_body_are_not_stated() -> None:
     found = costs(irexec.shapes(MODELS["branches"]()))
     assert found.multiply_adds is None
 

@@ -91,7 +91,7 @@ def test_a_loop(loop, read_ir) -> None:
     assert len(layer.body.edges) == 2
 
 
-def test_rt_info_is_kept_as_it_stands(model, read_ir) -> None:
+def test_rt_info_is_kept_unchanged(model, read_ir) -> None:
     entry = '<rt_info><attribute name="fused_names" version="0" value="a"/></rt_info>'
     legacy = """<meta_data><MO_version value="1"/></meta_data>
         <quantization_parameters><config>x</config></quantization_parameters>"""

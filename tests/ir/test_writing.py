@@ -270,7 +270,7 @@ def test_what_is_expected_is_replaced(tmp_path: Path) -> None:
 
 @linux
 @pytest.mark.parametrize("writes", [saves, saves_in_place, removes])
-def test_what_comes_between_check_and_rename_is_never_lost(
+def test_a_file_written_between_check_and_rename_is_never_lost(
     writes: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a"

@@ -216,7 +216,7 @@ def test_plans_that_are_replaced_in_turn() -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ValueError, SystemExit])
 @pytest.mark.parametrize("at", range(1, 5))
-def test_what_interrupts_a_run_leaves_the_next_one_right(error: type[BaseException], at: int) -> None:
+def test_an_interrupted_run_does_not_affect_the_next_one(error: type[BaseException], at: int) -> None:
     """In the first run and in later runs."""
     model = model_of()
 

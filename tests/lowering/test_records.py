@@ -23,7 +23,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
-def test_an_array_stands_for_where_its_first_element_lies(array: np.ndarray) -> None:
+def test_an_array_represents_the_address_of_its_first_element(array: np.ndarray) -> None:
     assert begin(array) == array.ctypes.data
     assert Records.of([[1, array]]).numbers.tolist() == [[1, array.ctypes.data]]
 
@@ -38,7 +38,7 @@ def test_the_fields_of_records() -> None:
     assert len(Records.of([])) == 0
 
 
-def test_records_hold_what_they_lead_to() -> None:
+def test_records_keep_the_arrays_to_which_they_point() -> None:
     first, second, third = np.arange(3), np.arange(4), np.arange(5)
     kept = [weakref.ref(array) for array in (first, second, third)]
     layer = Records.of([[first, 0, Records.of([[second]])]]).filled(0, third)

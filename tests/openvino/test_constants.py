@@ -101,7 +101,7 @@ def test_models_and_results_have_names_of_their_own(name: str) -> None:
 
 
 @BOTH
-def test_one_of_several_nodes_stands_for_its_first_output(name: str) -> None:
+def test_a_node_among_several_represents_its_first_output(name: str) -> None:
     ov, ops = package(name)
     x = ops.parameter([2, 3], np.float32, name="x")
     split = ops.split(x, ops.constant(1), 3)

@@ -81,7 +81,7 @@ def test_a_node_that_is_refused_takes_no_output() -> None:
     assert x.output(0).get_target_inputs() == set()
 
 
-def test_a_removed_node_that_nobody_holds_takes_nothing() -> None:
+def test_a_removed_node_without_references_is_not_a_reader() -> None:
     x = ops.parameter([2], np.float32, name="x")
     model = irexec.Model([ops.tanh(ops.relu(ops.negative(ops.abs(x, name="a"), name="n"), name="r"), name="t")], [x])
 

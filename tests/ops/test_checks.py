@@ -47,7 +47,7 @@ def test_only_the_operator_that_is_meant_is_noted() -> None:
     assert checks.held == ["C4"]
 
 
-def test_a_rule_notes_what_it_can_tell() -> None:
+def test_a_rule_notes_what_it_can_detect() -> None:
     data, order = TensorType.of(np.zeros((2, 3), np.float32)), np.array([1, 0])
     with noted(transpose_1) as checks:
         transpose_1.infer([data, TensorType.of(order)], {})

@@ -108,7 +108,7 @@ def test_drawn_inputs_run(type: str, version: int, ports: dict[str, str], attrib
 
 
 @parametrize
-def test_inference_of_less_holds_what_is(
+def test_inference_with_less_knowledge_includes_the_actual_result(
     type: str, version: int, ports: dict[str, str], attributes: dict[str, Any]
 ) -> None:
     """Whatever is unknown of shapes and values, inference reports no error, and its shapes admit the actual ones."""

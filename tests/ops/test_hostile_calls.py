@@ -55,7 +55,7 @@ def escape(call: Call) -> str | None:
 
 @pytest.mark.by_hand(2)
 @pytest.mark.parametrize("part", range(8))
-def test_nothing_but_results_and_irerrors_comes_back(part: int) -> None:
+def test_only_results_and_irerrors_are_returned(part: int) -> None:
     legal = calls()
     escapes = {}
     for number in range(part, len(legal), 8):

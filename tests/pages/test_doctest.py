@@ -240,7 +240,7 @@ def test_what_an_ellipsis_leaves_out_is_not_an_erratum() -> None:
     assert only("p.txt", text).errata == []
 
 
-def test_values_that_were_drawn_say_nothing_against_a_page() -> None:
+def test_random_values_are_no_evidence_against_a_page() -> None:
     text = LAYER.replace("</output>", "</output><!-- -->").replace(
         '<port id="1" precision="FP32">', '<port id="1" precision="FP32"><!-- values: [7] -->'
     )
@@ -265,7 +265,7 @@ def test_text_that_lacks_an_input_is_reported_as_not_executed() -> None:
     assert checked.not_executed == "its shift is missing" and checked.errata == []
 
 
-def test_large_examples_are_left_out_unless_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_examples_are_omitted_unless_they_are_requested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("irexec.pages.doctest.MOST_WORK", 2.0)
     assert "would take long" in str(only("p.txt", LAYER).not_executed)
     assert check_page("p.txt", data=LAYER.encode(), large=True).examples[0].executed

@@ -276,7 +276,7 @@ def test_ctrl_c_does_not_reach_a_process_that_starts() -> None:
         assert call.result(PATIENCE) != os.getpid()
 
 
-def test_a_process_that_starts_when_an_exception_comes_ends_too(
+def test_a_process_that_starts_when_an_exception_occurs_also_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starting, go_on = threading.Event(), threading.Event()

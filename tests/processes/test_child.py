@@ -21,7 +21,7 @@ from irexec.processes.messages import decoded, encoded
 pytestmark = pytest.mark.processes
 
 
-def test_large_arrays_cross_beside_the_pickle() -> None:
+def test_large_arrays_are_passed_outside_of_the_pickle() -> None:
     array = np.arange(1 << 16, dtype=np.float32).reshape(256, 256)
     parts = encoded({"a": array, "b": array[:, ::2]})
     assert len(parts) == 2 and len(parts[0]) < 3 * array.nbytes

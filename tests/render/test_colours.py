@@ -66,7 +66,7 @@ def test_texts_can_be_read_where_an_overlay_is_strongest(scheme: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_what_is_chosen_and_where_the_map_is_looked_at_stands_out(scheme: int) -> None:
+def test_the_chosen_layer_and_the_visible_part_of_the_map_are_prominent(scheme: int) -> None:
     known = palette(scheme)
     assert min(contrast(known["accent"], known[ground]) for ground in GROUNDS) > 3
     assert contrast(known["heat"], known["card"]) > 3 and contrast(known["bad"], known["card"]) > 3

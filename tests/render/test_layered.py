@@ -74,7 +74,7 @@ def test_a_chain_is_straight() -> None:
     assert found.top == sorted(found.top)
 
 
-def test_what_enters_stands_first_and_what_leaves_last() -> None:
+def test_inputs_are_drawn_first_and_outputs_last() -> None:
     sizes, wires = network(40, 1)
     found = layered(sizes, wires, first=[0], last=[39])
     assert found.row[0] == 0
@@ -121,7 +121,7 @@ def test_boxes_in_a_row_move_as_little_as_they_can() -> None:
     assert rising([0, -100], [3, 1]) == pytest.approx([-25, -25])
 
 
-def test_a_chain_beside_a_line_that_all_of_it_reads_stands_in_one_column() -> None:
+def test_a_chain_whose_layers_all_read_one_line_is_drawn_in_one_column() -> None:
     """Each box reads the one before it and a value from the top, whose line must not move the boxes aside step
     by step.
     """

@@ -99,7 +99,7 @@ def test_facts_in_the_page_cannot_be_markup() -> None:
     assert unpacked(text) == facts
 
 
-def test_texts_that_repeat_stand_once() -> None:
+def test_repeated_texts_are_stored_once() -> None:
     texts = Texts()
     assert [texts("a"), texts("b"), texts("a")] == [0, 1, 0]
     assert texts.table == ["a", "b"]
@@ -185,7 +185,7 @@ def test_what_quantizers_cost_is_laid_over_with_the_curve(tmp_path: Path, capsys
     assert "loss of accuracy of int4-weights, target 90%: exclude" in data["descriptions"][0]
 
 
-def test_another_model_stands_beside_with_the_changes_that_diff_prints(
+def test_another_model_is_shown_next_to_it_with_the_changes_that_diff_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a, b = altered(tmp_path)

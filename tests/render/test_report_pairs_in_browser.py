@@ -64,7 +64,7 @@ def test_a_changed_layer_of_both_models_is_listed_once(browser: Browser, tmp_pat
     assert browser.run(f"{titles}[0].nextSibling.querySelectorAll('tr').length") == 1
 
 
-def test_pairs_stand_at_one_height_and_all_of_a_change_is_marked(browser: Browser, two: Path) -> None:
+def test_pairs_are_drawn_at_one_height_and_all_of_a_change_is_marked(browser: Browser, two: Path) -> None:
     browser.open(two)
     top = "(index) => Math.round(boxOf(index).querySelector('.body').getBoundingClientRect().top)"
     apart = browser.run(f"[...twins].map(([a, b]) => Math.abs(({top})(a) - ({top})(b)))")

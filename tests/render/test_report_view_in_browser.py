@@ -92,7 +92,7 @@ def painted(browser: Browser) -> Any:
     })()""")
 
 
-def test_the_map_shows_where_one_is_and_goes_where_it_is_pressed(
+def test_the_map_shows_the_visible_part_and_moves_the_view_on_a_click(
     browser: Browser, report: Path, tmp_path: Path
 ) -> None:
     browser.open(tall(tmp_path))

@@ -26,7 +26,7 @@ def test_a_scope_is_what_follows_the_path_that_all_share() -> None:
     assert titled(names) == [(0, 4, "a"), (5, 9, "c")]
 
 
-def test_points_part_names_too_and_another_root_is_a_scope_of_its_own() -> None:
+def test_points_also_separate_names_and_another_root_is_a_separate_scope() -> None:
     names = [*(f"m.layer1.{n}" for n in range(4)), "cat/Concat", *(f"m.layer2.{n}" for n in range(4))]
     assert titled(names) == [(0, 4, "layer1"), (5, 9, "layer2")]
 
@@ -36,7 +36,7 @@ def test_a_name_without_a_path_belongs_to_what_follows() -> None:
     assert titled(names) == [(0, 4, "a"), (4, 9, "b")]
 
 
-def test_a_scope_that_has_most_of_the_layers_is_opened_and_numbers_have_what_stands_before_them() -> None:
+def test_a_scope_with_most_of_the_layers_is_opened_and_numbers_have_their_prefixes() -> None:
     names = [*(f"m.h.{k}.{n}" for k in range(3) for n in range(4)), "m.head.0"]
     assert titled(names) == [(0, 4, "h.0"), (4, 8, "h.1"), (8, 12, "h.2")]
     assert list(scopes(names))[1].path == ("m", "h", "1")

@@ -101,7 +101,7 @@ def test_the_models_are_built_with_the_public_names_only() -> None:
     ("text", "expected"),
     [("The sky", "The sky is blue and the grass is green."), ("空は", "空は青く、草は緑です。")],
 )
-def test_a_folder_of_optimum_goes_from_text_to_text(text: str, expected: str) -> None:
+def test_a_folder_of_optimum_runs_from_text_to_text(text: str, expected: str) -> None:
     pytest.importorskip("regex")
     folder = SAMPLES / "text_to_text"
     command = [sys.executable, folder / "generate.py", folder / "model", text]

@@ -94,7 +94,7 @@ def test_guards_have_one_form(compare, text: str) -> None:  # type: ignore[no-un
 
 @pytest.mark.by_hand(2)
 @pytest.mark.parametrize("name", sorted(set(MODELS) - {"branches"}))
-def test_a_trace_holds_where_plain_inference_has_the_same_outcome(name: str) -> None:
+def test_a_trace_applies_where_plain_inference_has_the_same_outcome(name: str) -> None:
     model = MODELS[name]()
     shapes = irexec.shapes(model)
     prober = Prober(model, [value.type.shape for value in model.inputs])

@@ -137,7 +137,7 @@ def test_the_environment_gives_the_number_of_threads(monkeypatch: pytest.MonkeyP
     assert parallel.num_threads() >= 1
 
 
-def test_a_worker_that_comes_late_is_not_waited_for() -> None:
+def test_a_late_worker_is_not_awaited() -> None:
     parallel.set_num_threads(2)
     pool = parallel._get_pool()
     gate, begun = threading.Lock(), threading.Event()

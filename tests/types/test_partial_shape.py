@@ -110,7 +110,7 @@ def test_parts_and_sums() -> None:
     ("value", "text"),
     [("1,?", "1,?"), ([1, -1, None], "1,?,?"), ((), ""), (PartialShape.dynamic(), "..."), ("...", "...")],
 )
-def test_what_may_stand_for_a_shape(value: object, text: str) -> None:
+def test_values_that_can_represent_a_shape(value: object, text: str) -> None:
     assert shape_like(value).to_string() == text
 
 

@@ -46,7 +46,7 @@ def attention(between: str) -> Model:
 
 
 @pytest.mark.parametrize("reversed", [False, True])
-def test_a_value_that_is_rounded_on_its_way_is_a_difference(reversed: bool) -> None:
+def test_a_value_that_is_rounded_between_layers_is_a_difference(reversed: bool) -> None:
     """The layer that reads the value may round by more."""
     pair = attention(""), attention("f16")
     found = compared(*(pair[::-1] if reversed else pair))

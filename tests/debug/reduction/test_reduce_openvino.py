@@ -139,7 +139,7 @@ def runtime() -> OpenVINO:
 
 
 @pytest.mark.parametrize("name", [*KNOWN][: amount(len(KNOWN), 5)])
-def test_a_known_wrong_result_comes_down_to_its_layer(name: str, runtime: OpenVINO) -> None:
+def test_a_known_wrong_result_is_reduced_to_its_layer(name: str, runtime: OpenVINO) -> None:
     make, culprit = KNOWN[name]
     run = hidden(make)
     if name in OF_SOME_PROCESSORS and compare(run, runtime).agrees:

@@ -54,7 +54,7 @@ def ran(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, cwd=other, timeout=PATIENCE)
 
 
-def test_it_reproduces_and_says_where(folder: Path) -> None:
+def test_the_script_reproduces_and_states_where(folder: Path) -> None:
     assert "irexec" not in (folder / "repro.py").read_text()
     shown = ran(folder)
     assert shown.returncode == 1, shown.stderr

@@ -113,7 +113,7 @@ def test_layers_with_other_names_are_paired_by_structure() -> None:
     assert found.rows[0].layers == ["block2/product"]
 
 
-def test_a_corrected_bias_goes_with_its_weights() -> None:
+def test_a_corrected_bias_is_combined_with_its_weights() -> None:
     model, other = pair(5, blocks=3)
     for node in other.nodes:
         if node.friendly_name == "block1/bias":

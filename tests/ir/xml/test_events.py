@@ -37,7 +37,7 @@ def test_the_events_of_a_text() -> None:
         assert content in written and (written == content if kind == "text" else written[0] + written[-1] == "<>")
 
 
-def test_what_is_not_closed_goes_to_the_end() -> None:
+def test_elements_that_are_not_closed_extend_to_the_end() -> None:
     for text, kind in (
         ("<a><!-- b", "comment"),
         ("<a><![CDATA[b", "cdata"),

@@ -92,7 +92,7 @@ def deep(depth: int) -> str:
 
 
 @pytest.mark.parametrize("plain", [True, False])
-def test_elements_in_one_another(plain: bool) -> None:
+def test_nested_elements(plain: bool) -> None:
     for depth in (DEEPEST, DEEPEST + 1, 10_000):
         text = deep(depth) if plain else deep(depth).replace("<rt_info>", "<rt_info><!-- c -->")
         findings = Findings((source := Source(text)).locate)
@@ -103,7 +103,7 @@ def test_elements_in_one_another(plain: bool) -> None:
         assert all(finding.line == 1 for finding in found)
 
 
-def test_layers_in_one_another() -> None:
+def test_nested_layers() -> None:
     layer = '<layer id="0" name="a" type="If" version="opset8"><body><layers>'
     for depth in (20, 200):
         text = layer * depth + "</layers></body></layer>" * depth

@@ -126,7 +126,7 @@ MARKED = Operator("Marked", "tests", _marked)
         ({"maybe": "-1"}, "D007", "maybe: input should be greater than or equal to 0, not '-1'"),
     ],
 )
-def test_marks_of_pydantic_and_of_irexec_hold_together(given: dict[str, str], code: str, message: str) -> None:
+def test_marks_of_pydantic_and_of_irexec_apply_together(given: dict[str, str], code: str, message: str) -> None:
     values, (problem,) = MARKED.parse_attributes(given)
     assert (problem.code, problem.message) == (code, message)
     assert values == {"even": 0, "few": (), "pair": (1, 2), "maybe": None}

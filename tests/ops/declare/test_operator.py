@@ -190,7 +190,7 @@ def test_a_rule_reports_and_continues() -> None:
     assert str(types[0]) == "f32[2]"
 
 
-def test_a_rule_that_asks_too_much_answers_dynamic() -> None:
+def test_a_rule_that_requires_unknown_values_returns_a_dynamic_shape() -> None:
     op = made(lambda check, data, index, scale, *, axis, to: (data.shape[1:], ()))
     assert str(op.infer([typed(F32, "..."), typed(I64, "")], {"axis": 0, "to": F32})[0]) == "f32[...]"
 

@@ -62,7 +62,7 @@ def test_declared_work(case: str) -> None:
     assert found is not None and least <= found <= 40 * least
 
 
-def test_elsewhere_it_is_what_goes_in_and_comes_out() -> None:
+def test_for_other_operators_work_is_the_size_of_inputs_and_outputs() -> None:
     assert steps_of(the("Add", 1), [np.ones((2, 3), "f4"), np.ones(3, "f4")], {}) == 15
     assert steps(the("Add", 1), [TensorType(), TensorType()], {}, [TensorType()]) is None
 

@@ -52,7 +52,7 @@ def test_agrees_with_openvino(replacement: bool, log: bool, kind: str) -> None:
     np.testing.assert_array_equal(run(op(), *arrays, **attributes)[0], openvino(op(), *arrays, **attributes)[0])
 
 
-def test_without_replacement_no_class_comes_twice() -> None:
+def test_without_replacement_no_class_is_repeated() -> None:
     probs = np.full((5, 6), 0.2, np.float32)
     for drawn in run(op(), probs, np.array([6]), **PLAIN | {"with_replacement": False})[0]:
         assert sorted(drawn) == list(range(6))

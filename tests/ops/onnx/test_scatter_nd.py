@@ -166,7 +166,7 @@ def test_integers_wrap() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_of_duplicates_the_last_wins_and_a_note_can_say_so(version: int) -> None:
+def test_the_last_of_duplicates_is_used_and_a_note_states_this(version: int) -> None:
     data, indices, updates = np.zeros(3), np.array([[1], [1], [-2]]), np.array([5.0, 6.0, 7.0])
     operator = VERSIONS[version]
     assert run(operator, data, indices, updates)[0].tolist() == [0, 7, 0]
