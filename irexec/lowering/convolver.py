@@ -215,7 +215,7 @@ class CompiledConvolver:
             rests = [min(rest, 1) if rest <= self.tile.extra else last for _, rest in divided]
             return sum(whole * self.tile.width for whole, _ in divided) + sum(rests)
 
-        # A slightly different number of parts may fill tiles better; a small number must be a multiple of the threads.
+        # A slightly different number of parts may fill tiles better; a small number must be one of num_threads().
         candidates = range(min(max(parts * 3 // 4, 1), most), min(parts * 3 // 2, most) + 1)
         threads = num_threads()
         even = [number for number in candidates if number % threads == 0 or number > 4 * threads]
