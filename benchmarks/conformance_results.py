@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from irexec.conformance.clusters import Cluster, clusters_of
+from irexec.conformance.names import RECIPE
 from irexec.conformance.report import by_operator, failures, from_json
 from irexec.conformance.verdict import FAILED
 
@@ -26,18 +27,19 @@ A failure is a wrong value, shape or element type, an exception of a call, a cra
 is counted, but is not a failure. Cases whose result the operator's page leaves open are not judged.
 
 All releases are judged by the same cases: those that `--quick` drew when this page was made. Another version of irexec
-may draw other cases, and rejects names of graphs from another version of the generator (`r3`). An operator that a
+may draw other cases, and rejects names of graphs from another version of the generator (`{recipe}`). An operator that a
 release does not have is refused.
 
-The kernels, and so some failures, depend on the processor: Gelu-7 of infinities, Greater-1 of NaN and IsFinite-10 of
-denormal numbers are right in 2026.4.1 on a processor that has AVX2 and no AVX-512.
+The kernels, and so some failures, depend on the processor, here {processors} with AVX-512. Gelu-7 of infinities,
+Greater-1 of NaN and IsFinite-10 of denormal numbers are right in 2026.4.1 on a processor that has AVX2 and no AVX-512.
 """
 
 
 def main() -> int:
     tallies = [from_json(json.loads(Path(path).read_text())) for path in sys.argv[1:]]
     names = [tally.runtime.removeprefix("OpenVINO ").removesuffix(" CPU") for tally in tallies]
-    print(HEAD)
+    processors = " and ".join(sorted({tally.processor for tally in tallies}))
+    print(HEAD.format(recipe=RECIPE, processors=processors))
     print(
         "| release | cases | passed | open | refused | wrong values | shapes, types | errors, crashes, hangs "
         "| clusters |"
