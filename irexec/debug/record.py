@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from irexec.debug.spilled import Spill, Spilled
 from irexec.debug.units import slabs, squeezed
 from irexec.diagnostics import IRError
 from irexec.engine import CompiledModel
@@ -15,14 +16,16 @@ from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
 
 HELD_BYTES = 1 << 24
-"""The size in bytes of the values that a run of irexec holds at a time."""
+"""The size in bytes of the values that a run of irexec holds in memory at a time."""
+_SPILLED_BYTES = 1 << 32
+"""The size in bytes of further values, which a run writes to a temporary file."""
 
 
 class Recorder:
     """A listener that keeps copies of the wanted values from run number `call`, counted from 0, of each layer."""
 
     def __init__(self, wanted: Collection[Value], call: int = 0) -> None:
-        self.values: dict[Value, Array] = {}
+        self.values: dict[Value, Array | Spilled] = {}
         self._wanted, self._call = set(wanted), call
         self._calls: dict[Node, int] = {}
 
@@ -39,7 +42,7 @@ class Recorder:
                 if value in self._wanted:
                     self._keep(value, array)
 
-    def take(self) -> dict[Value, Array]:
+    def take(self) -> dict[Value, Array | Spilled]:
         """Return the values recorded since the last call; the next run is recorded from scratch."""
         kept, self.values, self._calls = self.values, {}, {}
         return kept
@@ -50,22 +53,26 @@ class Recorder:
 
 
 class _Holder(Recorder):
-    """A listener that keeps copies of the wanted values until they take more than HELD_BYTES."""
+    """A listener that keeps copies of the wanted values: HELD_BYTES of them in memory, further ones in a file."""
 
     def __init__(self, wanted: Collection[Value]) -> None:
         super().__init__(wanted)
-        self._left = HELD_BYTES
-
-    @property
-    def is_complete(self) -> bool:
-        """True unless a value was omitted."""
-        return self._left >= 0
+        self._left, self._spill = HELD_BYTES, Spill()
+        self.is_complete = True
+        """False if the file became too large, or could not be written."""
 
     def _keep(self, value: Value | None, array: Array) -> None:
-        if value not in self.values:
-            self._left -= array.nbytes
-        if self.is_complete:
-            super()._keep(value, array)
+        if value is None or value in self.values or not self.is_complete:
+            return
+        self._left -= array.nbytes
+        if self._left >= 0:
+            self.values[value] = array.copy()
+            return
+        try:
+            self.values[value] = self._spill.write(array)
+        except OSError:
+            self.is_complete = False
+        self.is_complete &= self._spill.size <= _SPILLED_BYTES
 
 
 class CallRecorder:
@@ -112,10 +119,10 @@ class Reference:
         self.model, self.steps = model, [list(step) for step in steps]
         self._compiled = CompiledModel(model)
         self._results: list[list[Array]] | None = None
-        self._holdable, self._held = frozenset[Value](), list[dict[Value, Array]]()
+        self._holdable, self._held = frozenset[Value](), list[dict[Value, Array | Spilled]]()
 
     def hold(self) -> None:
-        """Hold the values of the next run of `results` if they take at most HELD_BYTES, so that `record` needs no
+        """Hold the values of the next run of `results`, in memory and in a temporary file, so that `record` needs no
         further run. Values of bodies and of models with random values are not held.
         """
         if not any(n.operator is not None and n.operator.tolerance.kind == "random" for n in self.model.walk()):
@@ -159,12 +166,15 @@ class Reference:
         return found
 
     def _recorded(
-        self, step: Sequence[Array], made: dict[Value, Array], wanted: Collection[Value]
+        self, step: Sequence[Array], made: Mapping[Value, Array | Spilled], wanted: Collection[Value]
     ) -> dict[Value, Array]:
         """Return the wanted values of a step. `made`: values of its layers."""
-        known = {value: array for value in wanted if (array := known_value(value)) is not None}
-        given = dict(zip(self.model.inputs, step, strict=True)) | made
-        return known | {value: array for value, array in given.items() if value in wanted}
+        found = {value: array for value in wanted if (array := known_value(value)) is not None}
+        found |= {value: array for value, array in zip(self.model.inputs, step, strict=True) if value in wanted}
+        for value in wanted:
+            if (array := made.get(value)) is not None:
+                found[value] = array.read() if isinstance(array, Spilled) else array
+        return found
 
     def record_calls(self, wanted: Collection[Value], calls: range) -> list[dict[Value, Array]]:
         """Return the wanted values that layers read in the first step, for each of these calls. Raises IRError."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -15,6 +16,7 @@ _BLOCK = 1 << 18
 _FAR = 256.0
 # The least number of elements for which a mean is computed.
 _LEAST = 8
+_EXPONENT = 0x7FF << 52
 
 
 def unit(wide: Any, kind: ElementType) -> Any:
@@ -23,9 +25,11 @@ def unit(wide: Any, kind: ElementType) -> Any:
         return np.ones(np.shape(wide))
     info = np.finfo(kind.dtype) if is_numpys(kind.dtype) else _foreign(kind)
     with np.errstate(all="ignore"):
-        finite = np.where(np.isfinite(wide), np.abs(wide), float(info.max))
-        _, exponents = np.frexp(finite)
-        units = np.ldexp(float(info.eps), exponents - 1)
+        numbers = np.asarray(wide, np.float64)
+        finite = np.where(np.isfinite(numbers), np.abs(numbers), float(info.max))
+        # The bits of the exponent alone are the power of two below a number.
+        powers = (finite.view(np.int64) & _EXPONENT).view(np.float64)
+        units = float(info.eps) * np.where(finite == 0, 0.5, powers)
     return np.maximum(units, float(info.smallest_subnormal))
 
 
@@ -95,39 +99,59 @@ def _means(array: Array) -> dict[int | None, Any]:
     """
     axes: list[int | None] = [k for k, extent in enumerate(array.shape) if array.size >= _LEAST * extent]
     axes = axes or [None]
+    parts = [_Slab.of(array, rows) for rows in slabs(array)] if array.size <= _BLOCK else None
     if array.size < _LEAST:
         wide = np.abs(widened(array))
         wide = wide[np.isfinite(wide) & (wide > 0)]
         low = dict.fromkeys(axes, np.asarray(np.median(wide) if wide.size else 0.0))
     else:
-        low = _averaged(array, axes, -0.5, dict.fromkeys(axes, np.asarray(np.inf)))
-    return _averaged(array, axes, 2.0, {axis: _FAR * mean for axis, mean in low.items()})
+        low = _averaged(array, parts, axes, -0.5, dict.fromkeys(axes, np.asarray(np.inf)))
+    return _averaged(array, parts, axes, 2.0, {axis: _FAR * mean for axis, mean in low.items()})
 
 
-def _averaged(array: Array, axes: list[int | None], power: float, most: dict[int | None, Any]) -> dict[int | None, Any]:
-    """Return the mean of this power of the finite magnitudes in (0, `most`], at each position of each axis."""
+class _Slab(NamedTuple):
+    """The magnitudes of a slab of an array; `some`: those that are finite and not 0, None for all."""
+
+    rows: slice
+    wide: Any
+    some: Any
+    largest: float
+
+    @classmethod
+    def of(cls, array: Array, rows: slice) -> _Slab:
+        wide = np.abs(widened(array[rows]))
+        some, largest = np.isfinite(wide) & (wide > 0), wide.max()
+        return cls(rows, wide, None if some.all() else some, largest)
+
+
+def _averaged(
+    array: Array, parts: list[_Slab] | None, axes: list[int | None], power: float, most: dict[int | None, Any]
+) -> dict[int | None, Any]:
+    """Return the mean of this power of the finite magnitudes in (0, `most`], at each position of each axis. `parts`:
+    the magnitudes, if they are known.
+    """
     shapes = {axis: () if axis is None else (array.shape[axis],) for axis in axes}
     sums = {axis: np.zeros(shape) for axis, shape in shapes.items()}
     counts = {axis: np.zeros(shape) for axis, shape in shapes.items()}
     # The squares of numbers of at most 32 bits are finite; other numbers are divided by the largest.
     is_narrow = array.dtype.itemsize <= 4
     with np.errstate(all="ignore"):
-        limits = {axis: np.isfinite(most[axis]) & (most[axis] > 0) & (not is_narrow) for axis in axes}
-        top = {axis: np.where(limits[axis], most[axis], 1.0) for axis in axes}
-        for rows in slabs(array):
-            wide = np.abs(widened(array[rows]))
-            some, largest = np.isfinite(wide) & (wide > 0), wide.max()
-            whole = np.where(some, _raised(wide, power), 0.0) if is_narrow else None
+        top = {a: 1.0 if is_narrow else np.where(np.isfinite(m) & (m > 0), m, 1.0) for a, m in most.items()}
+        for rows, wide, some, largest in parts or (_Slab.of(array, rows) for rows in slabs(array)):
+            whole = None
+            if is_narrow:
+                whole = _raised(wide, power) if some is None else np.where(some, _raised(wide, power), 0.0)
             for axis in axes:
-                limit, scale = (_along(x[axis], axis, array.ndim, rows) for x in (most, top))
+                limit = _along(most[axis], axis, array.ndim, rows)
                 counted, powers = some, whole
                 if powers is None or not np.all(largest <= limit):
-                    counted = some & (wide <= limit)
+                    counted = (wide <= limit) if some is None else some & (wide <= limit)
+                    scale = _along(np.asarray(top[axis]), axis, array.ndim, rows)
                     powers = np.where(counted, _raised(wide / scale, power), 0.0)
                 others = tuple(k for k in range(array.ndim) if k != axis)
                 place = rows if axis == 0 else ...
                 sums[axis][place] += powers.sum(others)
-                counts[axis][place] += counted.sum(others)
+                counts[axis][place] += math.prod(wide.shape[k] for k in others) if counted is None else counted.sum(others)
         found = {axis: top[axis] * (sums[axis] / counts[axis]) ** (1 / power) for axis in axes}
     return {axis: np.where(counts[axis] > 0, mean, 0.0) for axis, mean in found.items()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import ml_dtypes
 import numpy as np
 import pytest
 from support.verdicts import ROWS, compared, named
@@ -12,6 +13,7 @@ import irexec
 from irexec import opset15 as ops
 from irexec.debug import record
 from irexec.debug.record import Reference, same
+from irexec.debug.spilled import Spill, Spilled
 from irexec.engine.request import InferRequest
 
 
@@ -45,11 +47,30 @@ def test_a_comparison_runs_each_model_once(runs: list[int], scale: float, culpri
     assert [count for count in runs if count == len(right.nodes)] == 2 * [len(right.nodes)]
 
 
-def test_a_comparison_of_large_values_runs_the_models_again(runs: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("spilled", "times"), [(1 << 20, 2), (0, 4)])
+def test_a_comparison_of_large_values_runs_each_model_once(
+    runs: list[int], monkeypatch: pytest.MonkeyPatch, spilled: int, times: int
+) -> None:
+    """Values beyond the memory limit are in a file; the models only run again if the file would become too large."""
     monkeypatch.setattr(record, "HELD_BYTES", 1 << 10)
+    monkeypatch.setattr(record, "_SPILLED_BYTES", spilled)
     right = network()
     assert named(compared(right, network(1.5), [ROWS])) == ["scaled6"]
-    assert [count for count in runs if count == len(right.nodes)] == 4 * [len(right.nodes)]
+    assert [count for count in runs if count == len(right.nodes)] == times * [len(right.nodes)]
+
+
+def test_values_return_from_a_file_unchanged() -> None:
+    spill = Spill()
+    arrays = [
+        np.arange(6, dtype=np.float32).reshape(2, 3).T,
+        np.array(3, np.int64),
+        np.zeros((0, 4), bool),
+        np.array([1.5, -2.0], ml_dtypes.bfloat16),
+        np.array(["a", "longer"]),
+    ]
+    kept = [spill.write(array) for array in arrays]
+    for array, there in zip(arrays, kept, strict=True):
+        assert same(there.read() if isinstance(there, Spilled) else there, array)
 
 
 def test_held_values_are_those_of_a_run_of_their_own(runs: list[int]) -> None:

@@ -8,15 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from irexec.debug.comparison.result import Row
-from irexec.debug.errors import Error
-from irexec.graph.model import Model, Node
+from irexec.debug.errors import Error, measure
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.runtime import CannotRun, Loaded
+from irexec.debug.units import widened
+from irexec.diagnostics import IRError
+from irexec.graph.cut import cut, readers
+from irexec.graph.model import Model, Node, Value
+from irexec.types import Array
 
 _ROUNDING = 256.0
 """The units in the last place of f32 that accumulated rounding of other layers may reach in the results."""
 _BITS = 32
 # A layer that compensates for its inputs has an own error that exceeds the error of its values by this factor.
 _VANISHING = 1024.0
+# The multiple of a difference that still has no effect if a normalization removes it; a small effect would be visible.
+_FAR = 1024.0
+# The largest number of wrong layers that may have no effect together.
+_MOST = 64
 
 
 class Compensation:
@@ -93,3 +105,71 @@ def _exceeds(row: Row, error: Error | None, remaining: Error) -> bool:
     if error is None or remaining.ulp > _ROUNDING:
         return False
     return row.node.outputs[0].element_type.bitwidth >= _BITS and error.ulp >= _VANISHING * max(remaining.ulp, 1.0)
+
+
+# Differences that unchanged layers, such as normalizations, remove
+
+
+def is_removed(reference: Reference, loaded: Loaded, rows: Sequence[Row], results: Sequence[Error]) -> bool:
+    """Return whether the errors of the wrong layers do not affect the results, apart from rounding: not even errors
+    in the same direction that are much larger. `results`: the errors of the results.
+    """
+    wrong = {row.node: row for row in rows if not row.agrees}
+    largest = max((error.ulp for error in results), default=0.0)
+    if not 0 < len(wrong) <= _MOST or largest > _ROUNDING:
+        return False
+    last = [node for node in wrong if _reaches_the_end(node, wrong)]
+    owns = [wrong[node].own for node in last]
+    if any(own is None or own.ulp < _VANISHING * max(largest, 1.0) for own in owns):
+        return False
+    ends = [result.outputs[0] for result in reference.model.results]
+    values = [value for node in last for value in node.outputs]
+    if any(not v.element_type.is_real or v.element_type.bitwidth < _BITS for v in (*values, *ends)):
+        return False
+    try:
+        ours, theirs = reference.record(values), loaded.observe(reference.steps, values)
+        pairs = [{v: (a[v], b[v]) for v in values} for a, b in zip(ours, theirs, strict=True)]
+        return _agrees(reference, last, pairs, 1.0) and any(
+            _agrees(reference, last, pairs, far) for far in (_FAR, -_FAR)
+        )
+    except (KeyError, ValueError, CannotRun, IRError):  # A value is not exposed, or has another shape.
+        return False
+
+
+def _reaches_the_end(first: Node, wrong: Mapping[Node, Row]) -> bool:
+    """Return whether a path from a layer to the end of the model contains no other of the wrong layers."""
+    stack, seen = [first], {first}
+    while stack:
+        node = stack.pop()
+        if node.type in ("Result", "Assign"):
+            return True
+        after = {reader for reader in readers(node) if reader not in seen and reader not in wrong}
+        seen |= after
+        stack += after
+    return False
+
+
+def _agrees(
+    reference: Reference, last: Sequence[Node], pairs: Sequence[Mapping[Value, tuple[Array, Array]]], times: float
+) -> bool:
+    """Return whether the results agree except for rounding if some layers have values that differ from irexec's by a
+    multiple of their difference from those of the other side. `pairs`: both values, per step.
+    """
+    model = reference.model
+    part = cut(model, [node for node in model.nodes if node not in last], model.results)
+    steps = []
+    for inputs, step in zip(reference.steps, pairs, strict=True):
+        given = dict(zip(model.inputs, inputs, strict=True)) | {v: _moved(*pair, times) for v, pair in step.items()}
+        steps.append([given[value] for value in part.begins])
+    found = Reference(part.model, steps).results()
+    both = zip(reference.results(), found, strict=True)
+    return all(measure(a, b).ulp <= _ROUNDING for x, y in both for a, b in zip(x, y, strict=True))
+
+
+def _moved(ours: Array, theirs: Array, times: float) -> Array:
+    if ours.shape != theirs.shape:
+        raise ValueError("another shape")
+    one, two = widened(ours), widened(theirs)
+    with np.errstate(all="ignore"):
+        moved: Array = np.where(one == two, one, one + times * (two - one)).astype(ours.dtype)
+    return moved

@@ -12,7 +12,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.inference import infer
 from irexec.types import DYNAMIC, Array, PartialShape, TensorType
 
-SHOWN_BYTES = 1 << 28
+SHOWN_BYTES = 1 << 29
 """The size in bytes of the values that the other side exposes at a time, unless --window is given."""
 _UNKNOWN_BYTES = 1 << 20
 
