@@ -172,8 +172,8 @@ class Reference:
         found = {value: array for value in wanted if (array := known_value(value)) is not None}
         found |= {value: array for value, array in zip(self.model.inputs, step, strict=True) if value in wanted}
         for value in wanted:
-            if (array := made.get(value)) is not None:
-                found[value] = array.read() if isinstance(array, Spilled) else array
+            if (kept := made.get(value)) is not None:
+                found[value] = kept.read() if isinstance(kept, Spilled) else kept
         return found
 
     def record_calls(self, wanted: Collection[Value], calls: range) -> list[dict[Value, Array]]:

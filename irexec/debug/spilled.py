@@ -41,5 +41,5 @@ class Spill:
             self._file = tempfile.TemporaryFile(prefix="irexec-")  # noqa: SIM115
         begin, self.size = self.size, self.size + array.nbytes
         self._file.seek(begin)
-        self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         return Spilled(self._file, begin, array.nbytes, array.dtype, array.shape)

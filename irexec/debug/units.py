@@ -151,7 +151,8 @@ def _averaged(
                 others = tuple(k for k in range(array.ndim) if k != axis)
                 place = rows if axis == 0 else ...
                 sums[axis][place] += powers.sum(others)
-                counts[axis][place] += math.prod(wide.shape[k] for k in others) if counted is None else counted.sum(others)
+                count = math.prod(wide.shape[k] for k in others) if counted is None else counted.sum(others)
+                counts[axis][place] += count
         found = {axis: top[axis] * (sums[axis] / counts[axis]) ** (1 / power) for axis in axes}
     return {axis: np.where(counts[axis] > 0, mean, 0.0) for axis, mean in found.items()}
 

@@ -59,7 +59,11 @@ class Classes:
         if variables is not None and node.has_state:
             attributes = [(k, str(variables.get(v, v)) if k == "variable_id" else v) for k, v in attributes]
         version = node.operator.opset if node.operator is not None else node.version
-        return self._number((node.type, version, *attributes, *(self._body(node, k) for k in range(len(node.bodies)))))
+        return self._number((node.type, version, *attributes, *self.bodies(node)))
+
+    def bodies(self, node: Node) -> tuple[Hashable, ...]:
+        """Return a key for each body of a layer, with the values that the body is given."""
+        return tuple(self._body(node, number) for number in range(len(node.bodies)))
 
     def _values_of(self, array: Array) -> Hashable:
         """Return a key that is equal for arrays of equal shapes and bytes."""

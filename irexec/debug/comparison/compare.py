@@ -109,8 +109,10 @@ def compare(
         if found.culprit is None or (causes is not None and {*causes.nodes} <= {*found.culprit.nodes}):
             found.culprit = causes
     can_be_removed = comparing.noise is None and bounds is None and failed is None and not found.same
-    if found.culprit is not None and can_be_removed and is_removed(
-        reference, loaded, found.rows, [error for _, error in found.results]
+    if (
+        found.culprit is not None
+        and can_be_removed
+        and is_removed(reference, loaded, found.rows, [error for _, error in found.results])
     ):
         # A normalization removes other scales, for example, and rounds differently.
         found.culprit = None

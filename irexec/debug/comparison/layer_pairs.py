@@ -17,7 +17,7 @@ from irexec.debug.extract import MAX_STRUCTURE, give_types
 from irexec.debug.record import known_value, same
 from irexec.engine import CompiledModel
 from irexec.graph.align import Alignment
-from irexec.graph.classes import attributes_of, counterparts, in_order
+from irexec.graph.classes import Classes, attributes_of, counterparts, in_order
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
 from irexec.types import BF16, F16, F32, Array, ElementType
@@ -233,6 +233,8 @@ class LayerPairs:
         transposed = self._transposed(node, other)
         pairs = [(name, both) for name, both in self._attributes(node, other).items() if name not in transposed]
         found = [f"{name} is {theirs} instead of {ours}" for name, (ours, theirs) in pairs if ours != theirs]
+        if self.has_exchanged_bodies(node):
+            found.append("the then branch and the else branch are exchanged")
         if self._reads_the_same(node, other):
             return found
         reads = [(x, y) for x, y in counterparts(node, other) if x is not None and y is not None]
@@ -243,6 +245,15 @@ class LayerPairs:
             if not self._is_same(one, two) and not self._is_rounded(one, two, stored):
                 found.append(self._input(node, port, one, two, stored))
         return found
+
+    def has_exchanged_bodies(self, node: Node) -> bool:
+        """Return whether the branches of an If are those of its counterpart, in the other order."""
+        other = self.alignment.forward.get(node)
+        if other is None or node.type != "If" or other.type != "If":
+            return False
+        classes = Classes()
+        ours, theirs = classes.bodies(node), classes.bodies(other)
+        return ours != theirs and ours == theirs[::-1]
 
     def is_narrowed(self, node: Node) -> bool:
         """Return whether the only difference is that constants are stored in f16 or bf16 in one of the models."""

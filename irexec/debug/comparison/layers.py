@@ -269,7 +269,8 @@ class Comparing:
         if self.layer_pairs is not None and assigned is not None and (changes := self.layer_pairs.changes(assigned)):
             suspect = Culprit(suspect.model, [assigned], (), own, row.tolerance, step, changes=changes)
         # An error inside a body may not affect its results: for example, the index of the largest value may stay.
-        found = self._inside(suspect) if node.bodies and len(nodes) == 1 else None
+        enters = len(nodes) == 1 and not (pairs is not None and pairs.has_exchanged_bodies(node))
+        found = self._inside(suspect) if node.bodies and enters else None
         if found is not None or not agrees:
             self._suspects[node] = found or suspect
             row.agrees, row.changed = False, self.layer_pairs is not None and self.layer_pairs.is_changed(node)

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from support.mocks import Wrong
 from support.nets import Net
+from support.verdicts import compared
 
 import irexec
+from irexec import Model
+from irexec import opset15 as ops
 from irexec.debug.comparison.compare import compare
 from irexec.debug.comparison.culprit import FIRST_ITERATIONS
 from irexec.debug.record import Reference
@@ -52,3 +55,35 @@ def test_the_iteration_is_named(wrong: int, dumped: bool, tmp_path: Path) -> Non
     found = compare(run, Folder(tmp_path) if dumped else other)
     assert found.culprit is not None
     assert found.culprit.described == f"positive (Abs) in outer, iteration {wrong}"
+
+
+def branching(exchanged: bool) -> Model:
+    """Return a Loop whose body chooses one of two branches, which another model exchanges."""
+    branches = []
+    for make in (lambda h: ops.multiply(h, np.float32(0.5), name="halved"), lambda h: ops.tanh(h, name="bent")):
+        h = ops.parameter([1, 4], np.float32, name="h")
+        branches.append(Model([make(h)], [h], "branch"))
+    number, state = ops.parameter([], np.int64, name="number"), ops.parameter([1, 4], np.float32, name="state")
+    is_even = ops.equal(ops.mod(number, np.int64(2)), np.int64(0), name="even")
+    chosen = ops.if_op(is_even, name="chosen")
+    one, two = branches[::-1] if exchanged else branches
+    chosen.set_then_body(one)
+    chosen.set_else_body(two)
+    chosen.set_input(state.output(0), one.parameters[0], two.parameters[0])
+    chosen.set_output(one.results[0], two.results[0])
+    body = Model([ops.add(chosen, np.float32(0.1), name="after"), np.array(True)], [number, state], "body")
+    x = ops.parameter([1, 4], np.float32, name="x")
+    loop = ops.loop(np.int64(5), np.array(True), name="loop")
+    loop.set_function(body)
+    loop.set_special_body_ports([0, 1])
+    loop.set_merged_input(state, x.output(0), body.results[0].output(0))
+    return Model([loop.get_iter_value(body.results[0].output(0), -1)], [x], "branching")
+
+
+def test_exchanged_branches_in_a_loop() -> None:
+    given = [np.array([[1, -2, 0.5, 3]], np.float32)]
+    assert compared(branching(False), branching(False), given).same
+    found = compared(branching(False), branching(True), given)
+    assert not found.agrees and found.culprit is not None
+    assert found.culprit.described == "chosen (If) in loop, iteration 0"
+    assert found.culprit.changes == ["the then branch and the else branch are exchanged"]

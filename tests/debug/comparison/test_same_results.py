@@ -167,3 +167,40 @@ def test_a_difference_that_the_inputs_do_not_show() -> None:
         found.same and found.verdict == "all 2 layers agree with other.xml on these inputs, although the models differ"
     )
     assert "without effect on these inputs: cut (Clamp) max is 200.0 instead of 100.0" in found.notes
+
+
+# Differences that a normalization removes
+
+
+def normalized(kind: str, scale: float, *, bias: float = 1.0, eps: float = 1e-5) -> Model:
+    """Return a product whose scale a normalization removes, in one layer or in several."""
+    x, rng = ops.parameter([4, 8], F, name="x"), np.random.default_rng(0)
+    first, second = rng.normal(0, 1, (2, 8, 8)).astype(F)
+    y = ops.matmul(x, first * F(scale), name="first")
+    y = ops.add(y, rng.normal(0, 0.2, 8).astype(F) * F(scale * bias), name="bias")
+    if kind == "MVN":
+        y = ops.mvn(y, np.int64([-1]), True, eps, "inside_sqrt", name="norm")
+    else:
+        mean = ops.reduce_mean(ops.multiply(y, y, name="square"), np.int64([-1]), True, name="mean")
+        y = ops.multiply(y, ops.power(ops.add(mean, F(eps), name="eps"), F(-0.5), name="inverse"), name="norm")
+    return Model([ops.tanh(ops.matmul(y, second, name="second"), name="end")], [x], "normalized")
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("scale", [0.3, 3.0])
+@pytest.mark.parametrize("kind", ["MVN", "RMS"])
+def test_a_scale_that_a_normalization_removes(kind: str, scale: float, recorded: bool, tmp_path: Path) -> None:
+    models = normalized(kind, 1), normalized(kind, scale)
+    found = through_a_dump(*models, tmp_path, [ROWS]) if recorded else compared(*models, [ROWS])
+    assert found.agrees and not found.same
+    assert found.verdict.startswith("the same results, but for rounding, as other.xml")
+    assert found.others == ["first", "bias"]
+
+
+@pytest.mark.parametrize("kind", ["MVN", "RMS"])
+def test_faults_before_a_normalization(kind: str) -> None:
+    """The effect of a fault is visible, or grows with the fault."""
+    found = compared(normalized(kind, 1), normalized(kind, 3, bias=1.02), [ROWS])
+    assert not found.agrees and named(found)[0] in ("first", "bias")
+    found = compared(normalized(kind, 1), normalized(kind, 1, eps=1.2e-5), [ROWS])
+    assert not found.agrees and named(found) == (["norm"] if kind == "MVN" else ["eps"])
