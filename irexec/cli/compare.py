@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dump is not None:
         steps = plural(len(loaded.reference.steps), "step")
         command = shlex.join(["irexec", "compare", args.file, "--with", args.dump])
-        print_line(f"{args.dump}: results of {name} in {steps}; {command}")
+        print_line(f"{args.dump}: results of {name} in {steps}; to compare with them: {command}")
         return 0
     saved: list[str] = []
     if args.save_inputs is not None:

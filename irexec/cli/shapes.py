@@ -111,7 +111,9 @@ def _studied(model: Model, options: Sequence[str], status: Status, findings: Fin
     for option in options:
         name, separator, text = option.rpartition("=")
         if not separator or not name or not text:
-            findings.add("U004", f"--input {option}: the option has no NAME=SIZES form", hint="write image=?,3,?,?")
+            findings.add(
+                "U004", f"--input {option}: the option does not have the form NAME=SIZES", hint="write image=?,3,?,?"
+            )
         given[name] = text
     if not findings.report.ok:
         return None

@@ -45,7 +45,7 @@ _NUDGE, _GAIN = 1e-4, 12.0
 
 @cache
 def groups() -> dict[str, tuple[Operator, ...]]:
-    """Return the operators of each group, except for those with random results and those that do not compose."""
+    """Return the operators of each group, except for random ones and those that `Allowed.composes` excludes."""
     found: dict[str, list[Operator]] = {name: [] for name in _GROUPS}
     for operator in operators():
         category = category_of(operator.type)

@@ -271,7 +271,8 @@ class Written(Editable):
     def set_dims(self, port: Port, dims: list[int]) -> list[Edit]:
         """Return edits that give the port these dims: changed numbers, and dims that are removed or added at the end.
 
-        Returns an empty list if one of these dims contains more than its number, which an edit would lose.
+        Returns an empty list if a `<dim>` to be changed or removed also contains a comment or an element, which the
+        edit would lose.
         """
         old, new = list(port.dims), [str(dim) for dim in dims]
         first = common_start(old, new)

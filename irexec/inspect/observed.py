@@ -143,7 +143,7 @@ class Counters(BaseModel):
 
 
 class Excluded(BaseModel):
-    """The share of the loss that excluding layers recovers, and the metric in this case; infinities as texts."""
+    """The effect of excluding layers: the recovered share of the loss, and the metric; infinities are strings."""
 
     layers: list[str]
     recovered: float | str

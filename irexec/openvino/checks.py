@@ -15,7 +15,7 @@ def expected(given: Any, kind: type[T] | tuple[type[T], ...], function: str) -> 
     """Return the argument if it is an instance of a class. Otherwise raises a TypeError that names the function."""
     if not isinstance(given, kind):
         names = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
-        raise TypeError(f"{function}: incompatible function arguments: {given!r} is not a {names}")
+        raise TypeError(f"{function}: incompatible function arguments: {given!r} is not of type {names}")
     return given
 
 
@@ -30,7 +30,7 @@ def node_of_type(given: Any, type: str, function: str) -> graph.Node:
     """Return the argument if it is a node of a type. Raises TypeError."""
     node = expected(given, graph.Node, function)
     if node.type != type:
-        raise TypeError(f"{function}: incompatible function arguments: {node!r} is not a {type}")
+        raise TypeError(f"{function}: incompatible function arguments: {node!r} is not of type {type}")
     return node.outputs[0].node  # The node itself, also where an array is a proxy for it.
 
 

@@ -31,7 +31,7 @@ def read_inputs(options: Iterable[str], findings: Findings, archives: dict[str, 
         if not separator and (separator := "=" if _is_value(option) else ""):
             name, text = "0", option
         if not separator or not name or not text:
-            findings.add("U004", f"--input {option}: the option has no NAME=VALUE form", hint=_FORMS)
+            findings.add("U004", f"--input {option}: the option does not have the form NAME=VALUE", hint=_FORMS)
         elif name == "0" and text == option and option.endswith(".npz"):
             arrays = _whole_archive(option, findings)
             supplied |= arrays
@@ -79,7 +79,7 @@ def read_shapes(options: Iterable[str], findings: Findings) -> dict[str, tuple[i
         name, separator, text = option.partition("=")
         try:
             if not separator or not name:
-                raise ValueError("the option has no NAME=DIMS form")
+                raise ValueError("the option does not have the form NAME=DIMS")
             found[name] = PartialShape.parse(text).to_shape()
         except ValueError as error:
             findings.add("U004", f"--shape {option}: {error}", hint="write NAME=1,3,224,224")

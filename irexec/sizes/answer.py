@@ -240,7 +240,7 @@ class Shapes:
 
     @property
     def base_sizes(self) -> Sizes:
-        """The sizes from which the study began."""
+        """The sizes at which the study of the model began."""
         return self._study.cases[0].base
 
     def inputs_at(self, sizes: Sizes) -> list[PartialShape]:

@@ -158,9 +158,9 @@ def test_an_archive_and_a_file_without_names(folder: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("value", "code", "says"),
     [
-        ("x", "U004", "no NAME=VALUE form"),
-        ("=1", "U004", "no NAME=VALUE form"),
-        ("x=", "U004", "no NAME=VALUE form"),
+        ("x", "U004", "not have the form NAME=VALUE"),
+        ("=1", "U004", "not have the form NAME=VALUE"),
+        ("x=", "U004", "not have the form NAME=VALUE"),
         ("x=[1, 2", "U004", "not a list"),
         ("x=[1, [2]]", "U004", "differ in length"),
         ("x=['a', 'b', 'c']", "U004", "not f32 values"),

@@ -140,7 +140,7 @@ def test_a_table_that_cannot_be_read(
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        ("H", "the option has no NAME=SIZES form"),
+        ("H", "the option does not have the form NAME=SIZES"),
         ("Hight=64", "no input or symbol 'Hight'"),
         ("image=1,4,?,?", "contradicts the declared shape"),
         ("imag=1,3,?,?", "did you mean image?"),

@@ -13,8 +13,9 @@ from irexec.types import Array
 
 @dataclass(slots=True)
 class Rows:
-    """`first`: the first row. `stacked`: all rows along a new first axis, if they have one shape; otherwise they are in
-    `several`. `lanes`: the number of each lane's row; None: there is one row."""
+    """`first`: the first row. `stacked`: all rows along a new first axis, if they have the same shape; otherwise they
+    are in `several`. `lanes`: the number of each lane's row; None: there is one row.
+    """
 
     first: Array
     stacked: Array | None = None
@@ -46,7 +47,7 @@ class Rows:
 
 
 def joined(arrays: Sequence[Array] | Array, lanes: Array, *, copies: bool = True) -> Rows:
-    """Return rows of these arrays, stacked if they have one shape and `copies` allows copying them."""
+    """Return rows of these arrays, stacked if they have the same shape and `copies` allows copying them."""
     if isinstance(arrays, np.ndarray):
         return Rows(arrays[0], arrays, lanes)
     if copies and len({(array.shape, array.dtype) for array in arrays}) == 1:
@@ -56,7 +57,7 @@ def joined(arrays: Sequence[Array] | Array, lanes: Array, *, copies: bool = True
 
 
 def gathered(parts: Sequence[Rows], picks: Sequence[Array], *, copies: bool) -> Sequence[Array] | Array:
-    """Return the rows `picks` of each value, one value after the other; stacked if they have one shape."""
+    """Return the rows `picks` of each value, one value after the other; stacked if they have the same shape."""
     if copies and len({(rows.first.shape, rows.first.dtype) for rows in parts}) == 1:
         wide = [rows.first[None] if rows.lanes is None else rows.stacked for rows in parts]
         if all(array is not None for array in wide):

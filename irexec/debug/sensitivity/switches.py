@@ -19,7 +19,7 @@ KEPT_BYTES = 256 << 20
 class Site:
     """An input of a layer that reads either of two values; in the model of the board it reads the coarse value.
 
-    `layers`: the names of the layers that a tool has to exclude so that the input reads the fine value.
+    `layers`: the names of the layers that a quantization tool has to exclude so that the input reads the fine value.
     """
 
     node: Node
@@ -43,7 +43,7 @@ class Unit:
 
     @property
     def layers(self) -> list[str]:
-        """The names of the layers that a tool has to exclude to leave the unit out."""
+        """The names of the layers that a quantization tool has to exclude to leave the unit out."""
         return sorted(frozenset[str]().union(*(site.layers for site in self.sites)))
 
 
@@ -73,12 +73,12 @@ class Board:
 
     @property
     def groups(self) -> list[frozenset[str]]:
-        """The sets of layers whose exclusion makes a single input, or a whole unit, fine."""
+        """The sets of layers whose exclusion lets a single input, or all inputs of a unit, read fine values."""
         inputs = (site.layers for unit in self.units for site in unit.sites)
         return [group for group in dict.fromkeys([*inputs, *(frozenset(unit.layers) for unit in self.units)]) if group]
 
     def excluding(self, layers: Collection[str]) -> frozenset[Site]:
-        """Return the sites that are fine in the model that a tool creates if it excludes these layers."""
+        """Return the sites that read fine values if a quantization tool excludes these layers."""
         names = frozenset(layers)
         return frozenset(site for site in self.sites.values() if site.layers and site.layers <= names)
 

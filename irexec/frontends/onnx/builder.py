@@ -138,7 +138,7 @@ class Builder:
         return dict(self._names)
 
     def restore(self, names: dict[str, int]) -> None:
-        """Forget the names of nodes created since `names`; those nodes are not used."""
+        """Restore the names that `names()` returned; nodes that were created since that call must not be used."""
         self._names = dict(names)
 
     def unique(self, name: str) -> str:

@@ -25,7 +25,7 @@ DOMAINS = {
 RUNTIME = "1.31"
 # Operators that ONNX Runtime runs on CPUs → the reason for refusal, and a workaround.
 ON_CPU = {
-    "AttnLSTM": "an LSTM with attention, older than both operators in ONNX: export the model again",
+    "AttnLSTM": "an LSTM with attention, older than ONNX's Attention: export the model again",
     "BeamSearch": _LOOP,
     "BifurcationDetector": "used by speculative decoding: run the steps of the decoder one by one",
     "ConvTransposeWithDynamicPads": "pads that are computed: export with constant pads, as ConvTranspose",

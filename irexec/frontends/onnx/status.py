@@ -19,7 +19,8 @@ def page() -> str:
     own = ways("")
     table = translators()
     named = {domain: sorted(type for d, type, _ in table if d == domain) for domain in {d for d, _, _ in table}}
-    microsoft = sorted([*named[MICROSOFT], *OF_ONNX])
+    # ONNX Runtime defines SimplifiedLayerNormalization in ONNX's own domain.
+    microsoft = sorted({*named[MICROSOFT], *OF_ONNX} - {"SimplifiedLayerNormalization"})
     missing = {domain: _missing(ways(domain)) for domain in ("", "ai.onnx.ml")}
     return (
         files("irexec.frontends.onnx")
@@ -38,8 +39,7 @@ def page() -> str:
                 sorted(type for domain, type, since in table if (domain, since) == ("", EXPERIMENTAL))
             ),
             runtime=refusals.RUNTIME,
-            # SimplifiedLayerNormalization is used in ONNX's own domain.
-            on_cpu=len(microsoft) - 1 + len(refusals.ON_CPU),
+            on_cpu=len(microsoft) + len(refusals.ON_CPU),
             translated=len(microsoft),
             microsoft=", ".join(microsoft),
             domains="\n".join(f"| {domain} | {about} |" for domain, about in refusals.DOMAINS.items()),

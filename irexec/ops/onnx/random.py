@@ -55,7 +55,8 @@ def multinomial_7(
     sample_size: Positive = 1,
     seed: float | None = None,
 ) -> T_TO:
-    """Random classes [batch, sample_size], drawn by the logarithms of their probabilities in `x` [batch, classes].
+    """Random classes [batch, sample_size]; `x` [batch, classes] contains the unnormalized logarithms of their
+    probabilities.
 
     C1: x has rank 2 and at least one class. C2: `to` is an integer type.
     """

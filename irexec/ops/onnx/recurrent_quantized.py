@@ -1,4 +1,4 @@
-"""LSTM with integer weights; the operand of each product is quantized by its own range.
+"""LSTM with integer weights; the inputs and states multiplied by them are quantized by their range.
 
 Source: DynamicQuantizeLSTM in ONNX Runtime's list of contributed operators. Batches come first, as in IR.
 """

@@ -71,7 +71,8 @@ def character(raw: bytes, start: int) -> tuple[bytes, int]:
 
 
 def form_of(name: str, case_fold: bool) -> Callable[[str], str]:
-    """Return the normalization of SentencePiece's map of a form: `identity`, `nfc`, `nfd`, `nfkc` or `nfkd`.
+    """Return the normalization that SentencePiece performs for the form `name`: `identity`, `nfc`, `nfd`, `nfkc` or
+    `nfkd`.
 
     Unlike Unicode's normalization, it does not order combining marks.
     """

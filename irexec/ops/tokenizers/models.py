@@ -130,8 +130,8 @@ def bpe_tokenizer(
     without an entry becomes an entry such as `<0x41>`, else `unk_token`, or is omitted. `fuse_unk`, `suffix_indicator`
     and `cache_capacity` have no effect on the result.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 11, 14, 15 or
-    18 inputs, of the types above. C4: each added token has a number. C5: the parts of a merge and its result are
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: there are 11, 14,
+    15 or 18 inputs, of the types above. C4: each added token has a number. C5: the parts of a merge and its result are
     entries.
     """
     given = (ragged_begins, ragged_ends, begins, ends, chars)
@@ -203,7 +203,7 @@ def wordpiece_tokenizer(
 
     A word that cannot be cut in this way, or has more than `max_bytes_per_word` bytes, becomes the token `unknown`.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: unknown has one
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: unknown has one
     element.
     """
     vocabulary = (vocabulary_begins, vocabulary_ends, vocabulary_chars, unknown)
@@ -253,7 +253,8 @@ def unigram_tokenizer(
     A character that is not an entry becomes `unk_token_id`, with a score 10 below the lowest; several in a row become
     one token. `byte_fallback`, `fuse_unk` and `min_score` have no effect.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a score.
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a
+    score.
     """
     model = _unigram((vocabulary_begins, vocabulary_ends, vocabulary_chars, scores), unk_token_id=unk_token_id)
     return _tokens((ragged_begins, ragged_ends, begins, ends, chars), model.encode)
@@ -281,7 +282,7 @@ def trie_tokenizer(
 ) -> Tokens:
     """Cut each string into the longest entries, from the left.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a
     number. C4: an entry begins at each position of a string.
     """
     model = _trie((vocabulary_begins, vocabulary_ends, vocabulary_chars, numbers))

@@ -29,7 +29,7 @@ def regex_normalization(
     `rest`: the pattern and the replacement, optionally preceded by flags of unchanged strings, which are then also the
     last result.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 5 or 6
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: there are 5 or 6
     inputs, with flags (boolean) as the fourth of 6. C4: the pattern is a regular expression.
     """
     pattern, by = normalization_pattern(rest[-2].tobytes(), "C4"), rest[-1].tobytes()
@@ -57,8 +57,8 @@ def case_fold(
 
     `rest`: optional flags of unchanged strings, which are also the last result.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 3 inputs, or
-    4 with flags (boolean) as the fourth. C4: with `utf-8`, lower is true.
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: there are 3
+    inputs, or 4 with flags (boolean) as the fourth. C4: with `utf-8`, lower is true.
     """
     skips = rest[0] if rest else None
     if not encoding:
@@ -87,8 +87,8 @@ def normalize_unicode(
 
     `rest`: optional flags of unchanged strings, which are also the last result.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 3 inputs, or
-    4 with flags (boolean) as the fourth.
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: there are 3
+    inputs, or 4 with flags (boolean) as the fourth.
     """
     return _each(begins, ends, chars, rest[0] if rest else None, _in_form(normalization_form, False))
 
@@ -123,7 +123,7 @@ def chars_map_normalization(
     empty. add_dummy_prefix: put a space in front. remove_extra_whitespaces: keep one space of several, and none at the
     ends. escape_whitespaces: write spaces as U+2581. `nmt` has no effect.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are flags
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: there are flags
     (boolean), a map, or both. C4: the bytes are a compiled map of characters. C5: the form is identity, nfc, nfd, nfkc
     or nfkd.
     """
@@ -191,7 +191,7 @@ def utf8_validate(
 ) -> tuple[Index, Index, Chars]:
     """Drop bytes that are not UTF-8 from each string, or with `replace_mode` replace them by U+FFFD.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars.
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars.
     """
     found = [_valid(raw, _REPLACEMENT if replace_mode else b"") for raw in strings(begins, ends, chars)]
     first, last, made = joined(found)
@@ -232,7 +232,7 @@ def _valid(raw: bytes, replacement: bytes) -> bytes:
 def byte_fallback(begins: Index, ends: Index, chars: Chars, /) -> tuple[Index, Index, Chars]:
     """Replace each string of the form `<0x41>` by this byte. Any other four bytes in `<>` become the byte 255.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars.
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars.
     """
     named = ((raw, _BYTE.fullmatch(raw)) for raw in strings(begins, ends, chars))
     first, last, made = joined([raw if found is None else bytes([int(found[1] or b"FF", 16)]) for raw, found in named])

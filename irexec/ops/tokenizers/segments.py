@@ -94,9 +94,9 @@ def combine_segments(*inputs: Some) -> list[Some]:
     `inputs`: begins, ends and elements of each tensor, and the numbers. A tensor of one row is joined to each row of
     the other tensors. The result is the joined ragged tensor, and a ragged tensor of the numbers.
 
-    C1: there are 3 inputs for each tensor and one for the numbers; begins and ends are i32, and elements have one type
-    and rank 1. C2: each row lies within its elements. C3: there is a number for each tensor. C4: tensors of more than
-    one row have equal numbers of rows.
+    C1: there are 3 inputs for each tensor and one for the numbers; begins and ends are i32, and elements have the same
+    type and rank 1. C2: each row lies within its elements. C3: there is a number for each tensor. C4: tensors of more
+    than one row have equal numbers of rows.
     """
     *parts, numbers = inputs
     tensors = [parts[n : n + 3] for n in range(0, len(parts), 3)]
@@ -170,8 +170,8 @@ def ragged_to_dense(
 
     right: replaces `pad_right`. pad_max_length: take `size` elements from each row's begin, without regard to its end.
 
-    C1: begins and ends have one shape, data has rank 1 or more. C2: each row lies within data. C3: size has one element
-    and is not negative. C4: default is one element.
+    C1: begins and ends have the same shape, data has rank 1 or more. C2: each row lies within data. C3: size has one
+    element and is not negative. C4: default is one element.
     """
     target = int(size.ravel()[0])
     _check_size(require, [target] if size.size == 1 else [])
@@ -220,7 +220,7 @@ def _(
 def ragged_to_sparse(begins: Index, ends: Index, /) -> Annotated[Array, Elements(None, {I32})]:
     """Return [row, position in the row] of each element.
 
-    C1: begins and ends have one shape. C2: a row's end is not before its begin.
+    C1: begins and ends have the same shape. C2: a row's end is not before its begin.
     """
     lengths = (ends - begins).ravel().tolist()
     require("C2", min(lengths, default=0) >= 0, "a row ends before it begins", port="ends")
@@ -263,7 +263,7 @@ def _(check: Check, row_ids: TensorType, row_count: TensorType) -> list[PartialS
 def ragged_tensor_pack(begins: Index, ends: Index, data: Data, /) -> Data:
     """Return `data` unchanged, because rows of different lengths do not form one tensor.
 
-    C1: begins and ends have one shape.
+    C1: begins and ends have the same shape.
     """
     return data
 
@@ -278,8 +278,8 @@ def _(check: Check, begins: TensorType, ends: TensorType, data: TensorType) -> P
 def fuze_ragged(ragged_begins: Index, ragged_ends: Index, begins: Index, ends: Index, /) -> tuple[Index, Index]:
     """Join the strings of each row: from the begin of its first string to the end of its last string.
 
-    An empty row becomes the string at which it begins. C1: begins and ends have one shape. C2: each row lies within the
-    strings. C3: an empty row begins at one of the strings.
+    An empty row becomes the string at which it begins. C1: begins and ends have the same shape. C2: each row lies
+    within the strings. C3: an empty row begins at one of the strings.
     """
     first, last = begins.ravel().tolist(), ends.ravel().tolist()
     found = []

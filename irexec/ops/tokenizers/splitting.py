@@ -54,8 +54,8 @@ def regex_split(
     behaviour: matches are removed, become separate pieces (`contiguous`: adjacent matches are one piece), or belong to
     the piece before or after them. invert: exchange matches and the text between them.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 6, 7 or 9
-    inputs. C4: the pattern is a regular expression. C5: max_splits is -1 or positive.
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: there are 6, 7 or
+    9 inputs. C4: the pattern is a regular expression. C5: max_splits is -1 or positive.
     """
     has_skips = len(rest) == 2
     expression = rest[-1 if has_skips else 0].tobytes()
@@ -133,7 +133,7 @@ def special_tokens_split(
     `rest`: the pattern, or the flags of an earlier split and the pattern. A special token is the text of the last group
     within the match, unless that is empty.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 6 or 7
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: there are 6 or 7
     inputs. C4: the pattern is a regular expression.
     """
     pattern = Pattern(rest[-1].tobytes(), "C4")

@@ -63,7 +63,7 @@ def indices(numbers: Iterable[int]) -> Array:
 
 
 def are_strings(check: Check, begins: TensorType, ends: TensorType, chars: TensorType) -> PartialShape:
-    """Check C1: begins and ends have one shape, and chars has rank 1. Return the shape of the string tensor."""
+    """Check C1: begins and ends have the same shape, and chars has rank 1. Return the shape of the string tensor."""
     has_rank(check, "C1", chars, 1, "chars")
     return same_shape(check, "C1", begins.shape, ends.shape, "ends")
 

@@ -52,7 +52,7 @@ def vocab_encoder(
 ) -> Number:
     """Return the number of each string in a vocabulary, or `default`; for equal entries, the number of the first.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a
     number. C4: default has one element.
     """
     known: dict[bytes, int] = {}
@@ -89,7 +89,7 @@ def vocab_decoder(
 
     A number becomes an empty string if it is skipped (in `skipped`, by default `skip_tokens`) or not in the vocabulary.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: data has rank 2.
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: data has rank 2.
     """
     entries = strings(vocabulary_begins, vocabulary_ends, vocabulary_chars)
     left_out = set(skip_tokens if skipped is None else skipped.ravel().tolist())
@@ -115,8 +115,8 @@ def bytes_to_chars(
 ) -> list[Part]:
     """Write each byte of each string as one of GPT-2's characters; strings flagged by `skips` stay unchanged.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 5 inputs, or
-    6 with flags (boolean) as the sixth.
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: there are 5
+    inputs, or 6 with flags (boolean) as the sixth.
     """
     texts = strings(begins, ends, chars)
     flags = skips[0].ravel().tolist() if skips else [False] * len(texts)
@@ -140,7 +140,7 @@ def chars_to_bytes(
 ) -> tuple[Index, Index, Chars]:
     """Read GPT-2's characters as bytes, and join the strings of each row.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: the characters are
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars. C3: the characters are
     those of BytesToChars.
     """
     texts = strings(begins, ends, chars)
@@ -175,7 +175,7 @@ def equal_str(
 ) -> Annotated[Array, Elements(None, {I32})]:
     """Return 1 for each pair of equal strings, else 0. A shorter tensor repeats its first string.
 
-    C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars.
+    C1: begins and ends have the same shape, chars has rank 1. C2: each string lies within chars.
     """
     mine, others = strings(begins, ends, chars), strings(other_begins, other_ends, other_chars)
     count = max(len(mine), len(others)) if mine and others else 0

@@ -46,7 +46,7 @@ def _(check: Check, data: TensorType) -> tuple[PartialShape, PartialShape, Parti
 def string_tensor_pack_15(begins: T_IDX, ends: T_IDX, symbols: Symbols, /) -> Text:
     """Return the strings in `symbols` (1D, UTF-8) from `begins` to `ends`, which have the shape of the result.
 
-    C1: begins and ends have one shape. C2: symbols has rank 1. C3: 0 <= begin <= end <= number of symbols. C4: the
+    C1: begins and ends have the same shape. C2: symbols has rank 1. C3: 0 <= begin <= end <= number of symbols. C4: the
     bytes are valid UTF-8.
     """
     return np.array(_texts(begins, ends, symbols), STRING.dtype).reshape(begins.shape)
