@@ -19,9 +19,10 @@ and NumPy alone, and prints `reproduced`, `not here` or `something else`:
 python docs/conformance/reproducers/Exp_1_f32_x_3_3_data_edges_seed719.py
 ```
 
-Some failures depend on the processor: Convert-1 and Greater-1 print `not here` on a processor that has AVX2 and no
-AVX-512. Others read memory that nothing has written, and print `something else` when it holds other values: GatherND-8
-and Pad-12.
+Some failures depend on the processor, or on memory that nothing has written. On AMD EPYC with AVX-512, all scripts
+print `reproduced` except for Convert-1 and graph.unchanged with form=convert (`not here`), and GatherND-8 and RDFT-9,
+which print `something else` when the memory holds other values. On a processor that has AVX2 and no AVX-512, Greater-1
+prints `not here` as well.
 
 `python benchmarks/conformance_reproducers.py` generates this page from the scripts.
 """
