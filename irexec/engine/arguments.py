@@ -66,7 +66,7 @@ def _label(port: Value) -> str:
 
 def fitting(given: Any, port: Value) -> Array:
     """Return a caller's value as an array of the port's dtype; a conversion is lossless, or stays within one kind of
-    dtype, such as floats. Raises IRError.
+    dtype, such as floats. A scalar becomes an array of one element if the port has axes. Raises IRError.
     """
     kind: ElementType = port.element_type
     layer = port.node.ref
@@ -83,8 +83,11 @@ def fitting(given: Any, port: Value) -> Array:
         else:
             message = f"the array for input {_label(port)} is {found}, expected {kind}"
             raise IRError(wrong_input(message, layer=layer, found=found, allowed=str(kind)))
-    if not port.type.shape.accepts(array.shape):
-        found, allowed = shown_shape(array.shape), str(port.type.shape)
+    shape = port.type.shape
+    if not shape.accepts(array.shape):
+        if not array.shape and shape.accepts(one := (1,) * len(shape.dims)):
+            return array.reshape(one)
+        found, allowed = shown_shape(array.shape), str(shape)
         message = (
             f"the array for input {_label(port)} has shape {found}, which does not match the model's shape {allowed}"
         )

@@ -45,6 +45,23 @@ def test_what_is_not_a_tensor_is_refused_by_name(relu: irexec.CompiledModel, giv
         relu({"x": given})
 
 
+@pytest.mark.parametrize("shape", ["1", "1,1", "?", "..4"])
+def test_a_scalar_is_an_array_of_one_element(shape: str) -> None:
+    """Optimum's diffusion pipelines give the time of a step as a scalar for an input of shape [1]."""
+    x = ops.parameter(irexec.PartialShape(shape), np.float32, name="x")
+    compiled = irexec.compile_model(irexec.Model([ops.relu(x)], [x], "m"))
+    for given in (np.array(3, np.float32), 3):
+        assert compiled({"x": given})[0].reshape(-1).tolist() == [3]
+        request = compiled.create_infer_request()
+        request.infer({"x": given})
+        assert request.get_output_tensor().data.reshape(-1).tolist() == [3]
+
+
+def test_a_scalar_for_more_elements_is_refused(relu: irexec.CompiledModel) -> None:
+    with pytest.raises(irexec.IRError, match=r"shape \[\], which does not match the model's shape \[2\]"):
+        relu({"x": np.array(3, np.float32)})
+
+
 def test_texts_come_as_objects_too() -> None:
     x = ops.parameter([2], "string", name="x")
     model = irexec.compile_model(irexec.Model([ops.result(x)], [x], "m"))

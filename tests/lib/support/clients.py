@@ -108,6 +108,16 @@ def optimum_saves_and_loads(folder: Path) -> Any:
 
 
 @step
+def optimum_generates_from_a_text(folder: Path) -> Any:
+    optimum = importlib.import_module("optimum.intel")
+    torch = importlib.import_module("torch")
+    model = optimum.OVModelForSeq2SeqLM.from_pretrained(folder / "text to text", ov_config=F32, device="CPU")
+    ids = torch.tensor([[5, 9, 33, 7], [8, 3, 4, 1]])
+    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "max_new_tokens": 8, "do_sample": False}
+    return [model.generate(**given, num_beams=beams).tolist() for beams in (1, 3)]
+
+
+@step
 def optimum_compresses_to_8_bits(folder: Path) -> Any:
     optimum = importlib.import_module("optimum.intel")
     torch = importlib.import_module("torch")
@@ -148,6 +158,11 @@ def export(folder: Path) -> None:
     made = optimum.OVModelForFeatureExtraction.from_pretrained(source, export=True, compile=False)
     made.save_pretrained(folder / "sentences")
     tokenizer.save_pretrained(folder / "sentences")
+    layers = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
+    t5 = transformers.T5Config(vocab_size=64, decoder_start_token_id=0, eos_token_id=None, **layers)
+    transformers.T5ForConditionalGeneration(t5).save_pretrained(folder / "t5")
+    made = optimum.OVModelForSeq2SeqLM.from_pretrained(folder / "t5", export=True, compile=False)
+    made.save_pretrained(folder / "text to text")
     llama = transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=64, max_position_embeddings=64, **sizes))
     llama.generation_config.pad_token_id = 0
     llama.save_pretrained(folder / "llama")
