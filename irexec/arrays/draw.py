@@ -49,8 +49,8 @@ def draw_for(
 
 
 def repeated(rng: np.random.Generator, indices: Array) -> Array:
-    """Return the indices with repetitions: each entry (a row of the last axis, or one element) is drawn from half of
-    them.
+    """Return the indices with repetitions: each entry (a row of the last axis, or one element) is drawn from the first
+    half of the entries.
     """
     width = indices.shape[-1] if indices.ndim > 1 else 1
     rows = indices.reshape(-1, width) if width else indices.reshape(-1, 1)

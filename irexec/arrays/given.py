@@ -30,10 +30,10 @@ class Given:
     """The input values that the caller supplies, by port name or number, and how to draw the others.
 
     `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP applies to the first port and to the
-    ports that share its type, unless a type is declared. `duplicates`: indices that are drawn may repeat. `typical`:
-    draw typical values for the inputs of a model (see runs/typical.py). `past`: the number of tokens in earlier steps.
-    `python`: the caller is a Python program, so messages name arguments, not options. `archives`: the .npz files whose
-    keys are names in `inputs`.
+    ports that share its type, unless a type is declared. `duplicates`: some drawn indices occur more than once.
+    `typical`: draw typical values for the inputs of a model (see runs/typical.py). `past`: the number of tokens in
+    earlier steps. `python`: the caller is a Python program, so messages name arguments, not options. `archives`: the
+    .npz files whose keys are names in `inputs`.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ports that share its type",
     )
     give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of random values (default: 0)")
-    give.add_argument("--duplicates", action="store_true", help="allow random indices of a snippet to repeat")
+    give.add_argument("--duplicates", action="store_true", help="let random indices of a snippet occur more than once")
     add_weights(give)
     add_extensions(give)
     give.add_argument(

@@ -172,7 +172,7 @@ class _Reader:
         return layer
 
     def _sections(self, known: dict[str, _Section], item: Net | Layer, where: dict[str, int]) -> None:
-        """Read the known children into the fields of `item`. Of two children with one name the first is used.
+        """Read the known children into the fields of `item`. Of two children with the same name, the first is used.
 
         `where`: the numbers of children that were read before, by their tags.
         """

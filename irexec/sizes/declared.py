@@ -24,8 +24,8 @@ def declared_name(model: Model, shape: PartialShape, input: int, axis: int) -> s
 
 
 def open_places(model: Model, shapes: Sequence[PartialShape]) -> Iterator[list[tuple[int, int]]]:
-    """Yield the dynamic dimensions as (input, axis); dimensions with one name are yielded together, at the position of
-    the first.
+    """Yield the dynamic dimensions as (input, axis); dimensions with the same name are yielded together, at the
+    position of the first.
     """
     together: dict[str | tuple[int, int], list[tuple[int, int]]] = {}
     for number, shape in enumerate(shapes):

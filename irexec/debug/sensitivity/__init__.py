@@ -7,5 +7,5 @@ Terms of this package:
 - A board is a model with its units: each site can read the fine or the coarse value.
 - A choice determines the value that each site reads. A lane is one choice on one input of the model.
 - A pass computes several lanes together. Trials compare the results of choices with the expected results.
-- A group is a set of layers that a tool excludes from quantization together.
+- A group is a set of layers that a quantization tool excludes from quantization together.
 """

@@ -29,7 +29,7 @@ class Row:
 
     `snr`: signal-to-noise ratio of its own values, in dB. `clipped`, `unused`: shares of values outside its range and
     of levels without a value. `worst_channel`: the channel with the smallest ratio, and that ratio. `layers`: the
-    layers that a tool has to exclude to leave out this quantizer or layer.
+    layers that a quantization tool has to exclude to leave out this quantizer or layer.
     """
 
     name: str

@@ -64,8 +64,8 @@ class Point:
 
 @dataclass(slots=True)
 class Found:
-    """The result of a search: the effect of excluding each group of layers alone, the curve, and the smallest set of
-    layers, or None if no set meets the target.
+    """The result of a search: the effect of excluding each group of layers alone, the curve, and a small set of
+    layers whose exclusion meets the target, or None if no set was found.
     """
 
     single: list[Point]

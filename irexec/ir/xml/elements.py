@@ -47,8 +47,9 @@ class Elements:
     """
 
     def __init__(self, text: str, *, plain: bool = True) -> None:
-        """Start before the root. `plain`: the text has no namespaces, and no duplicate attributes; of two with one name
-        the first is used."""
+        """Start before the root. `plain`: the text has no namespaces, and no duplicate attributes; if two attributes of
+        an element have the same name, the first is used.
+        """
         self._text = text
         self._at = self._before = 0
         self._plain = plain

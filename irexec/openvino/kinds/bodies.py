@@ -99,7 +99,7 @@ class _Repeating(KindOfNode):
 
 
 class Loop(_Repeating):
-    """A node whose body runs as long as its condition holds."""
+    """A node whose body runs as long as its condition holds, at most as often as the trip count allows."""
 
     __slots__ = ()
     type_name = "Loop"

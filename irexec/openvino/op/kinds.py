@@ -118,7 +118,9 @@ class read_value(constants.ReadValue):
 
 
 class loop(bodies.Loop):
-    """A node whose body runs as long as its condition holds: `loop(trip_count, execution_condition)`."""
+    """A node whose body runs as long as its condition holds, at most as often as the trip count allows:
+    `loop(trip_count, execution_condition)`.
+    """
 
     __slots__ = ()
 
