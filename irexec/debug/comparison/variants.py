@@ -109,15 +109,36 @@ def moved_inside(model: Model) -> Iterator[Model]:
         made = copied(model)
         inner = _inner(made)
         for value in (inner[number] for number in group):
-            kind = value.element_type
-            factor = np.asarray(1 + sign * _NUDGES[kind], kind.dtype)
-            scale = constant_node(made.node_class, factor, element_type=kind, name="moved").outputs[0]
-            name = f"{value.node.friendly_name}/moved"
-            moved = made.node_class(load("Multiply", 1), [value, scale], {}, name=name)
-            moved.set_outputs([value.type])
-            value.replace_uses(moved.outputs[0], keep=(moved,))
+            steps = [("Multiply", 1 + sign * _NUDGES[value.element_type])]
+            if (limit := _limit_of_levels(value)) is not None:
+                steps.append(("Add", sign * _NUDGES[F32] * limit))
+            _move(value, steps)
         made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
         yield made
+
+
+def _move(value: Value, steps: Sequence[tuple[str, float]]) -> None:
+    """Change a value before it is read: apply operators, each with a number as the second input."""
+    node_class, moved = type(value.node), value
+    made: list[Node] = []
+    for type_, number in steps:
+        operand = constant_node(
+            node_class, np.asarray(number, value.element_type.dtype), element_type=value.element_type
+        )
+        node = node_class(load(type_, 1), [moved, operand.outputs[0]], {}, name=f"{value.node.friendly_name}/{type_}")
+        node.set_outputs([value.type])
+        made.append(node)
+        moved = node.outputs[0]
+    value.replace_uses(moved, keep=made)
+
+
+def _limit_of_levels(value: Value) -> float | None:
+    """Return the largest magnitude of the levels of a FakeQuantize: a level of 0 may be off by its rounding error."""
+    if value.node.type != "FakeQuantize":
+        return None
+    limits = [given.node.constant for given in value.node.inputs[3:] if given is not None]
+    known = [float(np.abs(limit.astype(np.float64)).max(initial=0)) for limit in limits if limit is not None]
+    return max(known, default=None)
 
 
 def _inner(model: Model) -> list[Value]:

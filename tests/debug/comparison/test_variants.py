@@ -83,6 +83,19 @@ def test_values_of_16_bits_may_differ_by_a_unit_between_layers() -> None:
     assert not judge_model(model, function_of, [given], [beside + beside], rounded(4))[1]
 
 
+def test_a_level_of_zero_may_be_off_by_a_rounding_error() -> None:
+    """Its formula subtracts numbers of the size of the limits; the function that follows has a step at 0."""
+    x = ops.parameter([3], np.float32, name="x")
+    limits = [np.float32(value) for value in (-3.67188, 3.67188, -3.67188, 3.67188)]
+    model = irexec.Model([ops.floor(ops.fake_quantize(x, *limits, levels=255))], [x], "steps")
+    given = np.float32([0, 1.5, -1.5])
+    (right,) = function_of(model)([given])
+    assert right.tolist() == [0, 1, -2]
+    for first, agrees in ((-1, True), (-2, False)):
+        assert judge_model(model, function_of, [given], [np.float32([first, 1, -2])], rounded(4))[1] == agrees
+    assert not judge_model(model, function_of, [given], [np.float32([0, 0, -2])], rounded(4))[1]
+
+
 def test_one_layer_has_nothing_inside() -> None:
     x = ops.parameter([4], np.float32, name="x")
     assert list(moved_inside(irexec.Model([ops.relu(x)], [x], "one"))) == []
