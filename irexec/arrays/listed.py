@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from irexec.records import record
 
@@ -53,7 +53,7 @@ def read_values(comment: str, *, closing: bool = False) -> Listed | Unfinished |
         literal = _literal(text, start, after_lead=bool(lead))
         if literal is None:
             if text[start : start + 1] in ("[", "{"):
-                return None
+                return _with_words(text, lead, start)
             continue
         if isinstance(literal.value, list):
             return _listed_list(text, lead, literal, closing)
@@ -70,6 +70,13 @@ def shape_of(value: ListedValue) -> tuple[int, ...] | None:
     if len(inner) > 1 or None in inner:
         return None
     return (len(value), *(inner.pop() or ()))
+
+
+def leaves(value: Any) -> list[Any]:
+    """Return the single values in nested lists."""
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [value]
 
 
 def role_of(comment: str) -> str | None:
@@ -131,6 +138,8 @@ _ITEM = re.compile(
     re.IGNORECASE,
 )
 _GAP = re.compile(r"\s*")
+_WORD = re.compile(r"[^\s,\[\]{}]+")
+_SAYS_VALUES = re.compile(r"(?:\b|_)values?(?: is| are)? ?[:=]?$", re.IGNORECASE)
 _CLOSING = "]})"
 _TEXT_OF_BYTES = re.compile(r"\butf-?8\b|\bbytes?\b", re.IGNORECASE)
 
@@ -189,8 +198,21 @@ def _scalar(text: str, position: int) -> _Literal | None:
     return _Literal(match["string"], match.end(), False)
 
 
-def _list(text: str, position: int) -> _Literal | None:
-    """Return a bracketed list; `open` counts the brackets that the text does not close."""
+def _with_words(text: str, lead: str, start: int) -> Listed | None:
+    """Return a list of numbers and words, such as `values: [1, two]`, so that the words are reported; None for words
+    alone, for a list with an ellipsis, and for a list that is not said to contain the values.
+    """
+    literal = _list(text, start, words=True) if _SAYS_VALUES.search(lead) else None
+    if literal is None or literal.open:
+        return None
+    items = leaves(literal.value)
+    if {"...", "\u2026"} & set(map(str, items)) or not any(isinstance(item, (int, float)) for item in items):
+        return None
+    return Listed(literal.value, _name(lead))
+
+
+def _list(text: str, position: int, *, words: bool = False) -> _Literal | None:
+    """Return a bracketed list; `open` counts the brackets that the text does not close. `words`: items may be words."""
     whole: list[ListedValue] = []
     stack = [whole]
     is_float, separated = False, True
@@ -215,6 +237,9 @@ def _list(text: str, position: int) -> _Literal | None:
             position, separated = position + 1, True
         else:
             item = _scalar(text, position) if separated or text[position - 1] == " " else None
+            if item is None and words:
+                word = _WORD.match(text, position)
+                item = _Literal(word[0], word.end(), False) if word is not None else None
             if item is None:
                 return None
             stack[-1].append(item.value)

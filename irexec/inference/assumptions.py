@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, islice, product
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
@@ -26,7 +26,7 @@ Inputs = Sequence[TensorType | None]
 # The number of values, or combinations of values, that are tried for attributes whose values are not allowed.
 _MOST_VALUES = 32
 # Texts that are tried for such attributes, if they are not enumerations: those that the attribute accepts.
-_NUMBERS = ("1", "2", "3", "5", "0", "-1", "0.5")
+_NUMBERS = ("1", "2", "3", "5", "0", "-1", "0.5", "1000", "1000000")
 _TEXTS: dict[Any, Sequence[str]] = {
     int: _NUMBERS,
     float: _NUMBERS,
@@ -95,7 +95,9 @@ class Assumptions:
         if correction is None:
             variants = [node.attributes]
         else:
-            variants = _with_values(node.operator, correction.attributes, self.unresolved(node, findings))
+            unresolved = self.unresolved(node, findings)
+            values = {each.name: _values(node.operator, each, correction.attributes) for each in unresolved}
+            variants = [correction.attributes | chosen for chosen in _combined(values)]
         for given in inputs:
             assumed = list(dict.fromkeys(texts))
             is_likely = len(variants) == 1 and (correction is None or not correction.unresolved)
@@ -153,38 +155,42 @@ def despite(
 ) -> tuple[Types, bool]:
     """Return what is known of the output types of a layer with broken constraints (`breaches`), and whether it is all.
 
-    Known is what is the same for every value that the attribute may have, for every element type of the input (O003),
-    or for every input (O001, O002). The element types in `types` are also known, unless the layer has wrong ones.
+    Known is what is the same for every value that the attribute may have, for every element type of the input (O003,
+    or O002 of a single input), or for every input (O001, O002). The element types in `types` are known as well, unless
+    those of inputs are wrong.
     """
-    given, values, is_certain = list(inputs), dict[str, Sequence[Any]](), True
+    given, values, is_certain, least = list(inputs), dict[str, Sequence[Any]](), True, 1
     names = [operator.signature.port_name(index) for index in range(len(given))]
+    kinds = {"O003"} | ({"O002"} if [breach.code for breach in breaches].count("O002") == 1 else set())
     for breach in breaches:
         limits = _RANGE.fullmatch(breach.allowed or "")
         attribute = next((a for a in operator.attributes if breach.attribute in (a.name, a.file_name)), None)
         if limits is not None and attribute is not None and base_type(attribute.annotation) is int:
             values[attribute.name] = range(int(limits[1]), int(limits[2]) + 1)
-        elif breach.attribute is None and breach.port in names:
+        elif attribute is not None:
+            values[attribute.name], least = _values(operator, attribute, {}), 2
+        elif breach.port in names:
             index = names.index(breach.port)
             if (tensor := given[index]) is not None:
-                # Another element type does not make the shape uncertain.
-                given[index] = TensorType(DYNAMIC, tensor.shape) if breach.code == "O003" else TensorType()
-                is_certain &= breach.code == "O003"
+                # A wrong element type does not make the shape uncertain, unless inputs may have been exchanged.
+                given[index] = TensorType(DYNAMIC, tensor.shape) if breach.code in kinds else TensorType()
+                is_certain &= breach.code in kinds
         else:
-            values.clear()
+            least = _MOST_VALUES + 1
             break
-    else:
-        variants = islice(product(*values.values()), _MOST_VALUES)
-        known = agreed(operator, [(given, attributes | dict(zip(values, chosen, strict=True))) for chosen in variants])
-        if known is not None:
-            is_certain |= all(type.shape.is_static and type.element_type is not DYNAMIC for type in known)
-            return known, is_certain
-    are_right = all(breach.code == "O001" for breach in breaches)
-    return [TensorType(type.element_type if are_right else DYNAMIC) for type in types], False
+    variants = [attributes | chosen for chosen in _combined(values)]
+    known = agreed(operator, [(given, each) for each in variants], least) if len(variants) >= least else None
+    if known is None:
+        are_right = all(breach.code == "O001" for breach in breaches)
+        return [TensorType(type.element_type if are_right else DYNAMIC) for type in types], False
+    return known, is_certain or all(type.shape.is_static and type.element_type is not DYNAMIC for type in known)
 
 
-def agreed(operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]]) -> Types | None:
-    """Return the output types of a layer if they are the same for all variants that break no constraint."""
-    common: list[TensorType] | None = None
+def agreed(operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]], least: int) -> Types | None:
+    """Return the output types of a layer if they are the same for all variants that break no constraint, of which there
+    are at least `least`.
+    """
+    known: list[list[TensorType]] = []
     for inputs, attributes in variants:
         if not operator.is_complete(inputs, attributes):
             return None
@@ -192,10 +198,10 @@ def agreed(operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]]
         types = operator.infer(inputs, attributes, breaches)
         if breaches:
             continue
-        if common is not None and not are_equal(types, common):
+        if known and not are_equal(types, known[0]):
             return None
-        common = types
-    return common
+        known.append(types)
+    return known[0] if len(known) >= least else None
 
 
 def are_equal(types: Types, others: Types) -> bool:
@@ -215,20 +221,16 @@ def _make_no_difference(operator: Operator, variants: Iterable[tuple[Inputs, dic
     return all(outcome == outcomes[0] for outcome in outcomes)
 
 
-def _with_values(
-    operator: Operator, attributes: dict[str, Any], unresolved: Sequence[Attribute]
-) -> list[dict[str, Any]]:
-    """Return the attributes with allowed values for the attributes whose value is not allowed: with each combination,
-    or, if these are too many, so that each value occurs.
+def _combined(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return the attributes with each combination of their values, or, if these are too many, so that each value
+    occurs.
     """
-    values = [_values(operator, attribute, attributes) for attribute in unresolved]
-    names = [attribute.name for attribute in unresolved]
-    if math.prod(map(len, values)) <= _MOST_VALUES:
-        combinations = list(product(*values))
+    if math.prod(map(len, values.values())) <= _MOST_VALUES:
+        combinations: Iterable[tuple[Any, ...]] = product(*values.values())
     else:
-        longest = max(map(len, values))
-        combinations = list(islice(zip(*[islice(cycle(v), longest) for v in values], strict=True), _MOST_VALUES))
-    return [attributes | dict(zip(names, chosen, strict=True)) for chosen in combinations]
+        longest = max(map(len, values.values()))
+        combinations = islice(zip(*map(cycle, values.values()), strict=False), min(longest, _MOST_VALUES))
+    return [dict(zip(values, chosen, strict=True)) for chosen in combinations]
 
 
 def is_listed(attribute: Attribute) -> bool:

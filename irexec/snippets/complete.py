@@ -14,7 +14,7 @@ import numpy as np
 from irexec.arrays.brief import plural, shown_shape
 from irexec.arrays.draw import draw, draw_for, repeated, undrawable
 from irexec.arrays.given import FIRST_GROUP, Given, Origin, convert
-from irexec.arrays.listed import Listed, shape_of
+from irexec.arrays.listed import Listed, leaves, shape_of
 from irexec.diagnostics.findings import Findings
 from irexec.graph.build import declared_type
 from irexec.ops.declare.operator import Operator
@@ -299,13 +299,6 @@ def _kind_of(listed: Listed, elements: Elements) -> ElementType | None:
     if listed.kind == "int" and I64 in elements.types:
         return I64
     return None
-
-
-def leaves(value: Any) -> list[Any]:
-    """Return the single values in nested lists."""
-    if isinstance(value, list):
-        return [leaf for item in value for leaf in leaves(item)]
-    return [value]
 
 
 def default_type(elements: Elements | TypeFrom) -> ElementType:

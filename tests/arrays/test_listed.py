@@ -154,6 +154,21 @@ def test_a_bracket_too_many_is_noticed(comment: str) -> None:
     assert (listed.value, listed.balanced) == ([[13, 14]], False)
 
 
+@pytest.mark.parametrize(
+    ("comment", "value"),
+    [
+        ("values: [1, 0, three]", [1, 0, "three"]),
+        ("indices value is: [1, 3.O]", [1, "3.O"]),
+        ("values: [N, C]", None),
+        ("values: [1, 0, ..., 3]", None),
+        ("value of [0, x] means", None),
+    ],
+)
+def test_words_among_values_are_kept_for_a_finding(comment: str, value: ListedValue | None) -> None:
+    found = read_values(comment)
+    assert (found.value if isinstance(found, Listed) else None) == value
+
+
 def test_absurd_nesting_is_not_a_value() -> None:
     assert read_values("[" * (MAX_DEPTH + 10)) is None
     assert read_values("[" * 100_000) is None

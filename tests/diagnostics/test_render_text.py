@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from support.waiting import PATIENCE
 
-from irexec.diagnostics import Diagnostic, LayerRef, Place, Related, Report, Severity
+from irexec.diagnostics import Diagnostic, Edit, Fix, LayerRef, Place, Related, Report, Safety, Severity
 from irexec.diagnostics.render import render, wants_color, write
 from irexec.diagnostics.render.characters import cells, visible, visible_text, width
 from irexec.diagnostics.render.text import SOURCE_CELLS, chunks, excerpt
@@ -296,3 +296,10 @@ def test_the_summary_names_the_errors_because_of_which_openvino_rejects_the_file
     assert "OpenVINO rejects 2 files, at least because of D005 in model.xml:12, D005 in other.xml:12\n" in render(
         Report([rejected, other])
     )
+
+
+def test_fixes_of_findings_that_are_only_counted_are_not_left_out_of_the_summary() -> None:
+    fixable = replace(DIM, fixes=(Fix("declare 4", Safety.SAFE, (Edit(0, 1, "4", (1, 1), (1, 2)),)),))
+    report = Report([fixable] * 5)
+    assert "\n5 fixable with `irexec fix`\n" in render(report)
+    assert "\nat least 3 fixable with `irexec fix`\n" in render(report.capped(3))

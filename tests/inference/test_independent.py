@@ -54,6 +54,12 @@ MVN = 'eps_mode="inside_sqrt" normalize_variance="true"'
             ["D010", "P004", "P005"],
         ),
         (layer("MaxPool", "opset1", f'kernel="a" {POOL}', [port(0, "1,3,8,8")], [port(1, "1,3,9,9")]), ["D010"]),
+        # Neither a value that contradicts another one nor a missing one changes the shape.
+        (
+            layer("Clamp", "opset1", 'min="10" max="1"', [port(0, "2")], [port(1, "3", "I64")]),
+            ["O001", "P004", "P005"],
+        ),
+        (layer("Clamp", "opset1", 'min="10"', [port(0, "2")], [port(1, "3", "I64")]), ["D002", "P004", "P005"]),
         # Shapes that do not broadcast leave the precision certain, as does a wrong port.
         (layer("Add", "opset1", "", [port(0, "2,3"), port(1, "2,4")], [port(2, "2,3", "FP16")]), ["O001", "P004"]),
         (

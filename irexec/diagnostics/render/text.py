@@ -235,7 +235,10 @@ def _fixable(report: Report) -> str:
     """Return the number of findings that `irexec fix` can correct, safe and unsafe ones."""
     safe = sum(any(fix.safety is Safety.SAFE for fix in finding.fixes) for finding in report)
     unsafe = sum(any(fix.safety is Safety.UNSAFE for fix in finding.fixes) for finding in report)
-    return fixable_text("irexec fix", safe, unsafe)
+    text = fixable_text("irexec fix", safe, unsafe)
+    # The fixes of findings that the report only counts are unknown.
+    more = {finding.code for finding in report if finding.fixes} & {code for _, code in report.left_out}
+    return f"at least {text}" if more else text
 
 
 def fixable_text(command: str, safe: int, unsafe: int) -> str:
