@@ -15,6 +15,7 @@ from irexec.inference.inference import Inference
 from irexec.types import BOOLEAN, DYNAMIC, INDICES, Dimension, ElementType, PartialShape, TensorType, UnknownRank
 
 Inputs = Sequence[TensorType | None]
+_NOT_COMPARED = "accepts the file; the result is undefined, or the layer fails when it runs"
 
 
 class Inferring(Protocol):
@@ -149,12 +150,31 @@ def _infer_body(
         trial = _settled(body, parameter_types(body, inputs, count), run)
     run.take(trial)
     results = [trial.inference.outputs(result)[0] for result in body.model.results]
+    _check_back_edges(node, body, trial, results, run.findings)
     outer: dict[int | None, TensorType] = {}
     for output in body.outputs:
         type = results[output.result].without_value()
         joined = _concatenated(node, type, output, count, run.findings) if output.slicing is not None else type
         outer[output.external] = joined
     return _as_list(outer, node), results
+
+
+def _check_back_edges(
+    node: Node, body: Body, trial: Inferring, results: Sequence[TensorType], findings: Findings
+) -> None:
+    """Report a back edge whose Result has another element type than the Parameter that receives it."""
+    written = {edge.to_layer: edge for edge in (node.layer.back_edges if node.layer is not None else None) or ()}
+    for entry in body.inputs:
+        if entry.back is None:
+            continue
+        parameter, result = body.model.parameters[entry.parameter], body.model.results[entry.back]
+        kind, made = trial.inference.outputs(parameter)[0].element_type, results[entry.back].element_type
+        if DYNAMIC in (kind, made) or kind is made:
+            continue
+        edge = written.get(parameter.id)
+        message = f"the back edge returns {made} from {result.ref} to {parameter.ref}, which is {kind}"
+        details: dict[str, Any] = {"at": At(_at(node) if edge is None else edge.at), "layer": node.ref}
+        findings.add("O003", message, found=str(made), allowed=str(kind), openvino=_NOT_COMPARED, **details)
 
 
 def _settled(body: Body, parameters: list[TensorType], run: Inferring) -> Inferring:

@@ -249,6 +249,19 @@ def test_a_trip_count_of_f32_is_an_error(tmp_path: Path) -> None:
     assert "O002" in [d.code for d in report.errors]
 
 
+def test_a_back_edge_of_another_element_type_is_an_error(tmp_path: Path) -> None:
+    """OpenVINO reads the file, and fails when the layer runs."""
+    text, weights = texts(loop(4, True, "1,3"), tmp_path)
+    condition = re.search(r'internal_layer_id="(\d+)" purpose="execution_condition"', text)
+    assert condition is not None
+    changed, count = re.subn(r'(<back_edges>\s*<edge from-layer=)"\d+"', rf'\1"{condition[1]}"', text)
+    assert count == 1
+    assert irexec.validate(text.encode(), weights=weights).ok
+    (finding,) = irexec.validate(changed.encode(), weights=weights).errors
+    assert (finding.code, finding.found, finding.allowed) == ("O003", "boolean", "f32")
+    assert finding.line == changed[: changed.index("<back_edges>")].count("\n") + 2
+
+
 def nested(depth: int, innermost: str) -> str:
     """Return nested TensorIterators."""
     data = f'<data shape="{"?" if depth % 2 else 2},?" element_type="f32"/>'
