@@ -60,18 +60,24 @@ def _and_above(folder: str) -> Iterator[str]:
 
 
 def _table(path: str) -> tuple[dict[str, Any] | None, Report]:
+    """Return the table of settings in a file, None if it has none, and findings about the file."""
     import tomllib
 
+    is_own, data, findings = os.path.basename(path) == "irexec.toml", b"", Findings()
     try:
         with open_regular(path, "the settings file") as stream:
-            whole = tomllib.load(stream)
+            data = stream.read()
+        whole = tomllib.loads(data.decode())
     except (OSError, ValueError) as error:
-        if os.path.basename(path) == "pyproject.toml":  # Another tool reports invalid TOML.
-            return None, Report()
-        findings = Findings()
-        findings.add("U013", f"the settings cannot be read: {error}", place=Place(path))
+        if is_own or b"tool.irexec" in data:  # Another tool reports other invalid files.
+            findings.add("U013", f"the settings cannot be read: {error}", place=Place(path))
         return None, findings.report
-    return (whole if os.path.basename(path) == "irexec.toml" else whole.get("tool", {}).get("irexec")), Report()
+    tools = {"irexec": whole} if is_own else whole.get("tool")
+    table = tools.get("irexec") if isinstance(tools, dict) else None
+    if table is not None and not isinstance(table, dict):
+        findings.add("U013", "tool.irexec is not a table", place=Place(path))
+        return None, findings.report
+    return table, findings.report
 
 
 def _settings(table: dict[str, Any], path: str) -> tuple[Settings, Report]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from irexec.arrays.listed import Listed
+from irexec.arrays.listed import Listed, leaves
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import At
 from irexec.ir.document import Layer, Port
@@ -21,7 +21,6 @@ from irexec.ops.declare.signature import TypeFrom
 from irexec.pages.assignments import Assignment
 from irexec.pages.excerpt import PageText
 from irexec.pages.page import TextExample, is_output
-from irexec.snippets.complete import leaves
 from irexec.snippets.reader import SnippetLayer, SnippetPort
 from irexec.types import F32, I32, I64, ElementType
 

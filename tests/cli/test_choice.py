@@ -190,6 +190,25 @@ def test_wrong_settings_are_findings(text: str, said: str, folder: Path, capsys:
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tool = 5", None),
+        ("[tool]\nirexec = 5", "tool.irexec is not a table"),
+        ("[[tool.irexec]]", "tool.irexec is not a table"),
+        ("[tool.irexec", "the settings cannot be read"),
+        ("[project", None),
+    ],
+)
+def test_a_project_file_without_valid_settings(
+    text: str, said: str | None, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An invalid file is an error only if it may contain settings of irexec."""
+    (folder / "pyproject.toml").write_text(text)
+    assert (main(["validate", "models"]) == 2) == (said is not None)
+    assert (said or "") in capsys.readouterr().out
+
+
 IGNORED = [
     ("<net", "<!-- irexec: ignore L009, D --><net", []),
     ("<layers>", "<!-- irexec: ignore D001 --><layers>", ["L009"]),
