@@ -60,9 +60,9 @@ class Code:
         kind = arguments[0].type
         return self.builder.call(self.intrinsic(f"{name}.v{kind.count}f32", kind, *arguments), arguments)
 
-    def prefetch(self, run: Run) -> None:
-        """Load the cache line at the start of the run into the first-level cache, if there is one."""
-        place = self.builder.bitcast(run.pointer, ir.IntType(8).as_pointer())
+    def prefetch(self, address: Number) -> None:
+        """Load the cache line of an address, which may be outside of all arrays, into the first-level cache."""
+        place = self.builder.inttoptr(address.value, ir.IntType(8).as_pointer())
         arguments = place, I32(0), I32(3), I32(1)
         self.builder.call(self.intrinsic("prefetch.p0", ir.VoidType(), *arguments), arguments)
 

@@ -193,13 +193,13 @@ def _write_tile(
         with code.folding(0, done, values, AT_ONCE) as fold:
             following = weights.floats() + fold.index * height + layer.depth * height
             for ahead in range(0, AT_ONCE * height, LINE_SIZE):
-                code.prefetch(following + ahead)
+                code.prefetch((following + ahead).address)
             for further in range(AT_ONCE):
                 add(fold.values, fold.index + further)
         values = fold.values
     with code.folding(done, depth, values) as fold:
         if not has_panels:
-            code.prefetch(weights.floats() + fold.index * height + AHEAD)
+            code.prefetch((weights.floats() + fold.index * height + AHEAD).address)
         add(fold.values, fold.index)
     fold.values = [as_floats(code, kind, sum) for sum in fold.values]
     across = tile.across

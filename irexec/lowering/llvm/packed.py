@@ -15,7 +15,7 @@ from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.products import write_tile
 from irexec.lowering.llvm.rows import across_lanes
 from irexec.lowering.llvm.transposing import turned
-from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Decoder, Group, Packing, load_dwords, prefetch
+from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Decoder, Group, Packing, load_dwords
 
 # The fields of the record of both functions, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
@@ -75,7 +75,7 @@ def write_few(
                     with code.folding(first, last, vectors, step) as inner:
                         if step == line:
                             for address in codes:
-                                prefetch(code, address + packing.nbytes(inner.index) + ahead)
+                                code.prefetch(address + packing.nbytes(inner.index) + ahead)
                         for offset in range(0, step, lanes):
                             k = inner.index + offset
                             at = [address + packing.nbytes(k) for address in codes]
@@ -126,7 +126,7 @@ def _block(
     ahead: Number,
 ) -> list[Any]:
     for address in codes:
-        prefetch(code, address + packing.nbytes(index) + ahead)
+        code.prefetch(address + packing.nbytes(index) + ahead)
     dwords = [load_dwords(code, address + packing.nbytes(index), TABLE) for address in codes]
     for place in range(8):
         weights = [decoder.permuted(word, place) for decoder, word in zip(decoders, dwords, strict=True)]
@@ -227,7 +227,7 @@ def _write_unpack(
             with code.loop(0, blocks, block) as k:
                 places = [place(first + side + number, k) for number in range(lanes)]
                 for address in places:
-                    prefetch(code, address + packing.nbytes(layer.depth * across))
+                    code.prefetch(address + packing.nbytes(layer.depth * across))
                 square = [load_dwords(code, address, lanes) for address in places]
                 decoder = Decoder(code, packing, {})
                 for number, dword in enumerate(turned(code, square)):

@@ -15,7 +15,7 @@ from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.code import I32, Code, copy_run
 from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.packed import MANY_TASK, fields, group_of
-from irexec.lowering.llvm.unpacking import Decoder, Packing, prefetch
+from irexec.lowering.llvm.unpacking import Decoder, Packing
 
 # The number of rows, and of columns, of a tile.
 SIDE = 4
@@ -45,7 +45,7 @@ def write_some(module: Any, name: str, lanes: int, step: int, packing: Packing, 
                 codes = layer.codes + packing.nbytes(column * depth + k)
                 with code.loop(0, count, lanes) as index:
                     address = codes + packing.nbytes(index)
-                    prefetch(code, address + ahead)
+                    code.prefetch(address + ahead)
                     (panel + step * number).put_vector(index, decoder.vector(address, lanes))
             with code.loop(0, tiles) as tile:
                 # The last tile may overlap the tile before it; both then compute the same sums of the same products.

@@ -233,13 +233,6 @@ def _floats(code: Code, bits: Any, exponent: int, fraction: int, *, has_infinity
     return b.bitcast(b.or_(b.select(is_special, special, value), sign), kind)
 
 
-def prefetch(code: Code, address: Number) -> None:
-    """Load the cache line of an address, which may be outside of the array."""
-    pointer = code.builder.inttoptr(address.value, I8.as_pointer())
-    arguments = pointer, ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)
-    code.builder.call(code.intrinsic("prefetch.p0", ir.VoidType(), *arguments), arguments)
-
-
 def load_dwords(code: Code, address: Number, lanes: int) -> Any:
     """Return the dwords at an address."""
     return _load(code, address, _of(I32, lanes))
