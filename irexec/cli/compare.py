@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="others",
     )
     add_runtime_options(parser, 600, "response of OTHER")
-    add_input_arguments(parser)
+    add_input_arguments(parser, steps=True)
     parser.add_argument(
         "--window", type=whole(1), metavar="N", help="number of layers whose values are kept in memory at once"
     )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output
-from irexec.cli.options import add_repeatable, whole
+from irexec.cli.options import add_repeatable, positive, whole
 from irexec.cli.streams import complain, is_of_output, print_line
 from irexec.diagnostics import Place, Report
 from irexec.ir.files import read_file
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judged.add_argument(
         "--limit",
         dest="limit_of_case",
-        type=float,
+        type=positive,
         default=60.0,
         metavar="S",
         help="time limit for each case, in seconds (default: 60)",

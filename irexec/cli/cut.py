@@ -23,16 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
     what = parser.add_argument_group("part to extract (layer names; layers inside bodies are allowed)")
     what.add_argument(
-        "--from", dest="begin", metavar="LAYER", help="the first layer (default: all layers that --to depends on)"
+        "--from",
+        dest="begin",
+        metavar="LAYER",
+        help="the first layer (default: include all layers that --to depends on)",
     )
     what.add_argument("--to", metavar="LAYER", help="the last layer")
-    what.add_argument("--around", metavar="LAYER", help="extract this layer and its neighbours")
+    what.add_argument("--around", metavar="LAYER", help="extract this layer, and with --distance its neighbours")
     what.add_argument(
         "--distance",
         type=whole(),
         default=0,
         metavar="N",
-        help="number of edges between --around and its neighbours (default: 0)",
+        help="also extract layers up to N edges away from --around (default: 0)",
     )
     what.add_argument(
         "--iteration",

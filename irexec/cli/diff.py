@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run", dest="both", action="store_true", help="run both models and compare the results of their layers"
     )
-    add_input_arguments(parser)
+    add_input_arguments(parser, steps=True)
     add_limit(parser)
     add_format_argument(parser, "json prints one object, which irexec report --diff reads")
 

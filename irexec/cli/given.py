@@ -48,14 +48,15 @@ class Loaded:
         return "; ".join(texts)
 
 
-def add_input_arguments(parser: argparse.ArgumentParser) -> None:
+def add_input_arguments(parser: argparse.ArgumentParser, *, steps: bool = False) -> None:
+    """Add the options for inputs. `steps`: the command uses the inputs of several steps."""
+    more = "; several .npz files are the steps of a model with state" if steps else ""
     give = parser.add_argument_group("inputs (values are chosen for inputs that are not given)")
     add_repeatable(
         give,
         "--input",
         "NAME=VALUE",
-        "set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; or set all inputs from file.npz; "
-        "repeat the option for further steps of a model with state",
+        "set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; or set all inputs from file.npz" + more,
     )
     add_shapes(give)
     give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of chosen values (default: 0)")

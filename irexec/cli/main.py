@@ -53,7 +53,7 @@ if it writes files, `outputs(args)`, which yields options, each with the files o
 NO_READER = 141
 
 EXIT_CODES = (
-    "Exit codes of every command: 0 no errors or differences (report: the page is written), 1 errors or "
+    "Exit codes of every command: 0 no errors or differences (report, reduce: the output is written), 1 errors or "
     "differences, 2 a file or the command line cannot be used, the output cannot be written, or irexec failed, "
     "130 interrupted, 141 the output pipe was closed."
 )

@@ -33,7 +33,7 @@ def add_runtime_options(parser: _ActionsContainer, limit: int, each: str) -> Non
     about = "set a property of the runtime, e.g. INFERENCE_PRECISION_HINT=f32"
     add_repeatable(parser, "--config", "KEY=VALUE", about)
     help = f"time limit for each {each}, in seconds (default: {limit})"
-    parser.add_argument("--limit", type=number, default=limit, metavar="S", help=help)
+    parser.add_argument("--limit", type=positive, default=limit, metavar="S", help=help)
 
 
 def add_bounds(parser: _ActionsContainer) -> None:
@@ -75,6 +75,14 @@ def number(text: str) -> float:
         if (value := float(text)) >= 0:
             return value
     raise ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+
+
+def positive(text: str) -> float:
+    """Return the value of an option that is a number above 0."""
+    with suppress(ValueError):
+        if (value := float(text)) > 0:
+            return value
+    raise ArgumentTypeError(f"{text!r} is not a number above 0")
 
 
 SECONDS = 60

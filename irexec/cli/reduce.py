@@ -68,12 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-j", "--jobs", type=whole(1), default=1, metavar="N", help="number of candidates tried at a time (default: 1)"
     )
     add_bounds(parser)
-    add_input_arguments(parser)
+    add_input_arguments(parser, steps=True)
     add_output(
         parser,
         "OUT.xml",
-        "the file to write, with .npz, .py, .md and .json files next to it (default: repro.xml and .bin, "
-        "or repro.onnx with onnxruntime, and for an .onnx model with --check)",
+        "the file to write, with .bin, .npz, .py, .md and .json files next to it (default: repro.xml; repro.onnx for "
+        "an .onnx model with onnxruntime or --check)",
         default="repro",
     )
     parser.add_argument(

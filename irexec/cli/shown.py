@@ -44,7 +44,10 @@ def add_showing_arguments(parser: argparse.ArgumentParser, *, to_file: bool = Fa
         add_output(show, "FILE", "write the findings to this file (default: standard output)")
     show.add_argument("--statistics", action="store_true", help="print only the number of findings per code")
     show.add_argument(
-        "--most", type=whole(), metavar="N", help="show at most N findings per code and file (default: 20; 0: all)"
+        "--most",
+        type=whole(),
+        metavar="N",
+        help="show at most N findings per code and file (default: 20; 0: the maximum, 1000)",
     )
     show.add_argument("-v", "--verbose", action="store_true", help="show notes as well, and all findings of each code")
     show.add_argument("-q", "--quiet", action="store_true", help="show only findings, without a summary")

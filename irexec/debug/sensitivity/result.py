@@ -234,7 +234,7 @@ class Sensitivity:
         if not self.layers:
             met = f"the target {self.target} is met already"
             if self.target.endswith("%"):
-                met = f"the loss is negligible, the results have an SNR of {shown_decibels(self.coarse.snr)}"
+                met = f"the loss is negligible (SNR of the results: {shown_decibels(self.coarse.snr)})"
             return [f"nothing needs to be changed: {met}"]
         layers = f"{plural(len(self.layers), 'layer')} of {self.file}"
         action = f"exclude {layers}" if self.is_quantized else f"keep {layers} in higher precision"
