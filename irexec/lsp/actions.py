@@ -6,6 +6,7 @@ from lsprotocol import types as lsp
 
 from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
 from irexec.diagnostics.nearest import common_start
+from irexec.diagnostics.render.notes import notes
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.opened import Opened
 
@@ -25,18 +26,14 @@ def range_of_place(opened: Opened, place: Place) -> lsp.Range:
 
 
 def diagnostic(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic) -> lsp.Diagnostic:
-    lines = [finding.message]
-    lines += [f"{word}: {text}" for word, text in (("found", finding.found), ("allowed", finding.allowed)) if text]
-    lines += [f"openvino: {finding.openvino}"] if finding.openvino else []
-    lines += [f"assumes: {finding.assumption}"] if finding.assumption else []
-    lines += [f"help: {finding.hint}"] if finding.hint else []
+    about = [f"{label}: {text}" for label, text in notes(finding) if label not in ("in", "layer")]
     related = [
         lsp.DiagnosticRelatedInformation(lsp.Location(uri, range_of_place(opened, other.place)), other.message)
         for other in finding.related
     ]
     return lsp.Diagnostic(
         range,
-        "\n".join(lines),
+        "\n".join([finding.message, *about]),
         _SEVERITIES[finding.severity],
         finding.code,
         source="irexec",

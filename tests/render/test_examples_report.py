@@ -53,6 +53,8 @@ def test_values_in_prose_end_with_the_last_of_them(tmp_path: Path) -> None:
     page = Page(examples_page(path, path.read_bytes()))
     assert "output = [9, 2, 8, 5]" in page.texts and "[9, 2, 8, 4]" in page.texts
     assert not [text for text in page.texts if "Something else" in text]
+    # A documented result is not compared with what is allowed.
+    assert not {"found", "allowed"} & set(page.texts)
 
 
 @pytest.mark.parametrize("hostile", ["<script>alert(1)</script>", "</pre></td><img src=x>", "]]>&lt;b&gt;\u202e"])

@@ -13,6 +13,7 @@ from html import escape
 from irexec.arrays.brief import plural, shown
 from irexec.diagnostics import Diagnostic, Severity
 from irexec.diagnostics.render.characters import visible
+from irexec.diagnostics.render.notes import notes
 from irexec.ops.declare.attributes import attribute_text
 from irexec.pages.doctest import Checked, check_page
 from irexec.pages.page import Page, TextExample, XmlExample, read_page
@@ -151,8 +152,8 @@ def _table(title: str, rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _finding(finding: Diagnostic) -> str:
-    more = [("found", finding.found), ("allowed", finding.allowed), ("help", finding.hint)]
-    rows = "".join(f'<br><span class="soft">{name}</span> {_text(value)}' for name, value in more if value)
+    more = [(label, text) for label, text in notes(finding) if label not in ("in", "layer")]
+    rows = "".join(f'<br><span class="soft">{label}</span> {_text(text)}' for label, text in more)
     where = f"{finding.line}:{finding.column} " if finding.line else ""
     head = f"<strong>{_SIGNS[finding.severity]} {finding.code}</strong> {where}{_text(finding.message)}"
     return f'<p class="finding {finding.severity}">{head}{rows}</p>'
