@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import cycle, islice, product
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
@@ -239,14 +240,21 @@ def is_listed(attribute: Attribute) -> bool:
 
 
 def _values(operator: Operator, attribute: Attribute, attributes: dict[str, Any]) -> Sequence[Any]:
+    if attribute.name not in attributes:
+        return _samples(operator, attribute.name)
+    return list(dict.fromkeys((attributes[attribute.name], *_samples(operator, attribute.name))))
+
+
+@lru_cache(maxsize=256)
+def _samples(operator: Operator, name: str) -> Sequence[Any]:
+    """Return values that an attribute accepts: all of them, if there are few."""
+    attribute = next(attribute for attribute in operator.attributes if attribute.name == name)
     if attribute.members:
         return attribute.members
     kind = base_type(attribute.annotation)
     if kind is bool:
         return (False, True)
     known = [] if attribute.required else [attribute.default]
-    if attribute.name in attributes:
-        known = [attributes[attribute.name]]
     for text in _TEXTS.get(kind, _lists(get_args(kind)) if get_origin(kind) is tuple else ()):
         values, faults = operator.parse_attributes({attribute.file_name: text})
         if not any(fault.attribute == attribute.file_name for fault in faults):
