@@ -26,6 +26,8 @@ Inputs = Sequence[TensorType | None]
 
 # The number of values, or combinations of values, that are tried for attributes whose values are not allowed.
 _MOST_VALUES = 32
+# The number of times that a layer is inferred again to find further constraints that it breaks.
+_MOST_ROUNDS = 3
 # Texts that are tried for such attributes, if they are not enumerations: those that the attribute accepts.
 _NUMBERS = ("1", "2", "3", "5", "0", "-1", "0.5", "1000", "1000000")
 _TEXTS: dict[Any, Sequence[str]] = {
@@ -151,14 +153,58 @@ def _preferring(declared: TensorType | None, inferred: TensorType | None) -> Ten
     return inferred if same else TensorType(kind, shape)
 
 
+class Known(NamedTuple):
+    """The known types of the outputs of a layer with broken constraints, whether they are complete, and the further
+    constraints that the layer breaks.
+    """
+
+    types: Types
+    is_certain: bool
+    further: list[Breach]
+
+
 def despite(
     operator: Operator, inputs: Inputs, attributes: dict[str, Any], breaches: Sequence[Breach], types: Types
-) -> tuple[Types, bool]:
-    """Return what is known of the output types of a layer with broken constraints (`breaches`), and whether it is all.
+) -> Known:
+    """Return what is known of the outputs of a layer with broken constraints (`breaches`).
 
     Known is what is the same for every value that the attribute may have, for every element type of the input (O003,
     or O002 of a single input), or for every input (O001, O002). The element types in `types` are known as well, unless
     those of inputs are wrong.
+    """
+    further: list[Breach] = []
+    for _ in range(_MOST_ROUNDS):
+        found = [*breaches, *further]
+        given, values, is_certain, least = _without(operator, inputs, found)
+        variants = [(given, attributes | chosen) for chosen in _combined(values)] if least else []
+        outcomes = [_outcome(operator, *variant) for variant in variants]
+        tried = {each.file_name for each in operator.attributes if each.name in values} | values.keys()
+        outcomes = [outcome for outcome in outcomes if not any(b.attribute in tried for b in outcome[0])]
+        fewest = min((len(broken) for broken, _ in outcomes), default=0)
+        possible = [outcome for outcome in outcomes if len(outcome[0]) == fewest]
+        if not least or len(possible) < least:
+            break
+        if not fewest:
+            known = possible[0][1]
+            if not all(are_equal(known, other) for _, other in possible):
+                break
+            is_static = all(type.shape.is_static and type.element_type is not DYNAMIC for type in known)
+            return Known(known, is_certain or is_static, further)
+        messages = {breach.message for breach in found}
+        new = [b for b in possible[0][0] if b.message not in messages and all(b in others for others, _ in possible)]
+        if not new:
+            break
+        further += new
+    are_right = all(breach.code == "O001" for breach in (*breaches, *further))
+    return Known([TensorType(type.element_type if are_right else DYNAMIC) for type in types], False, further)
+
+
+def _without(
+    operator: Operator, inputs: Inputs, breaches: Sequence[Breach]
+) -> tuple[Inputs, dict[str, Sequence[Any]], bool, int]:
+    """Return the inputs without the types that break constraints, the values that may be meant for attributes that do,
+    whether these inputs and values are all that are possible, and the least number of values that must agree. The
+    number is 0 if it is unknown which input or attribute breaks a constraint.
     """
     given, values, is_certain, least = list(inputs), dict[str, Sequence[Any]](), True, 1
     names = [operator.signature.port_name(index) for index in range(len(given))]
@@ -177,32 +223,14 @@ def despite(
                 given[index] = TensorType(DYNAMIC, tensor.shape) if breach.code in kinds else TensorType()
                 is_certain &= breach.code in kinds
         else:
-            least = _MOST_VALUES + 1
-            break
-    variants = [attributes | chosen for chosen in _combined(values)]
-    known = agreed(operator, [(given, each) for each in variants], least) if len(variants) >= least else None
-    if known is None:
-        are_right = all(breach.code == "O001" for breach in breaches)
-        return [TensorType(type.element_type if are_right else DYNAMIC) for type in types], False
-    return known, is_certain or all(type.shape.is_static and type.element_type is not DYNAMIC for type in known)
+            return given, {}, False, 0
+    return given, values, is_certain, least
 
 
-def agreed(operator: Operator, variants: Iterable[tuple[Inputs, dict[str, Any]]], least: int) -> Types | None:
-    """Return the output types of a layer if they are the same for all variants that break no constraint, of which there
-    are at least `least`.
-    """
-    known: list[list[TensorType]] = []
-    for inputs, attributes in variants:
-        if not operator.is_complete(inputs, attributes):
-            return None
-        breaches: list[Breach] = []
-        types = operator.infer(inputs, attributes, breaches)
-        if breaches:
-            continue
-        if known and not are_equal(types, known[0]):
-            return None
-        known.append(types)
-    return known[0] if len(known) >= least else None
+def _outcome(operator: Operator, inputs: Inputs, attributes: dict[str, Any]) -> tuple[list[Breach], Types]:
+    """Return the constraints that a layer breaks with these inputs and attributes, and its output types."""
+    breaches: list[Breach] = []
+    return breaches, operator.infer(inputs, attributes, breaches)
 
 
 def are_equal(types: Types, others: Types) -> bool:
@@ -216,8 +244,7 @@ def _make_no_difference(operator: Operator, variants: Iterable[tuple[Inputs, dic
     for inputs, attributes in variants:
         if not operator.is_complete(inputs, attributes):
             return False
-        breaches: list[Breach] = []
-        types = operator.infer(inputs, attributes, breaches)
+        breaches, types = _outcome(operator, inputs, attributes)
         outcomes.append(([(t.element_type, t.shape) for t in types], breaches))
     return all(outcome == outcomes[0] for outcome in outcomes)
 

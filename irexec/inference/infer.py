@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Body, Model, Node
-from irexec.inference.assumptions import Assumptions, Inputs, despite, is_listed
+from irexec.inference.assumptions import Assumptions, Inputs, Known, despite, is_listed
 from irexec.inference.attempts import Tried, chosen_of, shared_by
 from irexec.inference.breaches import report_breach, report_constraint, report_memory
 from irexec.inference.declared import DECLARED, check_inputs, check_outputs
@@ -226,13 +226,14 @@ class Inferring:
         types = operator.infer(inputs, attributes, breaches)
         if not self._late:
             breaches = [breach for breach in breaches if not breach.late]
-        for breach in breaches:
+        known = Known(types, False, [])
+        if breaches and self._declared and node.layer is not None:
+            known = despite(operator, inputs, attributes, breaches, types)
+        for breach in (*breaches, *known.further):
             report_breach(node, breach, self.findings)
         if breaches:
             self.broken += len(breaches)
-            if not self._declared or node.layer is None:
-                return types, False
-            return despite(operator, inputs, attributes, breaches, types)
+            return known.types, known.is_certain
         try:
             return propagate(operator, inputs, attributes, types), True
         except ConstraintError as error:
