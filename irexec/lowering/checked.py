@@ -19,6 +19,8 @@ from irexec.types import Array
 RELATIVE, OF_LARGEST = 1e-3, 1e-5
 # The allowed errors for f16 and bf16, whose results are rounded after each layer.
 NARROW_RELATIVE, NARROW_OF_LARGEST = 2.0**-6, 2.0**-7
+# Numbers below the smallest normal number of f32 have fewer digits.
+SMALLEST = 2.0**-126
 # The share of elements that may differ after a FakeQuantize, where a rounding error may change the level.
 OTHER_LEVEL = 0.01
 
@@ -86,7 +88,8 @@ def _compare(found: Array, expected: Array, types: list[str]) -> None:
     if is_narrow(expected.dtype):
         relative, of_largest = NARROW_RELATIVE, NARROW_OF_LARGEST
         found, expected = widen(found), widen(expected)
-    differs = ~np.isclose(found, expected, relative, of_largest * _largest(expected), equal_nan=True)
+    allowed = max(of_largest * _largest(expected), SMALLEST)
+    differs = ~np.isclose(found, expected, relative, allowed, equal_nan=True)
     share = float(np.mean(differs)) if expected.size else 0.0
     if share > (OTHER_LEVEL if "FakeQuantize" in types else 0):
         message = f"compiled code of {', '.join(types)}: {share:.1%} of the elements differ from the kernels'"

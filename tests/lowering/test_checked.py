@@ -55,6 +55,14 @@ def test_a_right_model_runs() -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
 
 
+def test_numbers_below_the_smallest_normal_number_may_differ() -> None:
+    x = ops.parameter([64], np.float32, name="x")
+    model = Model([ops.gelu(ops.negative(x), "erf")], [x])
+    request = CompiledModel(model, CheckedBackend()).create_infer_request()
+    results = request.infer([np.linspace(15.5, 16, 64, dtype=np.float32)])
+    assert 0 < -results[0].min() < 2.0**-126
+
+
 @pytest.mark.parametrize(
     ("place", "layer"),
     [
