@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -164,8 +165,9 @@ class Remote:
         found: list[dict[str, Array]] = self._call("states", steps)
         return found
 
-    @property
+    @cached_property
     def about(self) -> dict[str, str]:
+        """See `Server.about`; the other process answers once, because it looks at every layer."""
         found: dict[str, str] = self._call("about")
         return found
 

@@ -42,6 +42,7 @@ def test_observed_values_are_fetched_in_one_message(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(runtime.process, "call", lambda method, *given: asked.append(method) or call(method, *given))
     assert compare(reference(), runtime).layers == 2
     assert asked.count("kept") == 1
+    assert asked.count("about") == 1
 
 
 def test_a_crash_is_reported_with_its_signal_and_last_words() -> None:
