@@ -8,7 +8,7 @@ from functools import partial
 
 from irexec.debug.comparison.causes import cause, nearly_read
 from irexec.debug.comparison.common import common
-from irexec.debug.comparison.compensation import is_removed
+from irexec.debug.comparison.compensation import ROUNDING, removed
 from irexec.debug.comparison.coverage import can_differ
 from irexec.debug.comparison.culprit import FEW, Culprit, descend, look_behind
 from irexec.debug.comparison.explained import MARGIN, explained, unexplained
@@ -108,14 +108,12 @@ def compare(
         causes = failing(reference.model, layer_pairs, failed.layer)
         if found.culprit is None or (causes is not None and {*causes.nodes} <= {*found.culprit.nodes}):
             found.culprit = causes
-    can_be_removed = comparing.noise is None and bounds is None and failed is None and not found.same
-    if (
-        found.culprit is not None
-        and can_be_removed
-        and is_removed(reference, loaded, found.rows, [error for _, error in found.results])
-    ):
+    if found.culprit is not None and comparing.noise is None and bounds is None and failed is None and not found.same:
         # A normalization removes other scales, for example, and rounds differently.
-        found.culprit = None
+        gone = removed(reference, loaded, found.rows, [error for _, error in found.results])
+        rest = comparing.first([row for row in found.rows if row.node not in gone], stays=False) if gone else None
+        if rest is not None or (gone and all(error.ulp <= ROUNDING for _, error in found.results)):
+            found.culprit = rest
     elif found.culprit is None and plain and not found.same:
         _judge_results(found, comparing, runtime, plain, errors)
         if not found.results_agree and found.culprit is None and not found.hidden:

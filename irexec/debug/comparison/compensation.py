@@ -20,7 +20,7 @@ from irexec.graph.cut import cut, readers
 from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
 
-_ROUNDING = 256.0
+ROUNDING = 256.0
 """The units in the last place of f32 that accumulated rounding of other layers may reach in the results."""
 _BITS = 32
 # A layer that compensates for its inputs has an own error that exceeds the error of its values by this factor.
@@ -88,7 +88,7 @@ def _is_clean(row: Row, rounded: bool) -> bool:
     if row.total is None:
         return False
     kind = row.node.outputs[0].element_type
-    limit = max(row.limit, _ROUNDING) if rounded and kind.bitwidth >= _BITS else row.limit
+    limit = max(row.limit, ROUNDING) if rounded and kind.bitwidth >= _BITS else row.limit
     return not row.total or (bool(kind.is_real) and row.total.ulp <= limit)
 
 
@@ -102,7 +102,7 @@ def _makes_up(row: Row) -> bool:
 
 def _exceeds(row: Row, error: Error | None, remaining: Error) -> bool:
     """Return whether an error of a layer is large, but the error that remains after later layers is only rounding."""
-    if error is None or remaining.ulp > _ROUNDING:
+    if error is None or remaining.ulp > ROUNDING:
         return False
     return row.node.outputs[0].element_type.bitwidth >= _BITS and error.ulp >= _VANISHING * max(remaining.ulp, 1.0)
 
@@ -110,18 +110,43 @@ def _exceeds(row: Row, error: Error | None, remaining: Error) -> bool:
 # Differences that unchanged layers, such as normalizations, remove
 
 
-def is_removed(reference: Reference, loaded: Loaded, rows: Sequence[Row], results: Sequence[Error]) -> bool:
-    """Return whether the errors of the wrong layers do not affect the results, apart from rounding: not even errors
-    in the same direction that are much larger. `results`: the errors of the results.
+def removed(reference: Reference, loaded: Loaded, rows: Sequence[Row], results: Sequence[Error]) -> set[Node]:
+    """Return the first wrong layers if their errors do not affect the results, apart from rounding: not even errors in
+    the same direction that are much larger. `results`: the errors of the results.
     """
+    known, ends = {row.node: row for row in rows}, dict(zip(reference.model.results, results, strict=False))
     wrong = {row.node: row for row in rows if not row.agrees}
-    largest = max((error.ulp for error in results), default=0.0)
-    if not 0 < len(wrong) <= _MOST or largest > _ROUNDING:
-        return False
-    last = [node for node in wrong if _reaches_the_end(node, wrong)]
-    owns = [wrong[node].own for node in last]
-    if any(own is None or own.ulp < _VANISHING * max(largest, 1.0) for own in owns):
-        return False
+    found = set[Node]()
+    for node in wrong if len(wrong) <= _MOST else ():
+        if node in found:
+            continue
+        affected = _affected(node, known, ends)
+        group = {other for other in affected or () if other in wrong}
+        if not group or not _has_no_effect(reference, loaded, group, known):
+            break
+        found |= group
+    return found
+
+
+def _affected(first: Node, rows: Mapping[Node, Row], ends: Mapping[Node, Error]) -> set[Node] | None:
+    """Return a layer and those after it whose values differ by more than rounding; None if they reach a result."""
+    stack, seen = [first], {first}
+    while stack:
+        for reader in readers(stack.pop()):
+            row = rows.get(reader)
+            total = ends.get(reader) if row is None else row.total
+            if total is not None and total.ulp <= ROUNDING:
+                continue
+            if row is None:
+                return None
+            if reader not in seen:
+                seen.add(reader)
+                stack.append(reader)
+    return seen
+
+
+def _has_no_effect(reference: Reference, loaded: Loaded, group: set[Node], rows: Mapping[Node, Row]) -> bool:
+    last = [node for node in group if _reaches_the_end(node, group)]
     ends = [result.outputs[0] for result in reference.model.results]
     values = [value for node in last for value in node.outputs]
     if any(not v.element_type.is_real or v.element_type.bitwidth < _BITS for v in (*values, *ends)):
@@ -129,31 +154,34 @@ def is_removed(reference: Reference, loaded: Loaded, rows: Sequence[Row], result
     try:
         ours, theirs = reference.record(values), loaded.observe(reference.steps, values)
         pairs = [{v: (a[v], b[v]) for v in values} for a, b in zip(ours, theirs, strict=True)]
-        return _agrees(reference, last, pairs, 1.0) and any(
-            _agrees(reference, last, pairs, far) for far in (_FAR, -_FAR)
-        )
+        remaining = _effect(reference, last, pairs, 1.0)
+        owns = [rows[node].own for node in last]
+        if any(own is None or own.ulp < _VANISHING * max(remaining, 1.0) for own in owns):
+            return False
+        far = (_effect(reference, last, pairs, times) for times in (_FAR, -_FAR))
+        return remaining <= ROUNDING and any(error <= ROUNDING for error in far)
     except (KeyError, ValueError, CannotRun, IRError):  # A value is not exposed, or has another shape.
         return False
 
 
-def _reaches_the_end(first: Node, wrong: Mapping[Node, Row]) -> bool:
-    """Return whether a path from a layer to the end of the model contains no other of the wrong layers."""
+def _reaches_the_end(first: Node, group: set[Node]) -> bool:
+    """Return whether a path from a layer to the end of the model contains no other layer of its group."""
     stack, seen = [first], {first}
     while stack:
         node = stack.pop()
         if node.type in ("Result", "Assign"):
             return True
-        after = {reader for reader in readers(node) if reader not in seen and reader not in wrong}
+        after = {reader for reader in readers(node) if reader not in seen and reader not in group}
         seen |= after
         stack += after
     return False
 
 
-def _agrees(
+def _effect(
     reference: Reference, last: Sequence[Node], pairs: Sequence[Mapping[Value, tuple[Array, Array]]], times: float
-) -> bool:
-    """Return whether the results agree except for rounding if some layers have values that differ from irexec's by a
-    multiple of their difference from those of the other side. `pairs`: both values, per step.
+) -> float:
+    """Return the largest error of the results, in units in the last place, if some layers have values that differ from
+    irexec's by a multiple of their difference from those of the other side. `pairs`: both values, per step.
     """
     model = reference.model
     part = cut(model, [node for node in model.nodes if node not in last], model.results)
@@ -163,7 +191,7 @@ def _agrees(
         steps.append([given[value] for value in part.begins])
     found = Reference(part.model, steps).results()
     both = zip(reference.results(), found, strict=True)
-    return all(measure(a, b).ulp <= _ROUNDING for x, y in both for a, b in zip(x, y, strict=True))
+    return max((measure(a, b).ulp for x, y in both for a, b in zip(x, y, strict=True)), default=0.0)
 
 
 def _moved(ours: Array, theirs: Array, times: float) -> Array:

@@ -172,7 +172,7 @@ def test_a_difference_that_the_inputs_do_not_show() -> None:
 # Differences that a normalization removes
 
 
-def normalized(kind: str, scale: float, *, bias: float = 1.0, eps: float = 1e-5) -> Model:
+def normalized(kind: str, scale: float, *, bias: float = 1.0, eps: float = 1e-5, later: float = 1.0) -> Model:
     """Return a product whose scale a normalization removes, in one layer or in several."""
     x, rng = ops.parameter([4, 8], F, name="x"), np.random.default_rng(0)
     first, second = rng.normal(0, 1, (2, 8, 8)).astype(F)
@@ -183,7 +183,7 @@ def normalized(kind: str, scale: float, *, bias: float = 1.0, eps: float = 1e-5)
     else:
         mean = ops.reduce_mean(ops.multiply(y, y, name="square"), np.int64([-1]), True, name="mean")
         y = ops.multiply(y, ops.power(ops.add(mean, F(eps), name="eps"), F(-0.5), name="inverse"), name="norm")
-    return Model([ops.tanh(ops.matmul(y, second, name="second"), name="end")], [x], "normalized")
+    return Model([ops.tanh(ops.matmul(y, second * F(later), name="second"), name="end")], [x], "normalized")
 
 
 @pytest.mark.parametrize("recorded", [False, True])
@@ -198,9 +198,11 @@ def test_a_scale_that_a_normalization_removes(kind: str, scale: float, recorded:
 
 
 @pytest.mark.parametrize("kind", ["MVN", "RMS"])
-def test_faults_before_a_normalization(kind: str) -> None:
+def test_faults_before_and_after_a_normalization(kind: str) -> None:
     """The effect of a fault is visible, or grows with the fault."""
     found = compared(normalized(kind, 1), normalized(kind, 3, bias=1.02), [ROWS])
     assert not found.agrees and named(found)[0] in ("first", "bias")
+    found = compared(normalized(kind, 1), normalized(kind, 3, later=1.01), [ROWS])
+    assert not found.agrees and named(found) == ["second"]
     found = compared(normalized(kind, 1), normalized(kind, 1, eps=1.2e-5), [ROWS])
     assert not found.agrees and named(found) == (["norm"] if kind == "MVN" else ["eps"])
