@@ -13,6 +13,9 @@ from irexec.types import BF16, F16, Array, ElementType
 
 # The number of elements that are computed at a time: more exceed the second-level cache, fewer take longer in Python.
 _BLOCK = 1 << 17
+# The size of NumPy's buffer. NumPy copies a scale or zero point to all elements of its group in the buffer, unless the
+# group is longer than the buffer; the copy takes as long as a multiplication. Short groups gain from it.
+_BUFFERED = 256
 # Integers up to this size are exact in each float type that layers compute in.
 _EXACT = 256
 # Zero points up to this size are subtracted from 4-bit elements in 8 bits.
@@ -79,6 +82,9 @@ class PackedMatrix(Packed):
         def compute(number: int) -> None:
             first = start + number * many
             last = min(stop, first + many)
+            if self.codes.columns > _BUFFERED * self.groups:
+                # This applies until the end of for_blocks, which has settings of its own.
+                np.setbufsize(_BUFFERED)
             self._compute(self.codes.part(first, last), slice(first, last), out[first - start : last - start])
 
         for_blocks(-(-(stop - start) // many), compute)
