@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_runtime_options(parser, 600, "response of OTHER")
     add_input_arguments(parser, steps=True)
     parser.add_argument(
-        "--window", type=whole(1), metavar="N", help="number of layers whose values are kept in memory at once"
+        "--window",
+        type=whole(1),
+        metavar="N",
+        help="number of layers whose values are kept in memory at once (default: as many as fit in 512 MB)",
     )
     add_sample_argument(parser)
     add_many_arguments(parser)

@@ -31,7 +31,7 @@ R = TypeVar("R")
 
 
 def add_many_arguments(parser: argparse.ArgumentParser) -> None:
-    many = parser.add_argument_group("many files, samples or cases")
+    many = parser.add_argument_group("processes and resuming")
     many.add_argument(
         "-j",
         "--jobs",
@@ -46,7 +46,7 @@ def add_many_arguments(parser: argparse.ArgumentParser) -> None:
     many.add_argument(
         "--resume",
         metavar="LOG.jsonl",
-        help="log results to this file, and skip the files, samples or cases already logged",
+        help="log results to this file, and do not compute logged results again",
     )
 
 
