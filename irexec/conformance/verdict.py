@@ -116,7 +116,8 @@ def _judge_call(
     if (floor := _floor(case)) and all(map(partial(_is_near, floor=floor), expected, found)):
         return Verdict("passed")
     if model.sinks or case.config == "default":
-        return Verdict("wrong", shown_error(worst[1]), output=worst[0], ulp=float(min(worst[1].ulp, 1e300)))
+        word = "open" if not model.sinks and _is_open(case, inputs) else "wrong"
+        return Verdict(word, shown_error(worst[1]), output=worst[0], ulp=float(min(worst[1].ulp, 1e300)))
     return _second_look(case, inputs, expected, found, tolerance, worst, units)
 
 

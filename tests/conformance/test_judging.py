@@ -16,6 +16,7 @@ from irexec.conformance.made import case_named
 from irexec.conformance.report import failures
 from irexec.conformance.simpler import simplest
 from irexec.conformance.verdict import judge_case
+from irexec.debug.record import Reference
 
 RUNTIME = f"{Path(__file__).parents[1] / 'lib' / 'support' / 'wrong_runtime.py'}:Wrong"
 STATIC = "Sigmoid-1/f32/x=[2,3]/seed1"
@@ -68,6 +69,15 @@ def test_an_infinity_is_not_the_limit_of_a_type(type: str) -> None:
     wrong = np.where(right == right.min(), -np.inf, right).astype(right.dtype)
     words = [judge_case(case, Answer("results", [[found]]), {}).word for found in (right, wrong)]
     assert words == ["passed", "wrong"]
+
+
+@pytest.mark.parametrize("setting", ["", "/default"])
+def test_what_the_page_leaves_open_is_open_in_any_precision(setting: str) -> None:
+    """The page of Gather-7 does not define negative indices."""
+    case = case_named(f"Gather-7/f32/data=[3]/indices=const:i64[2]{{-1,0}}/axis=const:i64[]{{0}}{setting}/seed1")
+    (right,) = Reference(case.model, case.inputs).results()[0]
+    words = [judge_case(case, Answer("results", [[found]]), {}).word for found in (right, np.zeros_like(right))]
+    assert words == ["passed", "open"]
 
 
 def test_a_hang() -> None:
