@@ -32,6 +32,7 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (r"ReverseSequence-1 reverse_sequence_1: other comparison: .*", "if batch < along", "the two axes differ there"),
     (r"NMSRotated-13 _convex_areas: exchanged arguments: .*", "np.arctan2(", "both directions give the same area"),
+    (r"PSROIPooling-1 _average: 0 \+ 1: .*", "ends = np.clip(", "the page leaves bins outside of the map open"),
     (r"DeformablePSROIPooling-1 .*", "at_once = max(", _BLOCKS),
     (r"ROIAlign(Rotated)?-\d+ bin_samples: .*", "if sampling_ratio or count <=", _FASTER),
     (r"NonMaxSuppression-[134] _soft: .*", "", "versions before 5 have no soft_nms_sigma and never call it"),

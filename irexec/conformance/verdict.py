@@ -310,9 +310,12 @@ def _narrowed(array: Array, units: Mapping[str, str]) -> Array:
 
 
 def _comparable(array: Array, units: Mapping[str, str]) -> Array:
-    """Return results as a device may compute them: with 0 for subnormal numbers, and f64 in f32."""
-    if array.dtype.kind == "U":
-        return np.array(array.tolist(), np.dtypes.StringDType()).reshape(array.shape)
+    """Return results as a device may compute them: with 0 for subnormal numbers, and f64 in f32. NumPy's strings, which
+    runtimes return, have no NUL at the end.
+    """
+    if array.dtype.kind in "UOT":
+        texts = [text.rstrip("\0") for text in array.ravel().tolist()]
+        return np.array(texts, np.dtypes.StringDType()).reshape(array.shape)
     if array.dtype == np.float64 and units.get("f64") == "f32":
         with np.errstate(all="ignore"):
             array = array.astype(np.float32)

@@ -255,8 +255,12 @@ def _spreads(run: Run, inputs: Sequence[Array], expected: Sequence[Array], waver
     """
     rng = np.random.default_rng(0)
     spreads: list[Any] = [np.zeros(array.shape) for array in expected]
-    directions: list[float | np.random.Generator] = [1.0, -1.0, *[rng] * _RANDOM_NUDGES]
-    trials = ((run, [_moved(array, direction) for array in inputs]) for direction in directions)
+    together = [1.0] * len(inputs)
+    in_turn = [(-1.0) ** number for number in range(len(inputs))]  # Changes in one direction may cancel.
+    signs = [together, in_turn] if len(inputs) > 1 else [together]
+    directions: list[list[Any]] = [[sign * own for own in each] for each in signs for sign in (1.0, -1.0)]
+    directions += [[rng] * len(inputs)] * _RANDOM_NUDGES
+    trials = ((run, [*map(_moved, inputs, each)]) for each in directions)
     for function, moved in chain(trials, ((other, inputs) for other in wavering)):
         try:
             results = function(moved)

@@ -80,6 +80,12 @@ def test_what_the_page_leaves_open_is_open_in_any_precision(setting: str) -> Non
     assert words == ["passed", "open"]
 
 
+def test_numpys_strings_have_no_nul_at_the_end() -> None:
+    case = case_named("StringTensorPack-15/i32/begins=[]{0}/ends=const:[]{3}/symbols=const:u8[3]{97,0,0}/seed1")
+    words = [judge_case(case, Answer("results", [[np.array(text)]]), {}).word for text in ("a", "b")]
+    assert words == ["passed", "wrong"]
+
+
 def test_a_hang() -> None:
     defendant = Defendant(RUNTIME, {"type": "Sigmoid", "how": "hang"}, limit=4)
     assert judged(case_named(STATIC), defendant).word == "hang"

@@ -96,6 +96,16 @@ def test_what_is_quantized_is_counted_in_units_of_the_limits() -> None:
     assert tolerance_of(node).least == 500
 
 
+def test_changes_of_two_inputs_that_cancel_are_also_tried_the_other_way() -> None:
+    """The remainder of two numbers that grow together hardly changes; the formula a - b * q rounds b * q."""
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(100, 400, 500).astype(np.float32), rng.uniform(0.2, 0.4, 500).astype(np.float32)
+    formula = a - b * np.trunc(a / b)
+    keep = np.abs(formula - np.fmod(a, b)) < 0.1
+    a, b, formula = a[keep], b[keep], formula[keep]
+    assert judge(lambda given: [np.fmod(*given)], [a, b], [formula], rounded(4))[1]
+
+
 def test_a_small_element_counts_in_units_of_a_typical_one() -> None:
     one, other = F([1e-9, 1, -1]), F([2e-9, 1, -1])
     assert measure(one, other).ulp < 0.1

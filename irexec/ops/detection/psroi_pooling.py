@@ -15,7 +15,7 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, ReaderDefault, Within
 from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable, without_pixels
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, PartialShape, TensorType
@@ -140,6 +140,24 @@ def _(check: Check, feature_maps: TensorType, rois: TensorType, *, bins: Bins) -
     check("C3", extents["C"].compatible(bins.channels), message, port="feature_maps", allowed=str(bins.channels))
     check_batches(check, "C4", rois, extents["N"])
     return extents.shape("num_boxes", *bins.pooled)
+
+
+@psroi_pooling_1.undefined_for
+def _(feature_maps: Array, rois: Array, *, bins: Bins) -> Undefined:
+    """The result is undefined for a bin outside of the feature map, and for a box of mode bilinear that reaches beyond
+    it: the page does not define these, and devices of OpenVINO differ.
+    """
+    if without_pixels(feature_maps):
+        return True
+    boxes, scale = widen(rois)[:, None, 1:], bins.spatial_scale
+    if bins.mode == "bilinear":
+        beyond = np.asarray(((boxes * scale < 0) | (boxes * scale > 1)).any(axis=-1))
+        return (beyond[:, None, None],)
+    first, last = half_away(boxes[..., :2]) * scale, (half_away(boxes[..., 2:]) + 1) * scale
+    step = (last - first) / bins.group_size
+    starts = first + np.arange(bins.group_size)[:, None] * step
+    outside = np.asarray((starts >= np.array(feature_maps.shape[:1:-1])) | (starts + step <= 0))
+    return (outside[:, None, :, None, 1] | outside[:, None, None, :, 0],)
 
 
 @operator("DeformablePSROIPooling", "opset1", tolerance=rounded(64))
@@ -274,7 +292,4 @@ def _(
 
 psroi_pooling_1.draw("rois")(draw_rois)
 deformable_psroi_pooling_1.draw("rois")(draw_rois)
-
-
-for _operator in (psroi_pooling_1, deformable_psroi_pooling_1):
-    _operator.undefined_for(without_pixels)
+deformable_psroi_pooling_1.undefined_for(without_pixels)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.along import take_along
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require
 from irexec.ops.rules.axes import axes_of, drawn_below, filled, has_length, in_range, into, known_axes
 from irexec.ops.rules.shapes import AnyRank, axis_in, has_rank
 from irexec.types import ANY, BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
@@ -89,3 +89,9 @@ def _(check: Check, data: TensorType, seq_lengths: TensorType, *, batch_axis: in
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, seq_axis: int) -> Array:
     extent = types["data"].shape[seq_axis].value
     return drawn_below(rng, types, port, extent) + np.ones((), types[port].element_type.dtype)
+
+
+@reverse_sequence_1.undefined_for
+def _(data: Array, seq_lengths: Array) -> Undefined:
+    """The result is undefined for a length that is not an integer."""
+    return bool((seq_lengths != seq_lengths.astype(np.intp)).any())

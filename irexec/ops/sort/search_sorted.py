@@ -88,6 +88,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 @search_sorted_15.undefined_for
-def _(*inputs: Array) -> Undefined:
-    """The result is undefined if an input contains NaN, which is not ordered."""
-    return any(bool(np.isnan(widen(a)).any()) for a in inputs)
+def _(sorted: Array, values: Array) -> Undefined:
+    """The result is undefined if an input contains NaN, which is not ordered, or a sequence does not ascend."""
+    rows = widen(sorted)
+    return bool(np.isnan(rows).any() or np.isnan(widen(values)).any() or (rows[..., 1:] < rows[..., :-1]).any())

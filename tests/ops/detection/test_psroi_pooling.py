@@ -99,3 +99,24 @@ def test_c5_offsets() -> None:
 
     assert found("3,4,3,3") == set()
     assert found("3,6,3,3") == found("3,5,3,3") == found("3,4,2,2") == found("2,4,3,3") == {"C5"}
+
+
+def test_a_bin_outside_of_the_feature_map_is_undefined() -> None:
+    """irexec takes the last pixels, as OpenVINO's reference does; OpenVINO's CPU plugin returns 0."""
+    features = np.zeros((1, 4, 8, 8), np.float32)
+    boxes = np.array([[0, 0, 0, 6, 6], [0, 8, 0, 20, 6], [0, -40, 0, -9, 6]], np.float32)
+    given = {"output_dim": "1", "group_size": "2", "spatial_scale": "1"}
+    masks = undefined(features, boxes, given)
+    assert masks.all(axis=(1, 2, 3)).tolist() == [False, True, True] and not masks[0].any()
+    boxes[:, 1:] /= 8
+    given |= {"mode": "bilinear", "spatial_bins_x": "2", "spatial_bins_y": "2"}
+    assert undefined(features, boxes, given).ravel().tolist() == [False, True, True]
+
+
+def undefined(features: Any, boxes: Any, attributes: dict[str, str]) -> Any:
+    """Return the mask of undefined elements."""
+    operator = op_of("PSROIPooling")
+    values, faults = operator.parse_attributes(attributes)
+    assert not faults and operator.undefined is not None
+    (mask,) = operator.undefined(features, boxes, **values)
+    return mask

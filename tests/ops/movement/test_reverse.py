@@ -9,6 +9,7 @@ from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import dims, openvino, run, tensor
 
 import irexec
+from irexec.ops.movement.reverse import reverse_sequence_1
 from irexec.types import F32, I64
 
 broadcast_1, broadcast_3 = the("Broadcast", 1), the("Broadcast", 3)
@@ -74,3 +75,10 @@ def test_lengths_that_are_not_numbers_are_refused() -> None:
     for length in (np.inf, np.nan):
         with pytest.raises(irexec.IRError, match=r"seq_lengths\[0\] is (inf|nan), expected 1 to 3"):
             irexec.opset1.reverse_sequence(np.ones((1, 3), np.float32), np.float32([length]), batch_axis=0, seq_axis=1)
+
+
+def test_lengths_that_are_not_integers_are_undefined() -> None:
+    data = np.zeros((2, 3))
+    for lengths, undefined in (([1, 3], False), ([1, 1.5], True)):
+        assert reverse_sequence_1.undefined is not None
+        assert reverse_sequence_1.undefined(data, np.array(lengths)) == undefined

@@ -8,6 +8,7 @@ from support.amounts import amount
 from support.cases import data, refuses, the
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.ops.sort.search_sorted import search_sorted_15
 from irexec.types import F32
 
 op = the("SearchSorted", 15)
@@ -49,3 +50,10 @@ def test_corners() -> None:
     refuses(op, "C1", np.array(1.0), np.array(1.0))
     (out,), _ = infer(op, [tensor(F32, "?,2,5"), tensor(F32, "4,?,?")], output_type="i32")
     assert str(out) == "i32[4,2,?]"
+
+
+def test_sequences_that_do_not_ascend_are_undefined() -> None:
+    values = np.array([[1, 2]], np.uint8)
+    for rows, undefined in (([[1, 1, 3]], False), ([[1, 3, 2]], True), ([[]], False)):
+        assert search_sorted_15.undefined is not None
+        assert search_sorted_15.undefined(np.array(rows, np.uint8), values) == undefined
