@@ -29,7 +29,8 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
     for note in found.notes:
         page.paragraph(note, "warning")
     page.line()
-    page.paragraph(f"results: {found.other} compared with irexec", "heading")
+    reference = found.file if found.exact and found.file else "irexec"
+    page.paragraph(f"results: {found.other} compared with {reference}", "heading")
     if found.failure is not None:
         page.paragraph(f"none: {found.failure}")
     page.table([(name, shown_error(error)) for name, error in found.results], ("name",), names=0)

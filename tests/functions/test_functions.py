@@ -231,7 +231,8 @@ def test_shapes_and_sensitivity(capsys: pytest.CaptureFixture[str]) -> None:
         == f'<pre style="font-family: monospace; white-space: pre; overflow-x: auto">{shapes}</pre>'
     )
     lost = irexec.sensitivity(MODEL, "bf16", shapes={"image": [1, 3, 32, 32]})
-    assert re.fullmatch(r"<Sensitivity: snr [\w. ]+ to [\d.]+ dB, \d+ layers? chosen>", repr(lost))
+    assert (found := re.fullmatch(r"<Sensitivity: snr [\w. ]+ to [\d.]+ dB, (\d+ layers?) chosen>", repr(lost)))
+    assert f"keep {found[1]} of {MODEL} in higher precision:" in str(lost)
     assert unescape(lost._repr_html_()).count(str(lost)) == 1
 
 

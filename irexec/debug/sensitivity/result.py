@@ -170,7 +170,7 @@ class Sensitivity:
 
     def __repr__(self) -> str:
         lost = f"{self.metric} {self._shown(self.fine)} to {self._shown(self.coarse)}"
-        chosen = "target not met" if self.chosen is None else f"{plural(len(self.chosen), self._unit)} chosen"
+        chosen = "target not met" if self.chosen is None else f"{plural(len(self.layers), 'layer')} chosen"
         return f"<Sensitivity: {lost}, {chosen}>"
 
     def _repr_html_(self) -> str:
