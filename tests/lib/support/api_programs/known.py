@@ -69,6 +69,8 @@ _RESTORED_LAYOUT = (
     r"(?s)tensor\(\)\.set_layout\(ov\.Layout\('NCHW'\)\).*\bi\.model\(\)\.set_layout\(ov\.Layout\('NCHW'\)\)"
     r".*preprocess\(\)\.convert_layout\(\["
 )
+# The tensor has the layout of its color format, and OpenVINO the extents of the model in another order.
+_COLOR_LAYOUT = r"(?s)set_color_format\(.*ColorFormat\.(BGR|RGB)\).*convert_layout\(ov\.Layout\('NCHW'\)\)"
 # A request of a model with two inputs was given one array.
 _ONE_OF_TWO = rf"{_TWO_INPUTS}.*\br\d+\.(infer|start_async)\(\[?(ov\.Tensor\()?data\([^)]*\)\)?\]?[,)]"
 # Operators that OpenVINO's constant folding does not evaluate.
@@ -139,6 +141,8 @@ KNOWN = [
     Known("shapes", _STEP_ORDER, line="inputs", theirs=r"\?", program=_TWO_LAYOUT_STEPS),
     Known("shapes", _STEP_ORDER, line=r"n\.(in|out)puts", program=_RESTORED_LAYOUT),
     Known("looser", _STEP_ORDER, line=r"compile_model", theirs="Can't set the input tensor", program=_RESTORED_LAYOUT),
+    Known("shapes", _STEP_ORDER, line=r"n\.(in|out)puts", theirs=r",3,", program=_COLOR_LAYOUT),
+    Known("looser", _STEP_ORDER, line=r"compile_model", theirs="Can't set the input tensor", program=_COLOR_LAYOUT),
     Known("names", _FOLDABLE, line=r"_ops\(\)", theirs=_NOT_EVALUATED, program="ConstantFolding"),
     Known("shapes", _FOLDABLE, line=r"_ops\(\)", program=rf"(?s)ops\.({_NOT_EVALUATED_FUNCTIONS})\(.*ConstantFolding"),
     Known("shapes", _ARRAYS, line=r"^bool\(n\d+\)$", theirs="True", mine="False"),
