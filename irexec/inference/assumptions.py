@@ -221,7 +221,7 @@ def _without(
             if (tensor := given[index]) is not None:
                 # A wrong element type does not make the shape uncertain, unless inputs may have been exchanged.
                 given[index] = TensorType(DYNAMIC, tensor.shape) if breach.code in kinds else TensorType()
-                is_certain &= breach.code in kinds
+                is_certain &= breach.code == "O003"
         else:
             return given, {}, False, 0
     return given, values, is_certain, least
