@@ -10,7 +10,7 @@ from typing import Any
 from irexec.arrays.brief import plural
 from irexec.diagnostics import Severity
 from irexec.diagnostics.findings import At, Findings
-from irexec.diagnostics.nearest import clearest, nearest
+from irexec.diagnostics.nearest import alike, clearest, nearest
 from irexec.ir.document import Layer
 from irexec.ir.text import INT64_MAX, cut
 from irexec.ops.declare import contents
@@ -123,7 +123,8 @@ def _unknown_type(layer: Layer, findings: Findings, layers: Sequence[Layer]) -> 
     hint = hint or "to load your own operator, use --extension"
     findings.add("L004", message, at=At(layer.at, "type"), hint=hint, **details)
     clear = clearest(list(near), type_text) if version in contents.OPSETS else None
-    return None if clear is None else contents.find(clear, version)
+    is_misspelled = clear is not None and alike(clear.lower(), type_text.lower(), 0.8)
+    return contents.find(clear, version) if clear is not None and is_misspelled else None
 
 
 def _name_tokenizers(layer: Layer, findings: Findings, layers: Sequence[Layer]) -> None:

@@ -108,6 +108,11 @@ def test_a_layer_whose_operator_is_clear_is_checked_despite_its_type_and_version
         assert sorted(finding.code for finding in found if finding.code[0] in "DLOP") == [code, "P004", "P005"]
 
 
+def test_a_type_that_is_only_similar_to_another_names_no_operator() -> None:
+    text = layer("Moe", "opset16", 'topk="2"', [port(0, "2,3"), port(1, "2,3"), port(2, "2,3")], [port(3, "2,4")])
+    assert [finding.code for finding in irexec.validate(text.encode()).errors] == ["L004"]
+
+
 def test_a_version_that_fits_several_operators_names_none() -> None:
     text = layer("ScatterElementsUpdate", "opset99", "", [port(0, "2,3")], [port(1, "2,4")])
     report = irexec.validate(text.encode())
