@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import add_input_arguments, add_sample_argument, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
-from irexec.cli.options import add_bounds, add_repeatable, add_runtime_options, whole
+from irexec.cli.options import add_bounds, add_config, add_limit, add_repeatable, whole
 from irexec.cli.streams import print_line
 from irexec.diagnostics.render import wants_color
 
@@ -39,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "others",
         dest="others",
     )
-    add_runtime_options(parser, 600, "response of OTHER")
+    add_config(parser)
+    add_limit(parser, 600, response="response of OTHER")
     add_input_arguments(parser, steps=True)
     parser.add_argument(
         "--window",
@@ -126,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         with Status() as status:
             for other in args.others:
                 args.other, runtime = other, None
-                runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
+                runtime = runtime_of(args.other, config, loaded.reference.model, args.limit_of_response)
                 name = runtime.name
 
                 def show(done: int, total: int, name: str = name) -> None:

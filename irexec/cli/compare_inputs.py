@@ -50,7 +50,7 @@ def compare_inputs(args: argparse.Namespace) -> int:
         args.seed,
         None if args.atol is None and args.rtol is None else (args.atol or 0.0, args.rtol or 0.0),
         args.window,
-        args.limit,
+        args.limit_of_response,
     )
     outcomes = gather_all(args, task, items, "inputs")
     if args.format == "json":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output
-from irexec.cli.options import add_repeatable, positive, whole
+from irexec.cli.options import add_limit, add_repeatable, whole
 from irexec.cli.streams import complain, is_of_output, print_line
 from irexec.diagnostics import Place, Report
 from irexec.ir.files import read_file
@@ -58,14 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judged.add_argument(
         "--python", default="", metavar="PATH", help="the Python interpreter in which the runtime is installed"
     )
-    judged.add_argument(
-        "--limit",
-        dest="limit_of_case",
-        type=positive,
-        default=60.0,
-        metavar="S",
-        help="time limit for each case, in seconds (default: 60)",
-    )
+    add_limit(judged, 60, response="case")
     cases = parser.add_argument_group("cases")
     amount = cases.add_mutually_exclusive_group()
     amount.add_argument("--quick", action="store_true", help="run 16 cases of each operator and pattern (default)")
@@ -143,7 +136,7 @@ def _task(args: argparse.Namespace) -> JudgeBlock:
     if ".py:" in runtime:
         file, _, name = runtime.rpartition(":")
         runtime = f"{os.path.abspath(file)}:{name}"
-    return JudgeBlock(runtime, json.dumps(config), args.python, args.seed, args.limit_of_case)
+    return JudgeBlock(runtime, json.dumps(config), args.python, args.seed, args.limit_of_response)
 
 
 def _extent(args: argparse.Namespace) -> Extent:

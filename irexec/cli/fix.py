@@ -81,7 +81,7 @@ def fixed(
     *,
     diff: bool = False,
     out: IO[str] | None = None,
-    limit: float = 0,
+    limit: float | None = None,
     changed: list[str] | None = None,
     **how: Any,
 ) -> Report:
@@ -104,7 +104,7 @@ def fixed_by(
     *,
     diff: bool = False,
     out: IO[str] | None = None,
-    limit: float = 0,
+    limit: float | None = None,
     changed: list[str] | None = None,
 ) -> Report:
     """Do the same as `fixed`, for a file that the function `fix` corrects."""

@@ -125,8 +125,8 @@ def _missing_folder(path: str) -> str | None:
 
 def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
     """Return a context that applies the time limit of a command, if it has one limit for all of its work."""
-    limit = getattr(args, "limit_of_all", 0)
-    if not limit:
+    limit = getattr(args, "limit_of_all", None)
+    if limit is None:
         return nullcontext()
     from irexec.diagnostics.deadline import time_limit
 

@@ -181,8 +181,8 @@ def _refused(code: str, message: str, **details: Any) -> IRError:
 
 def _limited(args: argparse.Namespace, task: Task[R]) -> Task[R]:
     """Return the task with --limit, which applies to each item in any process."""
-    limit = getattr(args, "limit_of_each", 0)
-    return Limited(task, limit) if limit else task
+    limit = getattr(args, "limit_of_each", None)
+    return task if limit is None else Limited(task, limit)
 
 
 def _extended(args: argparse.Namespace, task: Task[R]) -> Task[R]:

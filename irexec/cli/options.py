@@ -28,12 +28,10 @@ def add_extensions(parser: _ActionsContainer) -> None:
     add_repeatable(parser, "--extension", "PY", "a Python file that declares additional operators")
 
 
-def add_runtime_options(parser: _ActionsContainer, limit: int, each: str) -> None:
-    """Add `--config KEY=VALUE` and `--limit S` of another runtime. `limit`: in seconds, for `each`."""
+def add_config(parser: _ActionsContainer) -> None:
+    """Add `--config KEY=VALUE`, which may be repeated."""
     about = "set a property of the runtime, e.g. INFERENCE_PRECISION_HINT=f32"
     add_repeatable(parser, "--config", "KEY=VALUE", about)
-    help = f"time limit for each {each}, in seconds (default: {limit})"
-    parser.add_argument("--limit", type=positive, default=limit, metavar="S", help=help)
 
 
 def add_bounds(parser: _ActionsContainer) -> None:
@@ -77,34 +75,34 @@ def number(text: str) -> float:
     raise ArgumentTypeError(f"{text!r} is not a number of 0 or more")
 
 
-def positive(text: str) -> float:
-    """Return the value of an option that is a number above 0."""
-    with suppress(ValueError):
-        if (value := float(text)) > 0:
-            return value
-    raise ArgumentTypeError(f"{text!r} is not a number above 0")
-
-
 SECONDS = 60
 """The limit for files that usually come from other people: 3 million layers are read in that time."""
 
 
-def seconds(text: str) -> float:
-    """Return the value of an option that is a time limit in seconds; 0 and `none` mean no limit."""
-    return 0.0 if text == "none" else number(text)
+_LONGEST = 1e9
 
 
-def add_limit(parser: _ActionsContainer, default: float = 0, *, each: str = "") -> None:
-    """Add `--limit SECONDS`. `each`: the unit of work that has this limit; without it, the whole command."""
+def seconds(text: str) -> float | None:
+    """Return the value of an option that is a time limit in seconds. None is no limit: 0, `none`, or more seconds than
+    timers can count.
+    """
+    value = 0.0 if text == "none" else number(text)
+    return value if 0 < value <= _LONGEST else None
+
+
+def add_limit(parser: _ActionsContainer, default: float | None = None, *, each: str = "", response: str = "") -> None:
+    """Add `--limit SECONDS`. `each`: the unit of work that has this limit; `response`: instead, the work of another
+    program, for which the command waits; without them, the whole command.
+    """
     usual = f"{default:g}" if default else "no limit"
-    of = f"for each {each}" if each else "for the whole command"
+    of = f"for each {each or response}" if each or response else "for the whole command"
     parser.add_argument(
         "--limit",
-        dest="limit_of_each" if each else "limit_of_all",
+        dest="limit_of_each" if each else "limit_of_response" if response else "limit_of_all",
         type=seconds,
         default=default,
         metavar="SECONDS",
-        help=f"time limit in seconds {of}; findings made until then are reported; 0: no limit (default: {usual})",
+        help=f"time limit in seconds {of}; 0 or none: no limit (default: {usual})",
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse, refused
-from irexec.cli.options import add_bounds, add_output, add_runtime_options, whole
+from irexec.cli.options import add_bounds, add_config, add_limit, add_output, whole
 from irexec.cli.streams import complain, is_of_output
 from irexec.diagnostics.render import wants_color
 
@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a program and its arguments, run on each candidate without a shell ({} is the file); the failure is its "
         "non-zero exit code",
     )
-    add_runtime_options(parser, 120, "candidate")
+    add_config(parser)
+    add_limit(parser, 120, response="candidate")
     parser.add_argument(
         "--same",
         default="",
@@ -145,14 +146,14 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
     same = Sameness(args.same, args.tries)
     if args.check is not None:
         suffix = _suffix(args)
-        judge = ByCommand(args.check, args.limit, same, suffix)
+        judge = ByCommand(args.check, args.limit_of_response, same, suffix)
         if suffix == ".xml":
             return judge, [whole(reference)], STAGES
         from irexec.debug.reduction.onnx_case import ONNX_STAGES, onnx_whole
 
         return judge, [onnx_whole(reference)], ONNX_STAGES
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
-    runtime = runtime_of(args.other, _config(args), reference.model, args.limit)
+    runtime = runtime_of(args.other, _config(args), reference.model, args.limit_of_response)
     if args.other == ONNX_RUNTIME:
         if not args.file.lower().endswith(".onnx"):
             raise CannotRun(
@@ -223,12 +224,12 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
     files: list[Path] = repro.write(reduction)
     runtime = judge.runtime if isinstance(judge, ByRuntime) else None
     if args.check is not None:
-        files.append(repro.write_command_script(reduction, shlex.split(args.check), args.same, args.limit))
+        files.append(repro.write_command_script(reduction, shlex.split(args.check), args.same, args.limit_of_response))
     elif args.other == ONNX_RUNTIME:
-        files += repro.write_onnx_runtime_script(reduction, runtime, args.limit)
+        files += repro.write_onnx_runtime_script(reduction, runtime, args.limit_of_response)
     else:
         device = args.other.partition(":")[2] or "CPU"
-        files += repro.write_openvino_script(reduction, device, _config(args), runtime, args.limit)
+        files += repro.write_openvino_script(reduction, device, _config(args), runtime, args.limit_of_response)
     asked = f"irexec reduce {shlex.quote(Path(args.file).name)} {' '.join(_asked(args))}"
     files.append(repro.write_report(reduction, size_of(reference.model), asked, runtime))
     page = Printout(color=wants_color(sys.stdout))

@@ -49,7 +49,7 @@ class JudgeBlock(Task[Tally]):
     config: str = "{}"
     python: str = ""
     seed: int = 0
-    limit: float = 60.0
+    limit: float | None = 60.0
 
     def __call__(self, item: str) -> Tally:
         """Judge the cases. Cases that ran as one model have passed if their results are right; the others run again,
@@ -294,7 +294,7 @@ _TRIES, _CRASHES = 40, 8
 
 
 @lru_cache(maxsize=8)
-def _defendant(runtime: str, config: str, python: str, limit: float, number: int) -> Defendant:
+def _defendant(runtime: str, config: str, python: str, limit: float | None, number: int) -> Defendant:
     return Defendant(runtime, json.loads(config), python=python, limit=limit)
 
 

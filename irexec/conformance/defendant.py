@@ -69,7 +69,7 @@ class Defendant:
     """Runs cases in another process, which is started when it is needed, and again after it died. Threads take turns.
 
     `config` is passed to the runtime's class; for cases with the device's own settings, `defaults` is passed instead.
-    `python`: the interpreter in which the runtime is installed. `limit`: the time limit of a case in seconds.
+    `python`: the interpreter in which the runtime is installed. `limit`: seconds for a case; None: no limit.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Defendant:
         config: Mapping[str, Any] | None = None,
         *,
         python: str = "",
-        limit: float = 60.0,
+        limit: float | None = 60.0,
     ) -> None:
         self._file = KNOWN.get(runtime, runtime)
         self.is_class = runtime not in KNOWN
@@ -172,7 +172,7 @@ class Defendant:
 
     def _meet(self) -> None:
         """Receive the runtime's description, which is the first message. Raises Unusable."""
-        patience, late = max(self._limit, STARTING), list[bool]()
+        patience, late = None if self._limit is None else max(self._limit, STARTING), list[bool]()
         found = self._receive(patience, late)
         if found is None or "described" not in found[0]:
             reason = self._last_words() if found is None else found[0].get("unusable", "")
@@ -205,7 +205,9 @@ class Defendant:
             at += count
         return Answer("results", steps)
 
-    def _receive(self, limit: float, late: list[bool] | None = None) -> tuple[dict[str, Any], list[Array]] | None:
+    def _receive(
+        self, limit: float | None, late: list[bool] | None = None
+    ) -> tuple[dict[str, Any], list[Array]] | None:
         process = self._process
         assert process is not None and process.stdout is not None
 
@@ -214,15 +216,17 @@ class Defendant:
                 late.append(True)
             end(process)
 
-        timer = threading.Timer(limit, give_up)
-        timer.daemon = True
-        timer.start()
+        timer = None if limit is None else threading.Timer(limit, give_up)
+        if timer is not None:
+            timer.daemon = True
+            timer.start()
         try:
             return serve.read(process.stdout)
         except (OSError, ValueError, struct.error):
             return None
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
             if late is None or not late:
                 process.poll()
 

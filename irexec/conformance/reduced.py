@@ -24,7 +24,13 @@ _KINDS = {"wrong": "difference", "shape": "difference", "type": "difference", "r
 
 
 def write_reproducer(
-    folder: Path, case: Case, answer: Answer, verdict: Verdict, runtime: str, config: dict[str, str], limit: float
+    folder: Path,
+    case: Case,
+    answer: Answer,
+    verdict: Verdict,
+    runtime: str,
+    config: dict[str, str],
+    limit: float | None,
 ) -> Path:
     """Write NAME.xml, .bin, .npz (one for each call), .expected.npz and .py, which runs the case in the same runtime;
     returns the script. Raises OSError.

@@ -57,15 +57,15 @@ def compare(
     config: Mapping[str, str] | None = None,
     atol: float | None = None,
     rtol: float | None = None,
-    limit: float = LIMIT,
+    limit: float | None = LIMIT,
 ) -> Comparison:
     """Find the first layer whose results differ from another run, as `irexec compare` does.
 
     `other`: "openvino", "openvino:DEVICE", "onnxruntime", "torch:MODULE:FUNCTION", a Model, a model's file, or a folder
     of recorded results. `inputs`: arrays by name or in order; inputs that are not given get random values, in the given
     `shapes` and from `seed`. `config`: properties of the runtime. `atol`, `rtol`: errors allowed in every layer
-    (default: the operators' tolerances). `limit`: seconds for each response of a runtime. Raises IRError for a model
-    that cannot be run, and RuntimeError for a runtime that cannot be used.
+    (default: the operators' tolerances). `limit`: seconds for each response of a runtime; None or 0: no limit. Raises
+    IRError for a model that cannot be run, and RuntimeError for a runtime that cannot be used.
     """
     reference = reference_of(model_of(model, weights), inputs, shapes, seed)
     runtime: Runtime
@@ -199,7 +199,7 @@ def reduce(
     config: Mapping[str, str] | None = None,
     atol: float | None = None,
     rtol: float | None = None,
-    limit: float = 120.0,
+    limit: float | None = 120.0,
 ) -> Reduction:
     """Find the smallest model that still fails in the same way, as `irexec reduce` does.
 

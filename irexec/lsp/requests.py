@@ -19,7 +19,7 @@ from irexec.lsp.outline import Symbol, folds, symbols
 from irexec.lsp.server import Project, Server
 
 
-def make_server(limit: float = 0, project: Project | None = None) -> Server:
+def make_server(limit: float | None = None, project: Project | None = None) -> Server:
     """Return a server with all supported requests. `limit`: the time limit for a check in seconds; 0: no limit."""
     server = Server(limit, project)
     logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_unexpected)

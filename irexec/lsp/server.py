@@ -80,7 +80,7 @@ Answer = Callable[[Any, Opened, Analysis], Any]
 class Server(LanguageServer):
     """Documents are checked in one thread, and requests about them answered in another, so that typing never waits."""
 
-    def __init__(self, limit: float = 0, project: Project | None = None) -> None:
+    def __init__(self, limit: float | None = None, project: Project | None = None) -> None:
         """`limit`: the maximum number of seconds for the check of a text; 0: no limit.
 
         `project`: see `Project`.

@@ -54,7 +54,7 @@ class CompareInput(Task[InputComparison]):
     seed: int = 0
     bounds: tuple[float, float] | None = None
     window: int | None = None
-    limit: float = 600
+    limit: float | None = 600
 
     def __call__(self, item: str) -> InputComparison:
         model = compiled_model(self.model, self.weights).model
@@ -90,6 +90,6 @@ class CompareInput(Task[InputComparison]):
 
 
 @lru_cache(maxsize=1)
-def _runtime(other: str, config: tuple[str, ...], model: Model, limit: float) -> Runtime:
+def _runtime(other: str, config: tuple[str, ...], model: Model, limit: float | None) -> Runtime:
     """Return the other runtime, which each process creates once. Raises CannotRun."""
     return runtime_of(other, dict(entry.partition("=")[::2] for entry in config), model, limit)

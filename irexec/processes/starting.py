@@ -129,7 +129,7 @@ def _signals_held_back() -> Iterator[None]:
 _MOST_OUTPUT = 1 << 20
 
 
-def outcome(words: Sequence[str], limit: float) -> tuple[int | None, str]:
+def outcome(words: Sequence[str], limit: float | None) -> tuple[int | None, str]:
     """Return the exit code of a program and the end of its output; the code is None if it did not exit within `limit`
     seconds and was terminated with its children.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from irexec.cli.main import COMMANDS, command_parsers, main
 SAMPLES = Path(__file__).parents[2] / "samples"
 MODEL = str(SAMPLES / "classifier" / "model.xml")
 INPUT = f"image={SAMPLES / 'classifier' / 'image.npy'}"
-# Commands that take little time, or whose other runtime takes it and has a limit for each response or a total time.
-WITHOUT = {"ops", "explain", "schema", "completion", "compare", "reduce", "bundle", "conformance"}
+# Commands that take little time.
+WITHOUT = {"ops", "explain", "schema", "completion", "bundle"}
+USUAL = {"validate": 60, "fix": 60, "doctest": 60, "lsp": 30, "compare": 600, "reduce": 120, "conformance": 60}
 
 
 def options(command: str) -> argparse.ArgumentParser:
@@ -26,8 +28,18 @@ def options(command: str) -> argparse.ArgumentParser:
 @pytest.mark.parametrize("command", sorted(COMMANDS.keys() - WITHOUT))
 def test_every_command_that_may_take_long_has_a_limit(command: str) -> None:
     (option,) = [action for action in options(command)._actions if "--limit" in action.option_strings]
-    expected = {"validate": 60, "fix": 60, "doctest": 60, "lsp": 30}.get(command, 0)
-    assert option.default == expected
+    assert option.default == USUAL.get(command)
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS.keys() - WITHOUT))
+@pytest.mark.parametrize("none", ["0", "none", "inf", "1e30"])
+def test_every_command_takes_the_same_words_for_no_limit(command: str, none: str) -> None:
+    (option,) = [action for action in options(command)._actions if "--limit" in action.option_strings]
+    assert callable(option.type)
+    assert option.type(none) is None
+    assert option.type("0.5") == 0.5
+    assert option.help is not None
+    assert "; 0 or none: no limit (default: " in option.help
 
 
 @pytest.mark.parametrize(
@@ -76,6 +88,20 @@ def test_no_limit(none: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     clock = Clock(monkeypatch)
     assert main(["validate", MODEL, "--limit", none]) == 0
     assert clock.looks == 0
+
+
+@pytest.mark.parametrize("none", ["0", "none"])
+def test_no_limit_for_the_responses_of_another_program(
+    none: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pytest.importorskip("openvino")
+    assert main(["compare", MODEL, "--with", "openvino", "--input", INPUT, "--limit", none]) == 0
+    check = f"{sys.executable} -c 'import sys; sys.exit(3)' {{}}"
+    assert main(["reduce", MODEL, "--check", check, "--input", INPUT, "--limit", none]) == 0
+    assert "LIMIT = None\n" in Path("repro.py").read_text()
+    assert main(["conformance", "--only", "Abs", "--cases", "1", "--limit", none]) == 0
+    assert "0 failures" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wrong", ["-1", "soon", "nan"])

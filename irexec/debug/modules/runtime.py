@@ -24,7 +24,7 @@ _SCALED = 64
 class Torch(Apart):
     """A PyTorch network that a function of the user returns. Raises CannotRun."""
 
-    def __init__(self, factory: str, *, limit: float = LIMIT) -> None:
+    def __init__(self, factory: str, *, limit: float | None = LIMIT) -> None:
         """`factory`: `package.module:function` or `file.py:function`; the function returns a torch.nn.Module."""
         file = Path(factory.rpartition(":")[0])
         if file.suffix == ".py":

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from hashlib import sha256
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -87,18 +86,20 @@ class Repro:
         return saved
 
     def write_openvino_script(
-        self, reduction: Reduction, device: str, config: dict[str, str], runtime: Runtime | None, limit: float
+        self, reduction: Reduction, device: str, config: dict[str, str], runtime: Runtime | None, limit: float | None
     ) -> list[Path]:
         """Write NAME.py, which tests whether OpenVINO still fails, and NAME.expected.npz, the expected results.
         `limit`: in seconds."""
         return self._write_judging(reduction, partial(openvino_script, device, config), runtime, limit)
 
-    def write_onnx_runtime_script(self, reduction: Reduction, runtime: Runtime | None, limit: float) -> list[Path]:
+    def write_onnx_runtime_script(
+        self, reduction: Reduction, runtime: Runtime | None, limit: float | None
+    ) -> list[Path]:
         """Write NAME.py, which tests whether ONNX Runtime still fails, and NAME.expected.npz."""
         return self._write_judging(reduction, onnx_runtime_script, runtime, limit)
 
     def _write_judging(
-        self, reduction: Reduction, script: Callable[..., str], runtime: Runtime | None, limit: float
+        self, reduction: Reduction, script: Callable[..., str], runtime: Runtime | None, limit: float | None
     ) -> list[Path]:
         name, case = self.file.stem, reduction.case
         expected = self.file.with_name(f"{name}.expected.npz")
@@ -111,7 +112,7 @@ class Repro:
             kind=reduction.fault.kind,
             message=reduction.message,
             words=reduction.fault.detail.split() if reduction.fault.kind == "refusal" else [],
-            limit=limit if isfinite(limit) else None,
+            limit=limit,
         )
         path = self.file.with_suffix(".py")
         with together() as files:
@@ -119,14 +120,12 @@ class Repro:
             save_text(path, text, files)
         return [expected, path]
 
-    def write_command_script(self, reduction: Reduction, words: list[str], same: str, limit: float) -> Path:
+    def write_command_script(self, reduction: Reduction, words: list[str], same: str, limit: float | None) -> Path:
         """Write NAME.py, which tests whether a command still fails; {} in its words stands for the model's file.
         `same`: the expression that its output matches. `limit`: in seconds."""
         path, fault = self.file.with_suffix(".py"), reduction.fault
         words = [word.replace("{}", self.file.name) for word in words]
-        text = command_script(
-            command=words, limit=limit if isfinite(limit) else None, kind=fault.kind, code=fault.detail, same=same
-        )
+        text = command_script(command=words, limit=limit, kind=fault.kind, code=fault.detail, same=same)
         save_text(path, text)
         return path
 

@@ -200,7 +200,7 @@ class ByCommand:
     `same`, if given, is matched with the output of the command and alone decides. `suffix`: the suffix of the file.
     """
 
-    def __init__(self, command: str, limit: float, same: Sameness | None = None, suffix: str = ".xml") -> None:
+    def __init__(self, command: str, limit: float | None, same: Sameness | None = None, suffix: str = ".xml") -> None:
         """`command` contains {} for the file. Raises ValueError if {} is missing or quotes are not closed."""
         self.words, self.limit, self.name = shlex.split(command), limit, command
         self.hint: str | None = None

@@ -13,13 +13,13 @@ TORCH = "torch:"
 
 
 def runtime_of(
-    text: str, config: dict[str, str] | None = None, original: Model | None = None, limit: float = LIMIT
+    text: str, config: dict[str, str] | None = None, original: Model | None = None, limit: float | None = LIMIT
 ) -> Runtime:
     """Return the runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
     or a folder or an archive of arrays.
 
     `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that a
-    runtime in a separate process may take for an answer.
+    runtime in a separate process may take for an answer; None or 0: no limit.
 
     Raises CannotRun.
     """

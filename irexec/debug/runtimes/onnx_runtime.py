@@ -19,7 +19,7 @@ from irexec.types import Array
 class OnnxRuntime(Apart):
     """ONNX Runtime's CPU provider. Raises CannotRun."""
 
-    def __init__(self, *, limit: float = LIMIT) -> None:
+    def __init__(self, *, limit: float | None = LIMIT) -> None:
         super().__init__(f"{__name__}:Server", (), title="ONNX Runtime", runs_parts=False, limit=limit)
 
     def load(self, model: Model) -> Loaded:

@@ -34,7 +34,7 @@ class OpenVINO(Apart):
         config: dict[str, str] | None = None,
         original: Model | None = None,
         *,
-        limit: float = LIMIT,
+        limit: float | None = LIMIT,
     ) -> None:
         self.device, self.config = device, config or {}
         super().__init__(f"{__name__}:Server", (device, self.config), title="OpenVINO", original=original, limit=limit)

@@ -16,11 +16,11 @@ class Process:
     """Calls the methods of an object in another process, which is started when needed and restarted after it died.
 
     `server` names the object's class (`module:Class`), called with `arguments`; arguments and results of its methods
-    must be picklable. `limit`: seconds for one response.
+    must be picklable. `limit`: seconds for one response; None or 0: no limit.
     """
 
-    def __init__(self, server: str, arguments: tuple[Any, ...], limit: float = LIMIT) -> None:
-        self.server, self.arguments, self.limit = server, arguments, limit
+    def __init__(self, server: str, arguments: tuple[Any, ...], limit: float | None = LIMIT) -> None:
+        self.server, self.arguments, self.limit = server, arguments, limit or None
         self.life = 0
         self._child: Child | None = None
 

@@ -69,7 +69,7 @@ class Apart:
         title: str = "the runtime",
         original: Model | None = None,
         runs_parts: bool = True,
-        limit: float = LIMIT,
+        limit: float | None = LIMIT,
     ) -> None:
         self.original, self.runs_parts = original, runs_parts
         self.process = Process(server, arguments, limit)
