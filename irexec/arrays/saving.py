@@ -75,17 +75,17 @@ def safe_name(name: str) -> str:
     return _UNSAFE.sub("_", name)[:_MAX_NAME].lstrip(".-") or "_"
 
 
-def archive_names(names: list[str]) -> list[str]:
+def archive_names(names: list[str], prefix: str = "output_") -> list[str]:
     """Return unique keys of an archive for these names. The first use of a safe name is kept as it is.
 
-    Unsafe and repeated names become `output_` and their position, followed by underscores if that name is in use.
+    Unsafe and repeated names become the prefix and their position, followed by underscores if that name is in use.
     """
     taken = {name for name in names if _is_safe_key(name)}
     kept: set[str] = set()
     found: list[str] = []
     for index, name in enumerate(names):
         if name in kept or name not in taken:
-            name = f"output_{index}"
+            name = f"{prefix}{index}"
             while name in taken:
                 name += "_"
             taken.add(name)

@@ -176,16 +176,17 @@ def _arising(reference: Reference, runtime: Runtime | None, error: CannotRun) ->
 
 
 def _take_recorded_inputs(args: argparse.Namespace) -> None:
-    """Use the inputs recorded in the folder of `--with` if no inputs are given."""
+    """Use the inputs recorded in a folder of `--with` if no inputs are given."""
     from pathlib import Path
 
     from irexec.debug.runtimes.folder import Folder
     from irexec.debug.runtimes.runtime import CannotRun
 
-    if Path(args.other).is_dir() and not args.input and args.inputs is None:
+    folders = [Path(other) for other in args.others if os.path.isdir(other)]
+    while folders and not args.input and args.inputs is None:
         # Errors of the folder are reported later.
         with suppress(CannotRun, OSError):
-            args.input = [str(path) for path in Folder(Path(args.other)).archives]
+            args.input = [str(path) for path in Folder(folders.pop(0)).archives]
 
 
 def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[str], chosen: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,6 +75,7 @@ def add_sample_argument(parser: argparse.ArgumentParser) -> None:
 def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -> tuple[Loaded | None, Report]:
     """Return the model with its inputs, and all findings; None if there is nothing to run. `reading`: its file."""
     from irexec.arrays.given import Given
+    from irexec.debug.record import run_with
     from irexec.reading import read
     from irexec.runs.run import complete
     from irexec.runs.values import read_shapes
@@ -101,13 +101,7 @@ def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -
         return None, report
     if not args.input and not shapes and any(node.has_state for node in model.nodes):
         steps += _further_steps(model, steps[0], args.seed)
-    return Loaded(_reference(model, steps), steps), report
-
-
-def _reference(model: Model, steps: Sequence[Sequence[ModelInput]]) -> Reference:
-    from irexec.debug.record import Reference
-
-    return Reference(model, [[e.array for e in entries if e.array is not None] for entries in steps])
+    return Loaded(run_with(model, steps), steps), report
 
 
 def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[list[ModelInput]]:
@@ -115,6 +109,7 @@ def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[lis
     does not run with them.
     """
     from irexec.arrays.given import Given
+    from irexec.debug.record import run_with
     from irexec.diagnostics import IRError
     from irexec.runs.run import complete
     from irexec.runs.typical import STEPS, grows
@@ -126,7 +121,7 @@ def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[lis
         given = Given(seed=seed + step, typical=True, past=begin + step - 1)
         found.append(complete(model, given, findings))
     try:
-        _reference(model, [first, *found]).results()
+        run_with(model, [first, *found]).results()
     except IRError:
         return []
     return found if findings.report.ok else []

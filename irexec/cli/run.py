@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irexec.cli.inputs import STDIN, add_format_argument, check_readable, exit_code_of_use, read_stdin, refuse
@@ -94,7 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     watch.add_argument("--sort", choices=("time",), help="print the trace sorted by time, longest first")
     watch.add_argument(
-        "--dump", metavar="DIR", help="write every output of every layer to this folder as .npy, and index.json"
+        "--dump",
+        metavar="DIR",
+        help="write every output of every layer to this folder as .npy, index.json, and the inputs",
     )
     watch.add_argument("--until", metavar="LAYER", help="stop after this layer and print its outputs")
     watch.add_argument("--worst", type=whole(1), metavar="N", help="show only the N layers that take the most time")
@@ -122,7 +125,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     if args.output is not None:
         yield "-o", [args.output]
     if args.dump is not None:
-        yield "--dump", [args.dump, os.path.join(args.dump, "index.json")]
+        yield "--dump", [args.dump, *(os.path.join(args.dump, name) for name in ("index.json", "inputs.npz"))]
     yield from log_output(args)
 
 
@@ -186,6 +189,7 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
     from irexec.debug.sanitize import Sanitizer
     from irexec.render.as_json import model_dict
     from irexec.render.model import show_model
+    from irexec.runs.dump import INPUTS, save_inputs
     from irexec.runs.listeners import watchers
     from irexec.runs.run import run_model
     from irexec.runs.until import reduce
@@ -206,6 +210,9 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
             listeners.append(sanitizer)
         if findings.report.ok:
             result = run_model(model, given, listeners, repeat=args.repeat or 1)
+            if args.dump is not None and all(entry.array is not None for entry in result.inputs):
+                arrays = [entry.array for entry in result.inputs if entry.array is not None]
+                save_inputs(result.model, arrays, Path(args.dump) / INPUTS)
     if result is None:
         return _refused(args, findings.report)
     result.seconds = reading.seconds | result.seconds

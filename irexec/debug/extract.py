@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 
 from irexec.arrays.brief import plural
-from irexec.arrays.plain import exact_array
-from irexec.arrays.saving import archive_names, save_arrays
 from irexec.debug.record import Reference, same
 from irexec.diagnostics import IRError
 from irexec.engine import CompiledModel
 from irexec.graph.copies import copied
 from irexec.graph.cut import Part, cut
 from irexec.graph.model import Body, Model, Node, Value
-from irexec.graph.ports import port_name
 from irexec.graph.write import write_model
 from irexec.inference import infer_types
 from irexec.ir.writing import Together, together
+from irexec.runs.dump import save_inputs
 from irexec.types import BOOLEAN, DYNAMIC, Array, ElementType, PartialShape
 
 # Integer constants up to this size are axes, shapes and indices; larger ones are weights.
@@ -50,10 +48,7 @@ class Extract:
             with together() as alone:
                 return self.save(path, alone)
         xml = Path(path).with_suffix(".xml")
-        names = archive_names([port_name(port) for port in self.model.inputs])
-        kinds = [port.element_type for port in self.model.inputs]
-        arrays = {n: exact_array(a, k) for n, a, k in zip(names, self.inputs, kinds, strict=True)}
-        save_arrays(xml.with_suffix(".npz"), arrays, files)
+        save_inputs(self.model, self.inputs, xml.with_suffix(".npz"), files)
         write_model(self.model, xml, files=files)
         return [xml, xml.with_suffix(".bin"), xml.with_suffix(".npz")]
 

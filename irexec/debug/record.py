@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from irexec.arrays.given import Origin
 from irexec.debug.spilled import Spill, Spilled
 from irexec.debug.units import slabs, squeezed
 from irexec.diagnostics import IRError
 from irexec.engine import CompiledModel
 from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
+from irexec.runs.run import ModelInput
 from irexec.types import Array
 
 HELD_BYTES = 1 << 24
@@ -112,11 +114,12 @@ class Counter:
 class Reference:
     """irexec's own run of a model, compiled once and run again whenever other values are requested.
 
-    `steps` are the inputs of inferences that follow one another on one request.
+    `steps` are the inputs of inferences that follow one another on one request. `chosen`: the names of the inputs for
+    which irexec chose values.
     """
 
-    def __init__(self, model: Model, steps: Sequence[Sequence[Array]]) -> None:
-        self.model, self.steps = model, [list(step) for step in steps]
+    def __init__(self, model: Model, steps: Sequence[Sequence[Array]], chosen: Sequence[str] = ()) -> None:
+        self.model, self.steps, self.chosen = model, [list(step) for step in steps], chosen
         self._compiled = CompiledModel(model)
         self._results: list[list[Array]] | None = None
         self._holdable, self._held = frozenset[Value](), list[dict[Value, Array | Spilled]]()
@@ -187,6 +190,13 @@ class Reference:
         counter = Counter()
         self._compiled.create_infer_request([counter]).infer(self.steps[0])
         return counter.calls
+
+
+def run_with(model: Model, steps: Sequence[Sequence[ModelInput]]) -> Reference:
+    """Return irexec's run of a model with the inputs of each step."""
+    chosen = dict.fromkeys(entry.name for step in steps for entry in step if entry.origin is Origin.DRAWN)
+    arrays = [[entry.array for entry in step if entry.array is not None] for step in steps]
+    return Reference(model, arrays, tuple(chosen))
 
 
 def known_value(value: Value) -> Array | None:

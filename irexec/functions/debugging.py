@@ -15,6 +15,7 @@ from irexec.debug.comparison import result as compared
 from irexec.debug.comparison.compare import compare as compare_runs
 from irexec.debug.diff import diff as find_changes
 from irexec.debug.errors import Bounds
+from irexec.debug.record import Reference
 from irexec.debug.reduction.case import Case, size_of
 from irexec.debug.reduction.case_files import save_case
 from irexec.debug.reduction.reduce import begin, guesses, whole
@@ -22,7 +23,7 @@ from irexec.debug.reduction.reduce import reduce as go_through
 from irexec.debug.reduction.stages import STAGES
 from irexec.debug.reduction.verdict import ByRuntime, Fault, Judge
 from irexec.debug.runtimes.choose import runtime_of
-from irexec.debug.runtimes.runtime import CannotRun, OtherModel, Runtime
+from irexec.debug.runtimes.runtime import CannotRun, OtherModel, Recorded, Runtime
 from irexec.functions.given import Inputs, ModelLike, model_of, name_of, names_of, reference_of
 from irexec.functions.result import Result
 from irexec.graph.model import Model
@@ -63,16 +64,19 @@ def compare(
 
     `other`: "openvino", "openvino:DEVICE", "onnxruntime", "torch:MODULE:FUNCTION", a Model, a model's file, or a folder
     of recorded results. `inputs`: arrays by name or in order; inputs that are not given get random values, in the given
-    `shapes` and from `seed`. `config`: properties of the runtime. `atol`, `rtol`: errors allowed in every layer
-    (default: the operators' tolerances). `limit`: seconds for each response of a runtime; None or 0: no limit. Raises
-    IRError for a model that cannot be run, and RuntimeError for a runtime that cannot be used.
+    `shapes` and from `seed`; if neither inputs nor shapes are given, those of the recording are used. `config`:
+    properties of the runtime. `atol`, `rtol`: errors allowed in every layer (default: the operators' tolerances).
+    `limit`: seconds for each response of a runtime; None or 0: no limit. Raises IRError for a model that cannot be
+    run, and RuntimeError for a runtime that cannot be used.
     """
-    reference = reference_of(model_of(model, weights), inputs, shapes, seed)
+    made = model_of(model, weights)
     runtime: Runtime
     if isinstance(other, Model):
         runtime = OtherModel(names_of(model, other)[1], model_of(other))
     else:
-        runtime = runtime_of(os.fspath(other), dict(config or {}), reference.model, limit)
+        runtime = runtime_of(os.fspath(other), dict(config or {}), made, limit)
+    recorded = runtime.given(made) if isinstance(runtime, Recorded) and not inputs and not shapes else None
+    reference = reference_of(made, inputs, shapes, seed) if recorded is None else Reference(made, recorded)
     with NotebookStatus() as status:
 
         def show(done: int, total: int) -> None:

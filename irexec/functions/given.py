@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from irexec.arrays.given import Given
-from irexec.debug.record import Reference
+from irexec.debug.record import Reference, run_with
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph.copies import copied
@@ -63,8 +63,7 @@ def reference_of(
     seed: int = 0,
 ) -> Reference:
     """Return irexec's run of a model with these inputs; missing inputs get random values. Raises IRError."""
-    entries = entries_of(model, inputs, shapes, seed)
-    return Reference(model, [[entry.array for entry in entries if entry.array is not None]])
+    return run_with(model, [entries_of(model, inputs, shapes, seed)])
 
 
 def name_of(given: ModelLike) -> str:

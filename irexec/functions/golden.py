@@ -12,12 +12,12 @@ from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import safe_name, save_arrays
 from irexec.debug.errors import Bounds, measure, off, within
 from irexec.debug.record import Reference, same
-from irexec.debug.reduction.case_files import input_names
 from irexec.debug.tolerances import FUSED, combined, tolerance_of, tolerance_text
 from irexec.diagnostics.nearest import likely_names
 from irexec.functions.given import Inputs, ModelLike, entries_of, model_of, name_of, reference_of
 from irexec.graph.cut import needed_by
 from irexec.graph.model import Model, Node, Value
+from irexec.runs.dump import input_names
 from irexec.types import Array
 
 UPDATE = "--ir-update"

@@ -9,7 +9,7 @@ from functools import lru_cache
 from irexec.arrays.given import Given
 from irexec.debug.comparison.compare import compare
 from irexec.debug.errors import Bounds
-from irexec.debug.record import Reference
+from irexec.debug.record import run_with
 from irexec.debug.runtimes.choose import runtime_of
 from irexec.debug.runtimes.runtime import CannotRun, Runtime
 from irexec.diagnostics import Place, Report
@@ -68,7 +68,7 @@ class CompareInput(Task[InputComparison]):
         entries = complete(model, given, findings) if findings.report.ok else []
         if not findings.report.ok:
             return InputComparison(None, "", None, findings.report)
-        reference = Reference(model, [[entry.array for entry in entries if entry.array is not None]])
+        reference = run_with(model, [entries])
         bounds = None if self.bounds is None else Bounds(*self.bounds)
         try:
             runtime = _runtime(self.other, self.config, model, self.limit)

@@ -1,4 +1,4 @@
-"""`--dump DIR`: a listener that writes every output of every layer as .npy, and an index of them."""
+"""`--dump DIR`: a listener that writes every output of every layer as .npy and an index of them, and the inputs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from irexec.arrays.plain import exact_array
-from irexec.arrays.saving import safe_name, save_array, save_json
-from irexec.graph.model import Node
-from irexec.ir.writing import remove
+from irexec.arrays.saving import archive_names, safe_name, save_array, save_arrays, save_json
+from irexec.graph.model import Model, Node
+from irexec.graph.ports import port_name
+from irexec.ir.writing import Together, remove
 from irexec.types import Array, ElementType
 
 INDEX = "index.json"
+INPUTS = "inputs.npz"
 
 
 def numbered_folders(folder: Path) -> list[Path]:
@@ -26,6 +28,20 @@ def body_folder(layer: str, number: int) -> str:
     return f"body_{number}_{safe_name(layer)}"
 
 
+def input_names(model: Model) -> list[str]:
+    """Return the names of the model's inputs in an archive, by which `--input FILE.npz` reads them. An input whose own
+    name cannot be a key is named by its position.
+    """
+    return archive_names([port_name(port) for port in model.inputs], prefix="")
+
+
+def save_inputs(model: Model, step: Sequence[Array], path: Path, files: Together | None = None) -> None:
+    """Write the inputs of one step as an archive. Raises OSError."""
+    kinds = (port.element_type for port in model.inputs)
+    arrays = {n: exact_array(a, k) for n, a, k in zip(input_names(model), step, kinds, strict=True)}
+    save_arrays(path, arrays, files)
+
+
 class Dump:
     """A listener that writes outputs to a folder, which is created if necessary.
 
@@ -35,7 +51,9 @@ class Dump:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        remove(self.folder / INDEX)  # The index of an earlier run lists other arrays.
+        # The index of an earlier run lists other arrays, which follow from other inputs.
+        remove(self.folder / INDEX)
+        remove(self.folder / INPUTS)
         self.entries: list[dict[str, Any]] = []
         self._calls: dict[Node, int] = {}
 

@@ -66,6 +66,7 @@ def test_names_in_an_archive() -> None:
         "output_6",
         "output_7",
     ]
+    assert archive_names(["/x", "y", "1"], prefix="") == ["0", "y", "1"]
 
 
 def test_a_generated_name_is_never_another_results() -> None:

@@ -101,7 +101,6 @@ def test_no_limit_for_the_responses_of_another_program(
     assert main(["reduce", MODEL, "--check", check, "--input", INPUT, "--limit", none]) == 0
     assert "LIMIT = None\n" in Path("repro.py").read_text()
     assert main(["conformance", "--only", "Abs", "--cases", "1", "--limit", none]) == 0
-    assert "0 failures" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wrong", ["-1", "soon", "nan"])

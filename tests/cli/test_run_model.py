@@ -92,7 +92,8 @@ def test_a_dump(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ]
     np.testing.assert_array_equal(np.load("deep/d/00001_inner.npy"), [[3, 4]])
     np.testing.assert_array_equal(np.load("deep/d/00003_outer.npy"), [[1, 2], [3, 4], [0, 5]])
-    assert len(list((folder / "deep/d").iterdir())) == 5
+    assert len(list((folder / "deep/d").iterdir())) == 6
+    np.testing.assert_array_equal(np.load("deep/d/inputs.npz")["x"], [[-1, 2], [3, -4], [0, -5]])
     (folder / "no folder").touch()
     assert run_json(capsys, "loop.xml", "--dump", "no folder")[0] == 2
 

@@ -20,7 +20,16 @@ from irexec.debug.comparison.slips import first_piece, slipped
 from irexec.debug.comparison.variants import widened
 from irexec.debug.errors import NONE, Bounds, Error, measure, within
 from irexec.debug.record import Reference
-from irexec.debug.runtimes.runtime import Described, Failed, HasLayerPairs, HasModules, OtherModel, Runtime
+from irexec.debug.runtimes.runtime import (
+    CannotRun,
+    Described,
+    Failed,
+    HasLayerPairs,
+    HasModules,
+    OtherModel,
+    Recorded,
+    Runtime,
+)
 from irexec.debug.tolerances import FUSED
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model
@@ -38,11 +47,17 @@ def compare(
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare irexec's run with another run. Raises IRError if irexec cannot run the model, CannotRun if the
-    other runtime cannot.
+    other runtime cannot, or if it is a recording of a run with unknown inputs.
 
     The own error of a layer is the difference between the other side's result and the result of irexec for the other
     side's inputs of the layer. `window`: the number of layers whose values are held in memory at once.
     """
+    if reference.chosen and isinstance(runtime, Recorded) and runtime.given(reference.model) is None:
+        raise CannotRun(
+            f"the inputs of {runtime.name} are not known: give the values of {few(reference.chosen)} for which its "
+            "results were computed",
+            "U006",
+        )
     sides = common(reference, runtime) if isinstance(runtime, OtherModel) else None
     if sides is not None:
         reference, runtime = sides.reference, sides.runtime

@@ -16,8 +16,9 @@ from typing import IO, Any
 from irexec.arrays.saving import save_atomically, save_text
 from irexec.debug.extract import renamed
 from irexec.debug.reduction.case import Case
-from irexec.debug.reduction.case_files import input_names, load_case, save_case
+from irexec.debug.reduction.case_files import load_case, save_case
 from irexec.ir.files import read_file
+from irexec.runs.dump import input_names
 
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 _NAME = "model"

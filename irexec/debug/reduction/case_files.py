@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from irexec.arrays.given import convert
 from irexec.arrays.loading import load
-from irexec.arrays.plain import exact_array
-from irexec.arrays.saving import archive_names, save_arrays
 from irexec.debug.record import Reference
 from irexec.debug.reduction.case import Case, case_of
-from irexec.graph.model import Model
-from irexec.graph.ports import port_name
 from irexec.ir.writing import Together, together
 from irexec.openvino.core import read_model
+from irexec.runs.dump import input_names, save_inputs
 from irexec.types import Array
 
 
@@ -32,13 +28,6 @@ def save_case(case: Case, path: str | os.PathLike[str], files: Together | None =
         archives.append(_archive(file, number))
         save_inputs(case.model, step, archives[-1], files)
     return [*case.write(file, files), *archives]
-
-
-def save_inputs(model: Model, step: Sequence[Array], path: Path, files: Together | None = None) -> None:
-    """Write the inputs of one step as an archive. Raises OSError."""
-    kinds = (port.element_type for port in model.inputs)
-    arrays = {n: exact_array(a, k) for n, a, k in zip(input_names(model), step, kinds, strict=True)}
-    save_arrays(path, arrays, files)
 
 
 def save_steps(reference: Reference, folder: str | os.PathLike[str]) -> list[Path]:
@@ -72,11 +61,6 @@ def load_case(path: str | os.PathLike[str]) -> Case:
 
         return onnx_case_of(file, steps)
     return case_of(model, steps)
-
-
-def input_names(model: Model) -> list[str]:
-    """Return the names of the model's inputs in an archive."""
-    return archive_names([port_name(port) for port in model.inputs])
 
 
 def _archive(file: Path, step: int) -> Path:

@@ -20,7 +20,7 @@ from irexec.arrays.brief import plural, shown
 from irexec.arrays.saving import save_arrays, save_json, save_text
 from irexec.debug.record import Reference
 from irexec.debug.reduction.case import Case
-from irexec.debug.reduction.case_files import input_names, load_case, save_case
+from irexec.debug.reduction.case_files import load_case, save_case
 from irexec.debug.reduction.reduce import Reduction
 from irexec.debug.reduction.repro_script import command_script, known_results, onnx_runtime_script, openvino_script
 from irexec.debug.reduction.stages import Stage
@@ -34,6 +34,7 @@ from irexec.ir.files import read_file
 from irexec.ir.guard import own_files
 from irexec.ir.writing import together
 from irexec.ops.declare.attributes import attribute_text
+from irexec.runs.dump import input_names
 from irexec.types import Array
 from irexec.version import __version__
 

@@ -12,16 +12,14 @@ from irexec.arrays.saving import safe_name, save_array, save_json
 from irexec.debug.comparison.culprit import body_of, iterations
 from irexec.debug.comparison.windows import SHOWN_BYTES, comparable, observed, read_values, sizes_of, windows
 from irexec.debug.record import Reference
-from irexec.debug.reduction.case_files import save_inputs
 from irexec.debug.runtimes.runtime import CannotRun, Described, Died, Failed, Loaded, Repeats, Runtime
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
 from irexec.ir.writing import remove
-from irexec.runs.dump import INDEX, body_folder
+from irexec.runs.dump import INDEX, INPUTS, body_folder, save_inputs
 from irexec.status import Progress
 from irexec.types import Array, ElementType
 
-INPUTS = "inputs.npz"
 # The number of iterations of a body after which no further group of iterations is written.
 _MOST_ITERATIONS = 1024
 

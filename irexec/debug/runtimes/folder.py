@@ -17,14 +17,12 @@ from irexec.arrays.given import convert
 from irexec.arrays.loading import BadArrayFile, load
 from irexec.arrays.saving import archive_names, safe_name
 from irexec.debug.record import known_value, same
-from irexec.debug.reduction.case_files import input_names
-from irexec.debug.runtimes.dumping import INPUTS
 from irexec.debug.runtimes.runtime import CannotRun, Failed, Loaded, Runtime, Steps
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.ports import port_name
 from irexec.ir.files import read_file
 from irexec.ir.guard import reads
-from irexec.runs.dump import INDEX, body_folder, numbered_folders
+from irexec.runs.dump import INDEX, INPUTS, body_folder, input_names, numbered_folders
 from irexec.types import DYNAMIC, F16, Array, ElementType
 
 

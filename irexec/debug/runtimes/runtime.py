@@ -91,6 +91,14 @@ class KnowsBodies(Protocol):
 
 
 @runtime_checkable
+class Recorded(Protocol):
+    """The results of a run in the past, which cannot be repeated with other inputs."""
+
+    def given(self, model: Model) -> Steps | None:
+        """Return the inputs of the steps, if they were recorded. Raises CannotRun."""
+
+
+@runtime_checkable
 class Described(Protocol):
     """A loaded model whose runtime reports how it runs it: devices, instruction sets, precisions and settings."""
 

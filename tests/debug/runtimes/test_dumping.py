@@ -131,6 +131,48 @@ def test_one_side_dumps_and_the_other_compares(tmp_path: Path, capsys: pytest.Ca
     assert "contains 2 steps, but inputs of 1 step were given" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["classifier", "transformer", "loop", "names"])
+def test_a_dump_of_run_contains_its_inputs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also those that `irexec run` draws, where `irexec compare` would choose others, and more steps."""
+    model, folder = str(tmp_path / "model.xml"), str(tmp_path / "there")
+    if name == "loop":
+        Path(model).write_text(iterating().text)
+    elif name == "names":
+        # One name cannot be a key of an archive.
+        x, y = ops.parameter([2, 3], "bf16", name="/x"), ops.parameter([2, 3], "bf16", name="y")
+        irexec.save_model(irexec.Model([ops.subtract(x, y)], [x, y], "names"), model)
+    else:
+        model = str(SAMPLES / name / "model.xml")
+    assert main(["run", model, "--dump", folder]) == 0
+    capsys.readouterr()
+    assert main(["compare", model, "--with", folder]) == 0
+    assert main(["compare", model, "--with", model, "--with", folder]) == 0
+    assert "layer" in capsys.readouterr().out
+    assert irexec.compare(model, folder).agrees
+    assert main(["run", model, "--input", f"{folder}/inputs.npz"]) == 0
+    assert main(["run", model, "--input", f"{folder}/inputs.npz", "--dump", folder]) == 2
+
+
+def test_results_with_unknown_inputs_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, folder, results = str(SAMPLES / "classifier" / "model.xml"), tmp_path / "there", str(tmp_path / "out.npz")
+    given = f"image={SAMPLES / 'classifier' / 'image.npy'}"
+    assert main(["run", model, "--input", given, "--dump", str(folder), "-o", results]) == 0
+    (folder / "inputs.npz").unlink()
+    for other in (str(folder), results):
+        assert main(["compare", model, "--with", other]) == 2
+        assert f"error[U006]: --with {other}: the inputs of {other} are not known: " in capsys.readouterr().err
+        with pytest.raises(RuntimeError, match="are not known: give the values of image"):
+            irexec.compare(model, other)
+        assert main(["compare", model, "--with", other, "--input", given]) == 0
+
+
+def test_a_dump_has_no_inputs_of_an_earlier_run(tmp_path: Path) -> None:
+    model, folder = SAMPLES / "classifier" / "model.xml", tmp_path / "there"
+    assert main(["run", str(model), "--dump", str(folder)]) == 0
+    assert main(["run", str(model), "--dump", str(folder), "--shape", "image=1,5,5,5"]) == 2
+    assert not (folder / "inputs.npz").exists()
+
+
 @pytest.mark.parametrize("batch", [True, False])
 def test_samples_of_a_batch_or_folder(batch: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only the last of three samples shows the fault."""
