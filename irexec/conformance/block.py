@@ -114,9 +114,13 @@ class JudgeBlock(Task[Tally]):
         """Return the verdict on a case that ran alone. Of several cases only those that have passed have a verdict."""
         try:
             answer = run.answer.result()
+        except Unusable:
+            raise
         except IRError as error:
-            message = f"the model cannot be written: {error.report.errors[0].message}"
-            return [Judged(Verdict("invalid", message), run.cases[0])] if len(run.cases) == 1 else []
+            return _unrun(run, f"the model cannot be written: {error.report.errors[0].message}")
+        except Exception as error:
+            run.defendant.close()  # Its pipe may contain half a message.
+            return _unrun(run, f"cannot be run: {type(error).__name__}: {error}")
         if len(run.cases) == 1:
             return [self._judge(run.cases[0], run.defendant, answer)]
         units = run.defendant.described
@@ -143,6 +147,11 @@ class JudgeBlock(Task[Tally]):
 
     def files(self, item: str) -> list[PathLike]:
         return []
+
+
+def _unrun(run: Run, reason: str) -> list[Judged | None]:
+    """Return the verdict on a case that did not run; several cases run again, each alone."""
+    return [Judged(Verdict("invalid", reason), run.cases[0])] if len(run.cases) == 1 else []
 
 
 def _has_passed(case: Case, answer: Answer, units: Mapping[str, str]) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from irexec.conformance.draft import MOST_ELEMENTS, Draft, DraftPort, draft_of, integers
 from irexec.conformance.seeds import calls_of
 from irexec.ops.declare.attributes import Attribute, base_type
-from irexec.types import BF16, BOOLEAN, F16, F32, F64, FOREIGN, I8, I32, I64, STRING, U8, ElementType
+from irexec.types import BF16, BOOLEAN, CONTAINERS, F16, F32, F64, FOREIGN, I8, I32, I64, STRING, U8, ElementType
 
 SMALL = (1, 2, 3, 4, 5, 7, 8, 9)
 HUGE = (255, 256, 257, 512, 1025)
@@ -186,8 +186,8 @@ def change_type(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def _whole(types: frozenset[ElementType]) -> list[ElementType]:
-    """Return the types that inputs and results of runtimes may have: not packed, and not foreign to OpenVINO."""
-    return [t for t in types - FOREIGN if not t.is_packed] or list(types)
+    """Return the types that inputs and results of runtimes may have: not packed, and known to OpenVINO."""
+    return [t for t in types - FOREIGN - CONTAINERS if not t.is_packed] or list(types)
 
 
 def change_value(rng: np.random.Generator, draft: Draft) -> None:

@@ -6,12 +6,13 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from irexec.conformance import block, defendant
 from irexec.conformance.campaign import GROWN_SHARE, Extent, families, rounds
 from irexec.conformance.case import Case, operator_named
-from irexec.conformance.changes import reshape
+from irexec.conformance.changes import change_type, reshape
 from irexec.conformance.clusters import clusters_of, fault_of
 from irexec.conformance.defendant import Answer, Defendant
 from irexec.conformance.draft import draft_of
@@ -20,7 +21,7 @@ from irexec.conformance.report import failures, from_json, to_json
 from irexec.conformance.results import Finding, Tally
 from irexec.conformance.seeds import calls_of
 from irexec.conformance.verdict import WRAPS, Verdict
-from irexec.types import F32, I32, I64
+from irexec.types import CONTAINERS, F32, I32, I64
 
 pytestmark = pytest.mark.any_python
 
@@ -131,6 +132,27 @@ def test_a_campaign_outlives_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -
         assert {finding.detail for finding in tally.findings} == {"not judged (not enough memory)"}
         assert (tally.findings[0].name == "Abs-1#0") is (name == "draw")
     assert judge("Abs-1#0+2").totals == {"passed": 2}
+
+
+def test_a_campaign_goes_on_after_a_case_that_cannot_be_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_form(*arguments: object) -> None:
+        raise TypeError("no array has this type")
+
+    judge = block.JudgeBlock("irexec")
+    with monkeypatch.context() as patched:
+        patched.setattr(defendant, "plain", without_form)
+        tally = judge("Abs-1#0+2")
+    assert {finding.detail for finding in tally.findings} == {"cannot be run: TypeError: no array has this type"}
+    assert tally.totals == {"invalid": 2} and judge("Abs-1#0+2").totals == {"passed": 2}
+
+
+def test_cases_have_no_types_that_openvino_lacks() -> None:
+    operator = operator_named("Identity-16")
+    assert operator.signature.input(0).elements.types & CONTAINERS
+    draft = draft_of(operator, calls_of()["Identity-16"][0])
+    for seed in range(60):
+        change_type(np.random.default_rng(seed), draft)
+        assert draft.given[0].kind not in CONTAINERS
 
 
 def test_a_shape_that_is_too_large_takes_no_memory() -> None:

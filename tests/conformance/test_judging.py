@@ -16,7 +16,9 @@ from irexec.conformance.made import case_named
 from irexec.conformance.report import failures
 from irexec.conformance.simpler import simplest
 from irexec.conformance.verdict import judge_case
+from irexec.debug.comparison.variants import moved_inside
 from irexec.debug.record import Reference
+from irexec.types import F32
 
 RUNTIME = f"{Path(__file__).parents[1] / 'lib' / 'support' / 'wrong_runtime.py'}:Wrong"
 STATIC = "Sigmoid-1/f32/x=[2,3]/seed1"
@@ -83,6 +85,15 @@ def test_what_the_page_leaves_open_is_open_in_any_precision(setting: str) -> Non
 def test_numpys_strings_have_no_nul_at_the_end() -> None:
     case = case_named("StringTensorPack-15/i32/begins=[]{0}/ends=const:[]{3}/symbols=const:u8[3]{97,0,0}/seed1")
     words = [judge_case(case, Answer("results", [[np.array(text)]]), {}).word for text in ("a", "b")]
+    assert words == ["passed", "wrong"]
+
+
+def test_a_function_may_enlarge_the_rounding_of_the_default_precision() -> None:
+    """The cosine of sums in bf16."""
+    case = case_named("graph.product/f32/r4/form=transposed/bias=row/act=cos/scale=none/default/sequence/seed459")
+    right = Reference(next(moved_inside(case.model, {F32: 2**-8})), case.inputs).results()
+    wrong = [[-array for array in call] for call in right]
+    words = [judge_case(case, Answer("results", [found[c] for c in case.calls]), {}).word for found in (right, wrong)]
     assert words == ["passed", "wrong"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 import ml_dtypes
@@ -17,7 +17,7 @@ from irexec.inference import infer_types
 from irexec.ops.declare.contents import load
 from irexec.ops.declare.operator import Tolerance
 from irexec.opsets.nodes import constant_node
-from irexec.types import BF16, F16, F32, Array, TensorType
+from irexec.types import BF16, F16, F32, Array, ElementType, TensorType
 
 _HALVES = (F16, BF16)
 _NUDGES = {
@@ -99,9 +99,9 @@ def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Va
     return known[value]
 
 
-def moved_inside(model: Model) -> Iterator[Model]:
+def moved_inside(model: Model, nudges: Mapping[ElementType, float] = _NUDGES) -> Iterator[Model]:
     """Yield models whose floats between layers are some units larger or smaller: all of them, and in a small model also
-    each by itself; nothing for a single layer.
+    each by itself; nothing for a single layer. `nudges`: the relative changes.
     """
     count = len(_inner(model))
     groups = [range(count)] * (count > 0) + [range(n, n + 1) for n in range(count) if 1 < count <= _FEW]
@@ -109,7 +109,7 @@ def moved_inside(model: Model) -> Iterator[Model]:
         made = copied(model)
         inner = _inner(made)
         for value in (inner[number] for number in group):
-            steps = [("Multiply", 1 + sign * _NUDGES[value.element_type])]
+            steps = [("Multiply", 1 + sign * nudges[value.element_type])]
             if (limit := _limit_of_levels(value)) is not None:
                 steps.append(("Add", sign * _NUDGES[F32] * limit))
             _move(value, steps)
