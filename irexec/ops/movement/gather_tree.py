@@ -71,8 +71,8 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @gather_tree_1.undefined_for
 def _(*inputs: Array) -> Undefined:
-    """The result is undefined for step ids and positions that are not integers."""
-    return any(bool((a != np.rint(a)).any()) for a in inputs)
+    """The result is undefined for step ids and positions that are not integers, and for a negative length."""
+    return any(bool((a != np.rint(a)).any()) for a in inputs) or bool((inputs[2] < 0).any())
 
 
 gather_tree_1.allowed = Allowed(special=False, composes=False)
