@@ -179,7 +179,8 @@ def despite(
         variants = [(given, attributes | chosen) for chosen in _combined(values)] if least else []
         outcomes = [_outcome(operator, *variant) for variant in variants]
         tried = {each.file_name for each in operator.attributes if each.name in values} | values.keys()
-        outcomes = [outcome for outcome in outcomes if not any(b.attribute in tried for b in outcome[0])]
+        # Values that are refused were not meant; without types, a rule may fail.
+        outcomes = [o for o in outcomes if not any(b.attribute in tried or b.code == "O007" for b in o[0])]
         fewest = min((len(broken) for broken, _ in outcomes), default=0)
         possible = [outcome for outcome in outcomes if len(outcome[0]) == fewest]
         if not least or len(possible) < least:

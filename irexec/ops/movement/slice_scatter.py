@@ -96,13 +96,14 @@ def _infer(
     same, count = same_lengths(check, "C4", lists)
     if not fits or not same or data.rank is None:
         return data.shape
-    places = None if count is None else list(range(count))
+    places = None
     if axes is not None:
         places = known_axes(check, "C6", axes, data.rank, "axes")
     elif count is not None:
         message = f"start has {count} elements, expected at most one for each of the {data.rank} axes of data"
         if not check("C6", count <= data.rank, message, port="start", allowed=f"at most {data.rank}"):
             return data.shape
+        places = list(range(count))
     if places is not None and not distinct(check, "C7", places):
         return data.shape
     expected = _sliced_shape(data.shape, places, [t.known for t in (start, stop, step)])

@@ -8,6 +8,7 @@ declares begin_mask and end_mask as required but omits them in its examples; ire
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from types import EllipsisType
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -99,7 +100,7 @@ def steps_of(
     ellipsis_at = next((i for i in range(count) if ellipses[i]), None)
     used = sum(not news[i] and i != ellipsis_at for i in range(count))
     if used > rank:
-        raise ValueError(f"begin names {used} axes, expected at most {rank}, the rank of data")
+        raise ValueError(_too_many(used, rank))
     steps: list[Step] = []
     for i in range(count):
         if i == ellipsis_at:
@@ -113,6 +114,10 @@ def steps_of(
     if ellipsis_at is None:
         steps += [Step("slice")] * (rank - used)
     return steps
+
+
+def _too_many(used: int, rank: int) -> str:
+    return f"begin names {used} axes, expected at most {rank}, the rank of data"
 
 
 def _padded(mask: Mask, count: int) -> Mask:
@@ -145,6 +150,11 @@ def _(
     if count is None or not fits or data.rank is None or marks > 1:
         fixed = not any(any(masks[m]) for m in ("new_axis_mask", "shrink_axis_mask"))
         return PartialShape.dynamic(data.rank if fixed else None)
+    # Before lists of `count` items are made: a file can declare any count.
+    used = count - sum(map(any, zip_longest(masks["new_axis_mask"], masks["ellipsis_mask"], fillvalue=0)))
+    if used > data.rank:
+        check("C5", False, _too_many(used, data.rank), port="begin")
+        return PartialShape.dynamic()
     unknown: list[Bound] = [ANY_DIMENSION] * count
     if stride is None:
         strides = [1] * count

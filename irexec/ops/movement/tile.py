@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.declare.operator import Check, Elements, Undefined, operator
 from irexec.ops.rules.axes import filled, integers, into, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.types import ANY, INTEGERS, MAX_KNOWN, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_REPEATS: TypeAlias = Annotated[Array, Elements("T_REPEATS", INTEGERS)]
@@ -50,7 +50,7 @@ def _(check: Check, data: TensorType, repeats: TensorType) -> PartialShape:
     rank = max(length, data.rank)
     known = repeats.known
     if known is None:
-        return PartialShape([Dimension(-1)] * rank)
+        return PartialShape([Dimension(-1)] * rank if rank <= MAX_KNOWN else None)
     counts = [Dimension(1)] * (rank - length) + [Dimension.of(max(n, 0) if isinstance(n, int) else n) for n in known]
     extents = [Dimension(1)] * (rank - data.rank) + list(data.shape)
     return PartialShape(count * extent for count, extent in zip(counts, extents, strict=True))
