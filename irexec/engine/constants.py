@@ -189,10 +189,10 @@ class Folding:
 
     def _evaluated(self, node: Node, arrays: list[Array | None]) -> list[Any]:
         given = self._inference.inputs(node)
-        call, _ = self.kernels.call(node, given, self._inference.outputs(node), tuple(arrays))
-        if not all(type is None or type.shape.is_static for type in given):
-            call = checked(call, node, given, self._model)
         try:
+            call, _ = self.kernels.call(node, given, self._inference.outputs(node), tuple(arrays))
+            if not all(type is None or type.shape.is_static for type in given):
+                call = checked(call, node, given, self._model)
             with computing():
                 return as_list(call(*arrays))
         except Exception as error:

@@ -11,6 +11,7 @@ import pytest
 
 import irexec
 from irexec import Model, Node
+from irexec.diagnostics import IRError
 from irexec.engine.plan import Plan, make_plan
 from irexec.ops.declare.operator import REGISTRY, Elements, operator, random
 from irexec.ops.rules.shapes import same_as
@@ -182,3 +183,15 @@ def test_weights_that_are_truncated_while_a_model_is_used_are_a_finding(shape: l
     for act in (lambda: compiled([weights]), lambda: irexec.compile_model(model)):
         with pytest.raises(irexec.IRError, match="the file was truncated: 100 of "):
             act()
+
+
+def test_a_constant_layer_with_an_invalid_constant_is_reported() -> None:
+    """The axis was replaced after inference, so only the computation of the constants notices it."""
+    x = ops.parameter([100_000], np.float32, name="x")
+    picked = ops.gather(np.zeros(200_000, np.float32), np.arange(100_000), np.int64(0), name="picked")
+    model = Model([ops.add(picked, x)], [x], "constant")
+    axis = ops.constant(np.int64(1))
+    picked.replace_input_with(2, axis.outputs[0])
+    model.nodes.insert(0, axis)
+    with pytest.raises(IRError, match=r"axis 1 is outside \[-1, 0\]"):
+        irexec.compile_model(model)
