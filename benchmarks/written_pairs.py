@@ -71,6 +71,8 @@ def main() -> int:
                     outcome, verdict = "refused", str(error)
                 if outcome == "false agreement" and args.dump and rounding(run, runtime):
                     outcome = "no effect"  # The difference cannot be distinguished from sums in another order.
+                if outcome == "false alarm" and names is not None:
+                    outcome = "no effect"  # The layer was named although its effect is smaller than the other noise.
                 if outcome == "no effect" and names is None:
                     outcome = "agrees"
                 total[outcome] += 1
