@@ -40,6 +40,11 @@ def _after_reduction(ops: Any, x: Any) -> Any:
 INF, NAN, LEAST = np.inf, np.nan, np.iinfo(np.int64).min
 FAULTS: dict[str, tuple[Layers, np.ndarray, np.ndarray]] = {
     "Abs of a vector that is computed from constants": (_dropped_abs, np.float32([0]), np.float32([3, 2, 0])),
+    "Abs of a vector that is reduced from a constant": (
+        lambda ops, x: ops.add(ops.abs(ops.reduce_max(ops.constant(np.float32([[-3], [-2]])), [1], False)), x),
+        np.float32([0]),
+        np.float32([3, 2]),
+    ),
     "ReduceL2 of large values": (lambda ops, x: ops.reduce_l2(x, [0]), np.float32([3e20, 4e20]), np.float32(5e20)),
     "a maximum over padding alone": (_padded, np.float32([[[[2]]]]), np.float32([[[[2, -INF], [-INF, -INF]]]])),
     "a function of such a maximum": (
@@ -51,6 +56,11 @@ FAULTS: dict[str, tuple[Layers, np.ndarray, np.ndarray]] = {
         lambda ops, x: ops.convert(ops.hswish(_padded(ops, x)), np.int64),
         np.float32([[[[3]]]]),
         np.int64([[[[3, LEAST], [LEAST, LEAST]]]]),
+    ),
+    "a normalized maximum of this kind": (
+        lambda ops, x: ops.normalize_l2(_padded(ops, x), ops.constant(np.int64([3])), 1e-6, "add"),
+        np.float32([[[[3]]]]),
+        np.float32([[[[0, NAN], [NAN, NAN]]]]),
     ),
     "a weighted sum of such maxima": (
         lambda ops, x: ops.matmul(_padded(ops, x), ops.constant(np.float32([[1], [-1]])), False, False),

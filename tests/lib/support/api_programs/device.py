@@ -17,9 +17,11 @@ _INTEGER = r"(?s)(\w+) = ops\.\w+\([^\n]*(np\.(u?int|bool)|Type\.[iub]).*ops\.si
 # A finite number whose square overflows in f32.
 _ABOVE_ROOT = r"\de\+(19|2\d|3\d)"
 # A program without Parameters that ends with an Abs of another layer.
-_CONSTANT_ABS = r"\A(?!(?s:.*)ops\.parameter\()(?s:.*)(data\(\[\d+\], |ops\.range\()(?s:.*)\n\w+ = ops\.abs\(n\d+\)\Z"
+_CONSTANT_ABS = (
+    r"\A(?!(?s:.*)ops\.parameter\()(?s:.*)(data\(\[\d+\], |ops\.(range|reduce_\w+)\()(?s:.*)\n\w+ = ops\.abs\(n\d+\)\Z"
+)
 # Functions that are NaN if their values are -inf, maxima over padding alone, or weight these with both signs.
-_GATED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(h?swish|mish|gelu|(log_)?softmax|convolution|matmul)\("
+_GATED_PADDING = r"(?s)ops\.max_pool\(.*ops\.(h?swish|mish|gelu|(log_)?softmax|normalize_l2|convolution|matmul)\("
 # An i32 or i64 that was converted from NaN or an infinity.
 _LEAST_INTEGER = r"-(2147483648|9223372036854775808)\b"
 # Functions that are finite at -inf, which the device computes before the maximum.
@@ -56,7 +58,7 @@ DEVICE = [
     Known("results", _HALF, line=RUN, theirs=_INTEGERS, layers=r"(?s)ops\.(range|shape_of)\(.*ops\.sigmoid\("),
     Known("results", _PADDING, line=RUN, theirs=r"\de\+3[78]", mine=r"\binf\b|nan", program=r"ops\.max_pool"),
     Known("results", _PADDING, line=RUN, theirs=r"-3\.4028235e\+38", layers=_BOUNDED_PADDING),
-    Known("results", _PADDING, line=RUN, theirs="^(?!.*nan)", mine="nan", layers=_GATED_PADDING),
+    Known("results", _PADDING, line=RUN, theirs="^(?!.*(nan|inf))", mine="nan|-inf", layers=_GATED_PADDING),
     Known("results", _PADDING, line=RUN, theirs=_INTEGERS, mine=_LEAST_INTEGER, layers=_GATED_PADDING),
     Known("results", _F16, line=RUN, theirs=r"dtype=int|\[[-\d, ]+\]", layers=_F16_TO_INTEGER),
     Known("results", _DECLARED_RANK, line=RUN, theirs=r"array\(-?\d", mine=r"array\(\[-?\d[\d.]*\]"),

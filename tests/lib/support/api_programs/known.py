@@ -18,7 +18,8 @@ _TYPES = "the types that an operator accepts are those of its page"
 _POSITION = "a name given by position is the node's; OpenVINO ignores it"
 _DIMENSIONS = "an empty interval is not a dimension; OpenVINO makes it a dynamic dimension"
 _KEPT = "an input that was refused is not kept"
-_RANK = "an array has the rank of its input; OpenVINO also takes a scalar"
+_RANK = "a scalar for an input of several elements is an IRError"
+_OWN_TENSOR = "an output that takes an input has a tensor of its own; in OpenVINO both are one tensor"
 _TENSOR_NAME = "a Parameter's name is its tensor's name at once, in OpenVINO when a model is made"
 _MODEL_NAME = "a model's `name` is the one in its file, and `get_name()` is OpenVINO's `name`"
 _CHANGES = "a change is seen at once; OpenVINO sees it when the model is validated"
@@ -214,7 +215,20 @@ KNOWN = [
     Known("stricter", _BUILD, line=_RUN_MODEL, mine="undeclared param", program=r"(?s)\.build\(\).*\.replace\(p\d\."),
     Known("names|shapes", _BUILD, line=r"_ops\(\)", program=r"= (ppp\d+|steps)\.build"),
     Known("looser", "an input is found by its layer's name, too", theirs=r"Port for tensor name \w+ was not found"),
-    Known("stricter|exception type", _RANK, mine=r"has shape \[\], which"),
+    Known("exception type", _RANK, theirs="cannot reshape", mine=r"has shape \[\], which"),
+    Known(
+        "results|shapes",
+        _OWN_TENSOR,
+        line=r"r\d+\.(infer\(\)|get_tensor)",
+        program=r'(?s)add_outputs\(\("p\d".*\.set_output_tensors?\(',
+    ),
+    Known(
+        "names",
+        "OpenVINO's compiled model gives an output the names of the layer before a Convert without effect",
+        line=r"^\[port\.get_names\(\) for port in c\d+\.outputs\]",
+        theirs=r"'t\d+'",
+        program=r"ops\.convert\(n\d+, 'f32'\)",
+    ),
     Known("looser", _NUMBERS, line=r"\[\]", theirs="is_integral_number"),
     Known("exception type", "without a Parameter nothing is evaluated", line="evaluate", program="remove_parameter"),
     Known(
