@@ -56,7 +56,7 @@ DEVICE = [
         program=_INTEGER,
     ),
     Known("results", _HALF, line=RUN, theirs=_INTEGERS, layers=r"(?s)ops\.(range|shape_of)\(.*ops\.sigmoid\("),
-    Known("results", _PADDING, line=RUN, theirs=r"\de\+3[78]", mine=r"\binf\b|nan", program=r"ops\.max_pool"),
+    Known("results|shapes", _PADDING, line=RUN, theirs=r"\de\+3[78]", mine=r"\binf\b|nan", program=r"ops\.max_pool"),
     Known("results", _PADDING, line=RUN, theirs=r"-3\.4028235e\+38", layers=_BOUNDED_PADDING),
     Known("results", _PADDING, line=RUN, theirs="^(?!.*(nan|inf))", mine="nan|-inf", layers=_GATED_PADDING),
     Known("results", _PADDING, line=RUN, theirs=_INTEGERS, mine=_LEAST_INTEGER, layers=_GATED_PADDING),
