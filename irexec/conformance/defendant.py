@@ -128,6 +128,7 @@ class Defendant:
         arrays = [plain(array) for call in case.inputs for array in call]
         message: dict[str, Any] = {
             "path": str(path),
+            "number": self._number,
             "inputs": len(case.inputs[0]),
             "calls": list(case.calls),
             "cache": "cache" in case.flags,
@@ -186,6 +187,9 @@ class Defendant:
         assert process is not None
         late: list[bool] = []
         found = self._receive(self._limit, late)
+        # A process that dies between two cases leaves the second one to its successor: that answer is out of date.
+        while found is not None and found[0].get("number", self._number) != self._number:
+            found = self._receive(self._limit, late)
         if found is None:
             code = ending(process, _ENDING)  # The pipe closes before the process ends.
             self.close()

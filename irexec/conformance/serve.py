@@ -154,7 +154,8 @@ def main() -> None:
         message = read(source)
         if message is None:
             return
-        write(sink, *answer(runtime, *message))
+        reply, results = answer(runtime, *message)
+        write(sink, dict(reply, number=message[0].get("number")), results)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import irexec
+from irexec.conformance import serve
 from irexec.conformance.block import JudgeBlock, judged
 from irexec.conformance.clusters import clusters_of
 from irexec.conformance.defendant import Answer, Defendant, Unusable
@@ -95,6 +96,21 @@ def test_a_function_may_enlarge_the_rounding_of_the_default_precision() -> None:
     wrong = [[-array for array in call] for call in right]
     words = [judge_case(case, Answer("results", [found[c] for c in case.calls]), {}).word for found in (right, wrong)]
     assert words == ["passed", "wrong"]
+
+
+def test_an_answer_to_an_earlier_case_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that died between two cases left a case in the pipe, which its successor answers."""
+    write, sent = serve.write, Defendant("irexec")
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            serve,
+            "write",
+            lambda *message: [write(*message), write(message[0], message[1] | {"number": 0}, message[2])],
+        )
+        first = sent.run(case_named(STATIC))
+    assert first.how == "results"
+    for name in ("Tanh-1/f32/x=[3]/seed2", "Abs-1/f32/x=[5]/seed2"):
+        assert judged(case_named(name), sent).word == "passed"
 
 
 def test_a_hang() -> None:
