@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -71,6 +72,14 @@ def test_results_are_merged_and_compared(tmp_path: Path, capsys: pytest.CaptureF
     text = printed(capsys)
     assert text.endswith(f"\n{page}\n")
     assert "Sigmoid-1  0/1" in text.replace("   ", "") or "2/2" in text
+
+
+@pytest.mark.parametrize("device", ["CPU", "AUTO:CPU", "HETERO:CPU"])
+def test_devices_of_openvino_that_use_other_devices(device: str, tmp_path: Path) -> None:
+    core: Any = pytest.importorskip("openvino").Core()
+    found = tmp_path / "found.json"
+    assert main(["conformance", "--with", "openvino", "--device", device, "--case", PASSES, "-o", str(found)]) == 0
+    assert json.loads(found.read_text())["processor"] == core.get_property("CPU", "FULL_DEVICE_NAME")
 
 
 def test_results_of_processors_are_kept_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,7 @@ class OpenVINO:
         self.ov = OV
         self.core: Any = self.ov.Core()
         # Releases without these properties behave as the properties request.
-        known = self.core.get_property(device, "SUPPORTED_PROPERTIES")
+        known = self.core.get_property(device.split(":")[0], "SUPPORTED_PROPERTIES")
         for name in ("DYNAMIC_QUANTIZATION_GROUP_SIZE", "KV_CACHE_PRECISION", "INFERENCE_NUM_THREADS"):
             if name not in known:
                 properties.pop(name, None)
@@ -43,11 +43,15 @@ class OpenVINO:
     def describe(self) -> dict[str, str]:
         return {
             "name": "OpenVINO {} {}".format(self.ov.get_version().split("-")[0], self.device),
-            "processor": self.core.get_property(self.device, "FULL_DEVICE_NAME"),
+            "processor": ", ".join(self.core.get_property(name, "FULL_DEVICE_NAME") for name in self._devices()),
             "f64": "f32",
             "i64": "i32",
             "together": "yes",
         }
+
+    def _devices(self) -> list[str]:
+        """Return the devices that compute: those of `AUTO:CPU,GPU.1` are CPU and GPU.1."""
+        return self.device.split(":", 1)[-1].split(",")
 
     def load(self, path: str, cache: bool) -> None:
         self.compiled = self.request = None
