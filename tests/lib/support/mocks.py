@@ -19,10 +19,13 @@ Distort = Callable[[Array], Array]
 
 
 def slightly_larger(array: Array) -> Array:
-    """Return real numbers increased by somewhat more than a hundredth; of other types, change the first element."""
+    """Return real numbers increased by somewhat more than a hundredth; of other types, change the first element. No
+    normalization after them removes the change.
+    """
     kind = ElementType.of(array.dtype)
     if kind.is_real:
-        return (array.astype(np.float64) * 1.01 + 0.01).astype(array.dtype)
+        wide = array.astype(np.float64)
+        return (wide + 0.01 * (np.abs(wide) + 1)).astype(array.dtype)
     changed = array.copy()
     if array.size:
         flat = changed.reshape(-1)
