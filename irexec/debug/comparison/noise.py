@@ -23,7 +23,7 @@ from irexec.engine import CompiledModel
 from irexec.graph.copies import copy_with_map
 from irexec.graph.model import Model, Node
 from irexec.ops.declare.operator import Operator
-from irexec.types import BF16, F16, F32, Array, ElementType
+from irexec.types import BF16, F16, F32, Array, ElementType, PartialShape, TensorType
 
 GROUP = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
 """The property of OpenVINO for the number of activations that are quantized together; 0 for none."""
@@ -107,7 +107,7 @@ class Noise:
         for node, other in copies.items():
             if other.operator is not None and other.inputs and not other.bodies and other.type != "Result":
                 group = self.group if packed(node) else 0
-                other.operator = _rounding(other.operator, self.kind, group, rng)
+                other.operator = _rounding(other.operator, other.all_attributes, self.kind, group, rng)
         return made
 
 
@@ -132,19 +132,22 @@ def _run(model: Model) -> Run:
     return lambda arrays: list(compiled.infer_new_request(list(arrays)).to_tuple())
 
 
-def _rounding(operator: Operator, kind: ElementType, group: int, rng: np.random.Generator) -> Operator:
-    """Return the operator with inputs and results that are rounded at random."""
+def _rounding(
+    operator: Operator, known: dict[str, Any], kind: ElementType, group: int, rng: np.random.Generator
+) -> Operator:
+    """Return the operator with inputs and results that are rounded at random; `known`: the layer's attributes."""
     made = copy.copy(operator)
     right = operator.kernel
 
     def kernel(*inputs: Any, out: Any = None, **attributes: Any) -> Any:
         arrays = [None if array is None else np.asarray(array) for array in inputs]
+        exact = _determining_shapes(operator, known, arrays)
         large = [array is not None and array.size > _LARGE for array in arrays]
         least = min((array.size for array in arrays if array is not None), default=0)
         scale = math.sqrt(2) if any(large) and least <= _LARGE else 1.0
         given = [
-            a if a is None or (big and scale > 1) else _rounded(a, kind, rng, scale)
-            for a, big in zip(arrays, large, strict=True)
+            a if a is None or n in exact or (large[n] and scale > 1) else _rounded(a, kind, rng, scale)
+            for n, a in enumerate(arrays)
         ]
         if group and given and given[0] is not None:
             given[0] = _quantized(given[0], group, -2 if attributes.get("transpose_a") else -1, rng)
@@ -155,6 +158,22 @@ def _rounding(operator: Operator, kind: ElementType, group: int, rng: np.random.
 
     made.kernel, made.opset, made.specializer, made.view, made.inplace = kernel, "noisy", None, (), ()
     return made
+
+
+def _determining_shapes(operator: Operator, known: dict[str, Any], arrays: Sequence[Array | None]) -> set[int]:
+    """Return the inputs of floats whose values determine shapes, such as scales: runtimes do not round these."""
+    types = [None if array is None else TensorType.of(array) for array in arrays]
+
+    def shapes(given: Sequence[TensorType | None]) -> list[PartialShape]:
+        return [type.shape for type in operator.infer(given, known, [])]
+
+    found, right = set[int](), None
+    for number, type in enumerate(types):
+        if type is not None and type.has_value and type.element_type.is_real:
+            right = shapes(types) if right is None else right
+            if shapes([*types[:number], type.without_value(), *types[number + 1 :]]) != right:
+                found.add(number)
+    return found
 
 
 def _rounded(array: Array, kind: ElementType, rng: np.random.Generator, scale: float = 1.0) -> Array:

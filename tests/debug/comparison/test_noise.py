@@ -75,6 +75,25 @@ def test_rounding_alone_agrees(name: str, kind: str) -> None:
     assert any("INFERENCE_PRECISION_HINT=f32" in hint for hint in found.hints)
 
 
+@pytest.mark.parametrize("factor", [1.0, 1.2])
+def test_numbers_that_determine_a_shape_are_not_rounded(factor: float) -> None:
+    """Other scales would lead to another shape. The runtime rounds the values that Interpolate reads."""
+
+    class OnlyThere(Wrong):
+        def load(self, model: Model) -> Loaded:
+            return _Lower(super().load(model), "bf16", {})
+
+    x = ops.parameter([1, 1, 30, 400], np.float32, name="x")
+    up = ops.interpolate(
+        x, np.float32([2, 2]), "nearest", "scales", axes=np.int64([2, 3]), nearest_mode="floor", name="up"
+    )
+    run = Reference(
+        Model([ops.tanh(up)], [x], "larger"), [[np.linspace(-2, 2, 12000, dtype=np.float32).reshape(1, 1, 30, 400)]]
+    )
+    found = compare(run, OnlyThere("up", lambda array: rounded_to("bf16")(array * np.float32(factor))))
+    assert named(found) == ["up"] * (factor != 1), found.verdict
+
+
 def test_a_wrong_boolean_is_named_before_a_number_that_is_off_by_more() -> None:
     """Results computed without real numbers are not rounded, so any error of them counts."""
 
