@@ -14,17 +14,19 @@ from irexec.debug.comparison.result import Row
 from irexec.debug.errors import Error, measure
 from irexec.debug.record import Reference
 from irexec.debug.runtimes.runtime import CannotRun, Loaded
-from irexec.debug.units import widened
+from irexec.debug.units import unit, widened
 from irexec.diagnostics import IRError
 from irexec.graph.cut import cut, readers
 from irexec.graph.model import Model, Node, Value
-from irexec.types import Array
+from irexec.types import F32, Array, ElementType
 
 ROUNDING = 256.0
 """The units in the last place of f32 that accumulated rounding of other layers may reach in the results."""
 _BITS = 32
 # A layer that compensates for its inputs has an own error that exceeds the error of its values by this factor.
 _VANISHING = 1024.0
+# The same limits if the other side computes in fewer bits, the first in units in the last place of its type.
+_NARROW_ROUNDING = _NARROW_VANISHING = 16.0
 # The multiple of a difference that still has no effect if a normalization removes it; a small effect would be visible.
 _FAR = 1024.0
 # The largest number of wrong layers that may have no effect together.
@@ -34,11 +36,20 @@ _MOST = 64
 class Compensation:
     """The paths from layers to the results of a model, which end at layers whose values agree on both sides.
 
-    `results`: the errors of the model's results, if the other side may have further layers before them.
+    `results`: the errors of the model's results, if the other side may have further layers before them. `kind`: the
+    element type in which the other side computes.
     """
 
-    def __init__(self, model: Model, rows: Sequence[Row], results: Mapping[Node, Error]) -> None:
+    def __init__(
+        self, model: Model, rows: Sequence[Row], results: Mapping[Node, Error], kind: ElementType = F32
+    ) -> None:
         self._rows, self._results = {row.node: row for row in rows}, results
+        self._rounding, self._vanishing = ROUNDING, _VANISHING
+        if kind is not F32:
+            self._rounding, self._vanishing = (
+                _NARROW_ROUNDING * float(unit(1.0, kind) / unit(1.0, F32)),
+                _NARROW_VANISHING,
+            )
         self._variables = {node.attributes.get("variable_id"): node for node in model.nodes if node.type == "ReadValue"}
 
     def is_compensated(self, row: Row, *, rounded: bool) -> bool:
@@ -51,7 +62,7 @@ class Compensation:
         """Return whether every path from a layer to a result contains a layer whose own error compensates for the
         errors of its inputs, so that its values agree except for rounding.
         """
-        return self._is_stopped(row.node, lambda known: _is_equal(known) or _makes_up(known))
+        return self._is_stopped(row.node, lambda known: _is_equal(known) or self._makes_up(known))
 
     def _is_stopped(self, first: Node, stops: Callable[[Row], bool]) -> bool:
         stack, seen = [first], {first}
@@ -74,7 +85,17 @@ class Compensation:
         """Return whether a result agrees except for rounding, although the value that it reads does not."""
         known = [self._rows[value.node] for value in result.inputs if value is not None and value.node in self._rows]
         error = self._results.get(result)
-        return error is not None and any(_exceeds(row, row.total, error) for row in known)
+        return error is not None and any(self._exceeds(row, row.total, error) for row in known)
+
+    def _makes_up(self, row: Row) -> bool:
+        return not row.agrees and row.total is not None and self._exceeds(row, row.own, row.total)
+
+    def _exceeds(self, row: Row, error: Error | None, remaining: Error) -> bool:
+        """Return whether an error of a layer is large, but only rounding remains of it after later layers."""
+        if error is None or remaining.ulp > self._rounding:
+            return False
+        kind = row.node.outputs[0].element_type
+        return kind.bitwidth >= _BITS and error.ulp >= self._vanishing * max(remaining.ulp, 1.0)
 
     def _readers(self, node: Node) -> list[Node]:
         if node.type == "Assign":
@@ -94,17 +115,6 @@ def _is_clean(row: Row, rounded: bool) -> bool:
 
 def _is_equal(row: Row) -> bool:
     return row.total is not None and not row.total
-
-
-def _makes_up(row: Row) -> bool:
-    return not row.agrees and row.total is not None and _exceeds(row, row.own, row.total)
-
-
-def _exceeds(row: Row, error: Error | None, remaining: Error) -> bool:
-    """Return whether an error of a layer is large, but the error that remains after later layers is only rounding."""
-    if error is None or remaining.ulp > ROUNDING:
-        return False
-    return row.node.outputs[0].element_type.bitwidth >= _BITS and error.ulp >= _VANISHING * max(remaining.ulp, 1.0)
 
 
 # Differences that unchanged layers, such as normalizations, remove

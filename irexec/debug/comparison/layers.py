@@ -34,7 +34,7 @@ from irexec.diagnostics.deadline import watched as in_time
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.operator import Tolerance
-from irexec.types import Array
+from irexec.types import F32, Array
 
 Known = MutableMapping[Value, Array]
 Results = Mapping[Node, list[Array]]
@@ -90,7 +90,8 @@ class Comparing:
         `stays`: name the first wrong layer even if the results are equal.
         """
         wrong = [row for row in rows if row.node in self._suspects]
-        compensation = Compensation(self.reference.model, rows, self.restored)
+        kind = F32 if self.noise is None else self.noise.kind
+        compensation = Compensation(self.reference.model, rows, self.restored, kind)
         for row in wrong:
             row.made_up_for = not row.agrees and compensation.is_made_up_for(row)
             row.compensated = row.made_up_for or (

@@ -75,6 +75,27 @@ def test_rounding_alone_agrees(name: str, kind: str) -> None:
     assert any("INFERENCE_PRECISION_HINT=f32" in hint for hint in found.hints)
 
 
+@pytest.mark.parametrize("kind", ["bf16", "f16"])
+@pytest.mark.parametrize("factor", [0.25, 0.26, 0.5])
+def test_a_layer_that_compensates_for_another_among_the_rounding(factor: float, kind: str) -> None:
+    """If the results differ by more than rounding, the first layer is wrong."""
+
+    class Both(Lower):
+        def plant(self, model: Model) -> None:
+            for node in model.walk():
+                if node.friendly_name in ("first", "second"):
+                    by = np.float32(4 if node.friendly_name == "first" else factor)
+                    assert node.operator is not None
+                    node.operator = wrong(node.operator, lambda array, by=by: array * by)
+
+    x = ops.parameter([64], np.float32, name="x")
+    first = ops.multiply(x, np.float32(3), name="first")
+    second = ops.multiply(first, np.float32(0.1), name="second")
+    run = Reference(Model([ops.tanh(second)], [x], "scaled"), [[np.linspace(-2, 2, 64, dtype=np.float32)]])
+    found = compare(run, Both(kind))
+    assert named(found) == ["first"] * (factor != 0.25), found.verdict
+
+
 @pytest.mark.parametrize("factor", [1.0, 1.2])
 def test_numbers_that_determine_a_shape_are_not_rounded(factor: float) -> None:
     """Other scales would lead to another shape. The runtime rounds the values that Interpolate reads."""
