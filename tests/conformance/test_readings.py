@@ -278,3 +278,19 @@ def test_colours_may_be_rounded_either_way() -> None:
 
     assert verdict_of(case, moved(1)).startswith("passed")
     assert verdict_of(case, moved(3)).startswith("wrong")
+
+
+@pytest.mark.parametrize(("place", "right"), [((0, 1), True), ((3, 0), True), ((0, 0), False)])
+def test_what_follows_the_end_of_detections(place: tuple[int, int], right: bool) -> None:
+    """The page defines nothing after the first image of -1."""
+    case = case_named(
+        "DetectionOutput-8/f32/top_k=1/keep_top_k=0/nms_threshold=0.5/input_height=32/"
+        "box_logits=[2,16]/class_preds=[2,8]/proposals=[1,2,20]/seed90"
+    )
+
+    def change(results: list[Array]) -> list[Array]:
+        assert results[0][0, 0, 0, 0] == -1
+        results[0][0, 0][place] = np.inf
+        return results
+
+    assert verdict_of(case, change).startswith("passed" if right else "wrong")

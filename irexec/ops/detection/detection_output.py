@@ -288,8 +288,16 @@ def _(check: Check, *inputs: TensorType | None, settings: Settings, num_classes:
 @detection_output_8.undefined_for
 @detection_output_1.undefined_for
 def _(*inputs: Array | None, settings: Settings) -> Undefined:
-    """The result is undefined for limits below -1, whose meaning the page does not state."""
-    return min(settings.top_k, *settings.keep_top_k) < -1
+    """The result is undefined for limits below -1, whose meaning the page does not state, and after the image -1 that
+    ends it.
+    """
+    if min(settings.top_k, *settings.keep_top_k) < -1:
+        return True
+    result = np.asarray(detection_output_8.compute(*inputs, settings=settings))
+    ended = np.logical_or.accumulate(result.reshape(-1, 7)[:, 0] == -1)
+    undefined = np.repeat(ended, 7)
+    undefined[7 * np.flatnonzero(ended)[:1]] = False
+    return (undefined.reshape(result.shape),)
 
 
 def _quotient(check: Check, constraint: str, name: str, extent: Dimension | None, divisor: int) -> int | None:
