@@ -139,7 +139,7 @@ _ITEM = re.compile(
 )
 _GAP = re.compile(r"\s*")
 _WORD = re.compile(r"[^\s,\[\]{}]+")
-_SAYS_VALUES = re.compile(r"(?:\b|_)values?(?: is| are)? ?[:=]?$", re.IGNORECASE)
+_VALUES_FOLLOW = re.compile(r"(?:\b|_)values?(?: is| are)? ?[:=]?$", re.IGNORECASE)
 _CLOSING = "]})"
 _TEXT_OF_BYTES = re.compile(r"\butf-?8\b|\bbytes?\b", re.IGNORECASE)
 
@@ -202,7 +202,7 @@ def _with_words(text: str, lead: str, start: int) -> Listed | None:
     """Return a list of numbers and words, such as `values: [1, two]`, so that the words are reported; None for words
     alone, for a list with an ellipsis, and for a list that is not said to contain the values.
     """
-    literal = _list(text, start, words=True) if _SAYS_VALUES.search(lead) else None
+    literal = _list(text, start, words=True) if _VALUES_FOLLOW.search(lead) else None
     if literal is None or literal.open:
         return None
     items = leaves(literal.value)

@@ -10,22 +10,22 @@ import numpy as np
 
 from irexec.conformance.bias import lost, systematic
 from irexec.conformance.case import Case
+from irexec.conformance.default_precision import agrees_in_bf16
 from irexec.conformance.defendant import Answer
 from irexec.conformance.exact import agrees_if_rounded_once, exact_results
 from irexec.conformance.readings import contradicts, with_allowances
 from irexec.conformance.undefined import exceeds, is_float, is_meaningless, is_undefined
 from irexec.debug.comparison.culprit import function_of
-from irexec.debug.comparison.variants import judge_model, moved_inside
+from irexec.debug.comparison.variants import judge_model
 from irexec.debug.errors import Error, measure, shown_error
 from irexec.debug.record import Reference
 from irexec.debug.tolerances import FUSED, combined, tolerance_of
-from irexec.debug.units import apart, widened
 from irexec.diagnostics import IRError
 from irexec.graph.model import Model, Node
 from irexec.ops.declare.contents import category_of
 from irexec.ops.declare.operator import Tolerance
 from irexec.records import record
-from irexec.types import BF16, F16, F32, F64, Array, ElementType
+from irexec.types import F32, F64, Array, ElementType
 
 WORDS = (
     "passed", "wrong", "shape", "type", "refused", "error", "crash", "hang", "open", "accepted", "reference", "invalid",
@@ -42,7 +42,6 @@ _ENDLESS = 2.0**60
 _F16_MAX = float(np.finfo(np.float16).max)
 _SUM_FLOOR, _HALF_SUM_FLOOR, _QUANTISED_FLOOR = 2e-5, 0.01, 0.04
 _GRAPH_FLOOR, _HALF_FLOOR, _DEFAULT_FLOOR = 1e-4, 0.04, 0.06
-_TIMES = 4.0
 FAILED = frozenset({"wrong", "shape", "type", "error", "crash", "hang"})
 
 
@@ -118,7 +117,7 @@ def _judge_call(
     if (floor := _floor(case)) and all(map(partial(_is_near, floor=floor), expected, found)):
         return Verdict("passed")
     if model.sinks or case.config == "default":
-        if not model.sinks and _agrees_in_bf16(case, inputs, expected, found):
+        if not model.sinks and agrees_in_bf16(model, inputs, expected, found, floor):
             return Verdict("passed")
         word = "open" if not model.sinks and _is_open(case, inputs) else "wrong"
         return Verdict(word, shown_error(worst[1]), output=worst[0], ulp=float(min(worst[1].ulp, 1e300)))
@@ -152,29 +151,6 @@ def _floor(case: Case) -> float:
         # Transformations for low precision round zero points, which moves results by up to half a level.
         return _QUANTISED_FLOOR
     return _GRAPH_FLOOR if case.facts.get("type") == "f32" else _HALF_FLOOR
-
-
-def _agrees_in_bf16(case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array]) -> bool:
-    """Return whether differences are explained by inputs and values between layers that are rounded to bf16, as devices
-    may round them by default: a following layer, such as Cos, may enlarge the changes.
-    """
-    model, floor = case.model, _floor(case)
-    rounded = [a.astype(BF16.dtype).astype(a.dtype) if is_float(a) else a for a in inputs]
-    runs = [
-        (model, rounded),
-        *((moved, inputs) for moved in moved_inside(model, dict.fromkeys((F16, BF16, F32), 2**-8))),
-    ]
-    spreads: list[Array] = [np.zeros(array.shape) for array in expected]
-    for variant, given in runs:
-        results = function_of(variant)(given)
-        if any(a.shape != b.shape or not is_float(a) for a, b in zip(expected, results, strict=True)):
-            return False
-        spreads = [np.maximum(s, apart(a, b)) for s, a, b in zip(spreads, expected, results, strict=True)]
-    for right, other, spread in zip(expected, found, spreads, strict=True):
-        top = np.abs(np.nan_to_num(widened(right), posinf=0.0, neginf=0.0)).max(initial=0.0)
-        if not (apart(right, other) <= floor * top + _TIMES * spread).all():
-            return False
-    return True
 
 
 def _is_near(right: Array, other: Array, floor: float) -> bool:

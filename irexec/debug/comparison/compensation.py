@@ -156,6 +156,9 @@ def _affected(first: Node, rows: Mapping[Node, Row], ends: Mapping[Node, Error])
 
 
 def _has_no_effect(reference: Reference, loaded: Loaded, group: set[Node], rows: Mapping[Node, Row]) -> bool:
+    """Return whether the results stay the same, apart from rounding, with the other side's values of a group of wrong
+    layers, and with much larger differences in one direction.
+    """
     last = [node for node in group if _reaches_the_end(node, group)]
     ends = [result.outputs[0] for result in reference.model.results]
     values = [value for node in last for value in node.outputs]
