@@ -30,13 +30,13 @@ from support.mocks import Wrong
 
 import irexec
 from irexec import Model, Node
-from irexec.arrays.given import convert
-from irexec.debug.comparison.compare import compare
-from irexec.debug.comparison.result import Comparison
-from irexec.debug.record import Reference
-from irexec.debug.runtimes.openvino_runtime import OpenVINO
-from irexec.debug.runtimes.runtime import CannotRun
-from irexec.graph.cut import constant_nodes
+from irexec.model.arrays.given import convert
+from irexec.model.graph.cut import constant_nodes
+from irexec.tools.compare.compare import compare
+from irexec.tools.compare.result import Comparison
+from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
+from irexec.tools.compare.runtimes.runtime import CannotRun
+from irexec.tools.run.record import Reference
 
 SAMPLES = ("classifier", "transformer", "loop")
 NO_KERNEL = ("Parameter", "Result", "Assign", "ReadValue")

@@ -2,7 +2,7 @@
 
 Runs `irexec compare` and prints the largest resident memory of its process and of the other runtime's process, next to
 the size of the weights, and the memory of its process minus that for the smallest model.
-tests/debug/comparison/test_memory.py asserts the latter.
+tests/tools/compare/test_memory.py asserts the latter.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 
-from irexec.conformance.block import judged
-from irexec.conformance.defendant import Defendant
-from irexec.conformance.made import case_named
+from irexec.tools.conformance.block import judged
+from irexec.tools.conformance.defendant import Defendant
+from irexec.tools.conformance.made import case_named
 
 REPORTED: tuple[tuple[int, str, str], ...] = (
     (35823, "Add of i64 in 32 bits", "Add-1/i64/a=[2]/b=[2]/data-beyond/seed1"),

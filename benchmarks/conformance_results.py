@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from irexec.conformance.clusters import Cluster, clusters_of
-from irexec.conformance.names import RECIPE
-from irexec.conformance.report import by_operator, failures, from_json
-from irexec.conformance.verdict import FAILED
+from irexec.tools.conformance.clusters import Cluster, clusters_of
+from irexec.tools.conformance.names import RECIPE
+from irexec.tools.conformance.report import by_operator, failures, from_json
+from irexec.tools.conformance.verdict import FAILED
 
 _DETAIL, _NAME = 110, 260
 _ENDS = ("error", "crash", "hang")

@@ -10,9 +10,9 @@ import json
 import sys
 import time
 
-from irexec.conformance.block import JudgeBlock
-from irexec.conformance.campaign import Extent, families, rounds
-from irexec.conformance.results import Tally
+from irexec.tools.conformance.block import JudgeBlock
+from irexec.tools.conformance.campaign import Extent, families, rounds
+from irexec.tools.conformance.results import Tally
 
 _EXACT = {"device": "CPU", "INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
 

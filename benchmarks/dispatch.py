@@ -16,10 +16,10 @@ import numpy as np
 
 import irexec
 from irexec import Model, Node
-from irexec.engine import CompiledModel
-from irexec.ops.declare.operator import Check, Elements, Operator, operator
+from irexec.core.types import F32, Array, PartialShape, TensorType
 from irexec.ops.rules.shapes import same_as
-from irexec.types import F32, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Operator, operator
+from irexec.runtime.engine import CompiledModel
 
 Float = Annotated[Array, Elements("T", {F32})]
 GOAL = 3.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from irexec.ops.declare.operator import Operator
+from irexec.ops.spec.operator import Operator
 
 _OPEN = "the page leaves results of integers open, so that they are not judged"
 _NEGATIVE = "every negative extent of a reshape means the same"

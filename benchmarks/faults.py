@@ -11,12 +11,12 @@ import numpy as np
 import irexec
 from irexec import Model, Node, Value
 from irexec import opset15 as ops
-from irexec.diagnostics import IRError
-from irexec.graph.copies import copy_with_map
-from irexec.graph.cut import constant_nodes
-from irexec.graph.order import ordered
-from irexec.inference import infer_types
-from irexec.ops.declare.constraints import ConstraintError
+from irexec.core.diagnostics import IRError
+from irexec.model.graph.copies import copy_with_map
+from irexec.model.graph.cut import constant_nodes
+from irexec.model.graph.order import ordered
+from irexec.model.inference import infer_types
+from irexec.ops.spec.constraints import ConstraintError
 
 SKIPPED = ("Parameter", "Result", "Const", "Assign")
 KINDS: dict[str, Callable[[Mutation, Node], bool]] = {}

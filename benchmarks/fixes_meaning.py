@@ -39,11 +39,11 @@ from support.mutants import mutant  # noqa: E402
 from support.rewritings import rewritten  # noqa: E402
 from support.slips import slipped  # noqa: E402
 
-from irexec import reading  # noqa: E402
-from irexec.diagnostics import Report, Safety  # noqa: E402
-from irexec.fixes.applying import apply_fixes, examine  # noqa: E402
+from irexec.core.diagnostics import Report, Safety  # noqa: E402
+from irexec.frontends import reading  # noqa: E402
 from irexec.ir.xml.edits import apply  # noqa: E402
-from irexec.ops.declare.contents import CONTENTS  # noqa: E402
+from irexec.ops.spec.contents import CONTENTS  # noqa: E402
+from irexec.tools.fixes.applying import apply_fixes, examine  # noqa: E402
 
 Read = Callable[[bytes, Origin], Meaning | None]
 

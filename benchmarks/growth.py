@@ -227,8 +227,8 @@ def _resident() -> int:
 def measure(path: str) -> dict[str, float]:
     """Return the seconds of each step, and the bytes of memory that a model takes after it was read."""
     import irexec
-    from irexec.engine import CompiledModel
-    from irexec.reading import read
+    from irexec.frontends.reading import read
+    from irexec.runtime.engine import CompiledModel
 
     irexec.validate(str(Path(path).with_name("warm.xml")))
     found: dict[str, float] = {}
@@ -271,7 +271,7 @@ def measure_both(path: str, rounds: int) -> dict[str, float]:
     """Return the seconds in which each side reads a file, the best of the rounds."""
     import openvino
 
-    from irexec.reading import read
+    from irexec.frontends.reading import read
 
     core, found = openvino.Core(), dict.fromkeys(("irexec", "openvino"), math.inf)
     for _ in range(rounds):

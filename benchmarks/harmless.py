@@ -8,10 +8,10 @@ import numpy as np
 
 from irexec import Model, Node
 from irexec import opset15 as ops
-from irexec.graph.copies import copied
-from irexec.graph.cut import constant_nodes
-from irexec.graph.order import ordered
-from irexec.inference import infer_types
+from irexec.model.graph.copies import copied
+from irexec.model.graph.cut import constant_nodes
+from irexec.model.graph.order import ordered
+from irexec.model.inference import infer_types
 
 KINDS: dict[str, Callable[[Model], bool]] = {}
 """Name of a kind of change → a function that applies it to a model, and returns False if it does not apply."""

@@ -28,11 +28,11 @@ from typing import Any
 import numpy as np
 from equivalent_mutants import reason_of
 
-from irexec.conformance.case import Case
-from irexec.conformance.defendant import Answer
-from irexec.conformance.drawing import draw, operators
-from irexec.conformance.verdict import FAILED, judge_case
-from irexec.ops.declare.operator import Operator
+from irexec.ops.spec.operator import Operator
+from irexec.tools.conformance.case import Case
+from irexec.tools.conformance.defendant import Answer
+from irexec.tools.conformance.drawing import draw, operators
+from irexec.tools.conformance.verdict import FAILED, judge_case
 
 _MOST = 12
 """The maximum number of mutants of one operator."""

@@ -27,7 +27,7 @@ import ml_dtypes
 import numpy as np
 
 import irexec
-from irexec.threads.parallel import set_num_threads
+from irexec.core.threads.parallel import set_num_threads
 
 ops: Any = irexec.opset15
 F32, BF16 = irexec.Type.f32, irexec.Type.bf16
@@ -384,7 +384,7 @@ def main() -> int:
             else:
                 irexec.save_model(case.make(), file, compress_to_fp16=False)
             if given.explain:
-                from irexec.lowering.explain import explain
+                from irexec.runtime.lowering.explain import explain
 
                 model = irexec.read_model(file)
                 for found in explain(model, [tuple(port.shape) for port in model.inputs]):

@@ -25,10 +25,10 @@ import numpy as np
 from networks import __file__ as NETWORKS
 
 import irexec
-from irexec.debug.comparison.compare import compare
-from irexec.debug.comparison.result import Comparison
-from irexec.debug.modules.runtime import Network, Torch
-from irexec.debug.record import Reference
+from irexec.tools.compare.compare import compare
+from irexec.tools.compare.pytorch.runtime import Network, Torch
+from irexec.tools.compare.result import Comparison
+from irexec.tools.run.record import Reference
 
 KINDS = ("script", "export", "onnx", "dynamo")
 

@@ -43,8 +43,8 @@ from support.memory import most_resident, reset_most_resident  # noqa: E402
 from support.mutants import mutant  # noqa: E402
 
 from irexec.cli.main import command_parsers  # noqa: E402
-from irexec.ops.declare.contents import CONTENTS  # noqa: E402
-from irexec.types import ElementType  # noqa: E402
+from irexec.core.types import ElementType  # noqa: E402
+from irexec.ops.spec.contents import CONTENTS  # noqa: E402
 
 MAX_TEXT = 60_000
 """The number of characters up to which a file is mutated: changes in larger files would be of the same kinds."""

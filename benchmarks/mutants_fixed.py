@@ -32,9 +32,9 @@ from support.results import computed, same  # noqa: E402
 from support.slips import slipped  # noqa: E402
 
 import irexec  # noqa: E402
-from irexec.fixes.applying import apply_fixes, examine  # noqa: E402
-from irexec.ops.declare.contents import CONTENTS  # noqa: E402
-from irexec.types import Array  # noqa: E402
+from irexec.core.types import Array  # noqa: E402
+from irexec.ops.spec.contents import CONTENTS  # noqa: E402
+from irexec.tools.fixes.applying import apply_fixes, examine  # noqa: E402
 
 MAX_TEXT = 120_000
 OUTCOMES = ("not seen", "repaired", "repaired to itself", "left to the user", "not run", "wrong")

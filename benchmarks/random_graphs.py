@@ -1,7 +1,7 @@
 """Random graphs over all operators, run by the engine and node by node: `python benchmarks/random_graphs.py 0 20000`.
 
 Prints each seed whose results differ, with the difference and the layers of the graph, and finally the number of such
-seeds. tests/engine/test_random_graphs.py runs a sample of the same graphs.
+seeds. tests/runtime/engine/test_random_graphs.py runs a sample of the same graphs.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "lib"))
 from support.graphs import RandomGraph, candidates, difference
 from support.lowering import small_ones_too
 
-from irexec.engine import memory
-from irexec.lowering.backend import Backend, Mode
-from irexec.lowering.checked import CheckedBackend
-from irexec.threads.parallel import set_num_threads
+from irexec.core.threads.parallel import set_num_threads
+from irexec.runtime.engine import memory
+from irexec.runtime.lowering.backend import Backend, Mode
+from irexec.runtime.lowering.checked import CheckedBackend
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 Prints for each fault the number of remaining layers, the smallest number of layers that shows the fault, and the number
 of candidates tried; and finally the number of reductions with more than three layers above the minimum.
-tests/debug/reduction/test_reduce.py runs some of them.
+tests/tools/reduce/test_reduce.py runs some of them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "lib"))
 from support.failing import reference
 from support.faults import Fault, faults
 
-from irexec.debug.reduction.reduce import Reduction, begin, guesses, reduce
-from irexec.debug.reduction.verdict import ByRuntime
+from irexec.tools.reduce.reduce import Reduction, begin, guesses, reduce
+from irexec.tools.reduce.verdict import ByRuntime
 
 
 def reduced(fault: Fault) -> Reduction | None:

@@ -24,15 +24,15 @@ import numpy as np
 
 import irexec
 from irexec import opset15
-from irexec.inspect.facts import Summary
-from irexec.inspect.observed import Comparison, Observed, Trace
-from irexec.inspect.read import summary_of
-from irexec.inspect.summary import summarize
-from irexec.inspect.together import together
-from irexec.reading import read
-from irexec.render.drawing.layered import layered
-from irexec.render.drawing.svg import Drawing
-from irexec.render.report.page import report_page
+from irexec.frontends.reading import read
+from irexec.tools.inspect.facts import Summary
+from irexec.tools.inspect.observed import Comparison, Observed, Trace
+from irexec.tools.inspect.read import summary_of
+from irexec.tools.inspect.summary import summarize
+from irexec.tools.inspect.together import together
+from irexec.tools.render.drawing.layered import layered
+from irexec.tools.render.drawing.svg import Drawing
+from irexec.tools.render.report.page import report_page
 
 LIMIT_MB, AT = 3.0, 5000
 """The limit for the size of a report in MB, and the number of layers to which it applies."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import irexec
-from irexec.types import PartialShape
+from irexec.core.types import PartialShape
 
 LARGEST_RUN = 20_000_000
 """The number of elements of inputs up to which OpenVINO also runs combinations that irexec refuses; larger ones are not

@@ -9,9 +9,9 @@ from faults import KINDS, Mutation, _constant, _real, kind
 
 from irexec import Node, Value
 from irexec import opset15 as ops
-from irexec.graph.cut import constant_nodes
-from irexec.graph.order import ordered
-from irexec.records import replace
+from irexec.core.records import replace
+from irexec.model.graph.cut import constant_nodes
+from irexec.model.graph.order import ordered
 
 # Constants
 

@@ -30,7 +30,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import PreTrainedTokenizerFast
 
 import irexec
-from irexec.ops.declare import contents
+from irexec.ops.spec import contents
 
 SENTENCES = """The quick brown fox jumps over the lazy dog. It's 42 degrees, isn't it? Don't!
 Der Mann grüßt die Füchse; ärgerlich über Größe.

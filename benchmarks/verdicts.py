@@ -29,16 +29,16 @@ from compare import runs
 from faults import planted
 from harmless import harmless
 
-from irexec.debug.comparison.compare import compare
-from irexec.debug.comparison.result import Comparison
-from irexec.debug.errors import measure
-from irexec.debug.record import Reference
-from irexec.debug.runtimes.dumping import dump
-from irexec.debug.runtimes.folder import Folder
-from irexec.debug.runtimes.openvino_runtime import OpenVINO
-from irexec.debug.runtimes.runtime import CannotRun, Loaded, OtherModel, Runtime
-from irexec.diagnostics import IRError
-from irexec.graph.model import Model
+from irexec.core.diagnostics import IRError
+from irexec.model.graph.model import Model
+from irexec.tools.compare.compare import compare
+from irexec.tools.compare.errors import measure
+from irexec.tools.compare.result import Comparison
+from irexec.tools.compare.runtimes.dumping import dump
+from irexec.tools.compare.runtimes.folder import Folder
+from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
+from irexec.tools.compare.runtimes.runtime import CannotRun, Loaded, OtherModel, Runtime
+from irexec.tools.run.record import Reference
 
 _FEW = 3
 _ROUNDED = {"bf16": 2.0**16, "f16": 2.0**13}

@@ -29,9 +29,9 @@ Shape = tuple[int, int, int, int]
 def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
     """Return each step of the plan, with its least seconds."""
     from irexec import read_model
-    from irexec.engine import CompiledModel
-    from irexec.engine.lowered import Program
-    from irexec.lowering.backend import Backend, Mode
+    from irexec.runtime.engine import CompiledModel
+    from irexec.runtime.engine.lowered import Program
+    from irexec.runtime.lowering.backend import Backend, Mode
 
     backend = Backend(Mode.AT_ONCE)
     compiled = CompiledModel(read_model(folder / "model.xml"), backend)
@@ -94,7 +94,7 @@ def bare(shape: Shape, clock: Callable[[], float] = time.process_time) -> tuple[
 
 
 def tell(folder: Path, runs: int) -> None:
-    from irexec.threads.blas import single_threaded_blas
+    from irexec.core.threads.blas import single_threaded_blas
 
     kinds: dict[str, list[float]] = defaultdict(lambda: [0.0, 0, 0, 0.0])
     for step, seconds in layers(folder, runs):

@@ -30,9 +30,9 @@ import written_windows  # noqa: F401
 from verdicts import _ROUNDED, Planted, effect, judged, largest, rounding, through
 from written_nets import FAULTS, HARMLESS, NETS
 
-from irexec.debug.record import Reference
-from irexec.debug.runtimes.runtime import CannotRun, OtherModel, Runtime
-from irexec.diagnostics import IRError
+from irexec.core.diagnostics import IRError
+from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Runtime
+from irexec.tools.run.record import Reference
 
 
 def main() -> int:

@@ -34,12 +34,12 @@ from support.notebooks import read as read_notebook  # noqa: E402
 from support.notebooks import text_of  # noqa: E402
 
 import irexec  # noqa: E402
-from irexec.catalog.documentation import page_address  # noqa: E402
-from irexec.catalog.facts import OperatorFacts, PortFacts, all_facts, module_path, operator_of  # noqa: E402
-from irexec.catalog.text import count_text, opsets_text, types_text  # noqa: E402
 from irexec.cli.main import COMMANDS, main  # noqa: E402
-from irexec.diagnostics.codes import CODES  # noqa: E402
-from irexec.ops.declare.contents import CONTENTS  # noqa: E402
+from irexec.core.diagnostics.codes import CODES  # noqa: E402
+from irexec.ops.spec.contents import CONTENTS  # noqa: E402
+from irexec.tools.catalog.documentation import page_address  # noqa: E402
+from irexec.tools.catalog.facts import OperatorFacts, PortFacts, all_facts, module_path, operator_of  # noqa: E402
+from irexec.tools.catalog.text import count_text, opsets_text, types_text  # noqa: E402
 
 FLOORS = runpy.run_path(str(ROOT / "tests" / "test_rooms.py"))["FLOORS"]
 _LONGEST = 1200

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from irexec.aliases import ModuleAliases, is_opset, opset_module, real_module
+from irexec.api.aliases import ModuleAliases, is_opset, opset_module, real_module
 from irexec.version import __version__ as __version__
 
 TYPE_CHECKING = False
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 
 # The public names of each module. For type checkers and readers, api.py lists the same names.
 _HOMES = {
-    "irexec.diagnostics.deadline": "time_limit",
-    "irexec.diagnostics": "Diagnostic IRError Report Severity",
-    "irexec.fixes.files": "validate",
-    "irexec.functions.debugging": "Comparison Differences Reduction compare diff reduce",
-    "irexec.functions.files": "CheckedPages Fixed ModelReport doctest fix report",
-    "irexec.functions.progress": "sensitivity shapes",
-    "irexec.openvino.async_queue": "AsyncInferQueue",
-    "irexec.openvino.compiled": "CompiledModel",
-    "irexec.openvino.core": "Core Extension OpExtension Version compile_model get_batch get_version read_model "
+    "irexec.core.diagnostics.deadline": "time_limit",
+    "irexec.core.diagnostics": "Diagnostic IRError Report Severity",
+    "irexec.tools.fixes.files": "validate",
+    "irexec.tools.functions.debugging": "Comparison Differences Reduction compare diff reduce",
+    "irexec.tools.functions.files": "CheckedPages Fixed ModelReport doctest fix report",
+    "irexec.tools.functions.progress": "sensitivity shapes",
+    "irexec.api.openvino.async_queue": "AsyncInferQueue",
+    "irexec.api.openvino.compiled": "CompiledModel",
+    "irexec.api.openvino.core": "Core Extension OpExtension Version compile_model get_batch get_version read_model "
     "set_batch shutdown tensor_from_file",
-    "irexec.openvino.custom": "Op",
-    "irexec.openvino.frontend": "convert_model",
-    "irexec.openvino.infer_request": "InferRequest",
-    "irexec.openvino.layout": "Layout",
-    "irexec.openvino.model": "Model",
-    "irexec.openvino.node": "Node",
-    "irexec.openvino.ov_any": "OVAny",
-    "irexec.openvino.ports": "ConstOutput Input Output Value",
-    "irexec.openvino.profiling": "ProfilingInfo",
-    "irexec.openvino.remote": "RemoteContext RemoteTensor VAContext VASurfaceTensor",
-    "irexec.openvino.rt_map": "RTMap",
-    "irexec.openvino.saving": "save_model serialize",
-    "irexec.openvino.shapes": "AxisSet AxisVector Coordinate CoordinateDiff PartialShape Shape Strides Symbol",
-    "irexec.openvino.tensor": "Tensor TensorVector",
-    "irexec.openvino.type_info": "DiscreteTypeInfo",
-    "irexec.ops.declare.operator": "operator",
-    "irexec.sizes.answer": "Shapes",
-    "irexec.types.dimension": "Dimension",
-    "irexec.types.element": "ElementType Type",
+    "irexec.api.openvino.custom": "Op",
+    "irexec.api.openvino.frontend": "convert_model",
+    "irexec.api.openvino.infer_request": "InferRequest",
+    "irexec.api.openvino.layout": "Layout",
+    "irexec.api.openvino.model": "Model",
+    "irexec.api.openvino.node": "Node",
+    "irexec.api.openvino.ov_any": "OVAny",
+    "irexec.api.openvino.ports": "ConstOutput Input Output Value",
+    "irexec.api.openvino.profiling": "ProfilingInfo",
+    "irexec.api.openvino.remote": "RemoteContext RemoteTensor VAContext VASurfaceTensor",
+    "irexec.api.openvino.rt_map": "RTMap",
+    "irexec.api.openvino.saving": "save_model serialize",
+    "irexec.api.openvino.shapes": "AxisSet AxisVector Coordinate CoordinateDiff PartialShape Shape Strides Symbol",
+    "irexec.api.openvino.tensor": "Tensor TensorVector",
+    "irexec.api.openvino.type_info": "DiscreteTypeInfo",
+    "irexec.ops.spec.operator": "operator",
+    "irexec.tools.shapes.answer": "Shapes",
+    "irexec.core.types.dimension": "Dimension",
+    "irexec.core.types.element": "ElementType Type",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 # The modules of OpenVINO's API that programs reach as attributes.
@@ -64,7 +64,7 @@ def __getattr__(name: str) -> Any:
     if "numpy" in sys.modules:
         value = _named(name)
     else:
-        from irexec.environment import set_while_loading
+        from irexec.core.environment import set_while_loading
 
         with set_while_loading(*_BLAS_PATIENCE):
             value = _named(name)
@@ -82,7 +82,7 @@ def _named(name: str) -> Any:
     import importlib
 
     if name in _HOME_OF:
-        from irexec.collector import no_collection
+        from irexec.core.collector import no_collection
 
         with no_collection(to_stay=True):
             return getattr(importlib.import_module(_HOME_OF[name]), name)
@@ -95,7 +95,7 @@ def _named(name: str) -> Any:
 
 def _is_registered(opset: str) -> bool:
     """Return True for the opset name of a user's own operators."""
-    declared = sys.modules.get("irexec.ops.declare.operator")
+    declared = sys.modules.get("irexec.ops.spec.operator")
     return declared is not None and any(own == opset for _, own in declared.REGISTRY)
 
 

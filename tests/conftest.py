@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support.amounts import IN_CI, spread
 
-from irexec.ops.declare import operator
+from irexec.ops.spec import operator
 
 # The tests start hundreds of processes, and xdist its workers: without bytecode files each compiles the checkout.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

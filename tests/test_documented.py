@@ -90,7 +90,7 @@ def functions() -> Iterator[tuple[str, Callable[..., object]]]:
 def is_written(function: Callable[..., object]) -> bool:
     """Return True for a function of irexec, except the constructors of records, which are generated."""
     module = function.__module__ or ""
-    return module.startswith("irexec") and module != "irexec.records"
+    return module.startswith("irexec") and module != "irexec.core.records"
 
 
 def test_public_functions_have_types() -> None:

@@ -50,20 +50,20 @@ from support.mocks import Wrong
 from support.work import MOST, Work
 
 import irexec
-from irexec.debug.comparison.compare import compare
-from irexec.debug.diff import diff
-from irexec.debug.record import Reference
-from irexec.debug.runtimes.runtime import OtherModel
-from irexec.fixes.applying import examine
-from irexec.graph.align import align
-from irexec.inspect.read import summary_of
-from irexec.reading import read
-from irexec.render.drawing import boxes
-from irexec.render.drawing.layered import Layout, layered
-from irexec.render.drawing.scene import scene
-from irexec.render.printing import Printout
-from irexec.render.report.page import report_page
-from irexec.render.summary import show
+from irexec.frontends.reading import read
+from irexec.tools.compare.align import align
+from irexec.tools.compare.compare import compare
+from irexec.tools.compare.runtimes.runtime import OtherModel
+from irexec.tools.diff.diff import diff
+from irexec.tools.fixes.applying import examine
+from irexec.tools.inspect.read import summary_of
+from irexec.tools.render.drawing import boxes
+from irexec.tools.render.drawing.layered import Layout, layered
+from irexec.tools.render.drawing.scene import scene
+from irexec.tools.render.printing import Printout
+from irexec.tools.render.report.page import report_page
+from irexec.tools.render.summary import show
+from irexec.tools.run.record import Reference
 
 pytestmark = pytest.mark.in_ci("counts the work of whole models")
 

@@ -35,13 +35,13 @@ MODEL = """<net name="m" version="11"><layers>
 CLASSIFIER = Path(__file__).parents[1] / "samples" / "classifier" / "model.xml"
 # Modules that are only needed for running, explaining, drawing or comparing.
 HEAVY = [
-    "irexec.engine",
+    "irexec.runtime.engine",
     "irexec.frontends",
-    "irexec.snippets",
-    "irexec.runs",
-    "irexec.pages",
-    "irexec.render",
-    "irexec.opsets",
+    "irexec.frontends.pages",
+    "irexec.tools.run",
+    "irexec.frontends.pages",
+    "irexec.tools.render",
+    "irexec.api.opsets",
     "irexec.ops.movement",
     "irexec.ops.convolution",
     "rich",
@@ -84,7 +84,7 @@ def test_importing_irexec_imports_nothing_else() -> None:
 
 
 def test_validation_does_not_start_what_it_does_not_need(validating: set[str]) -> None:
-    assert {"irexec.reading", "irexec.ops.activation.pointwise"} <= validating
+    assert {"irexec.frontends.reading", "irexec.ops.activation.pointwise"} <= validating
     assert of(validating, HEAVY) == []
 
 
@@ -101,7 +101,7 @@ def test_a_finding_is_reported_without_importing_modules_for_networks(tmp_path: 
     path = tmp_path / "wrong.xml"
     path.write_text(MODEL.replace(right, wrong, 1))
     modules = imported(f"from irexec.cli.main import main\nassert main(['validate', {str(path)!r}]) == 1")
-    assert "irexec.fixes.written" in modules
+    assert "irexec.tools.fixes.written" in modules
     assert of(modules, ["xml.sax", "urllib.request", "http", "email"]) == []
 
 
@@ -122,7 +122,7 @@ def test_the_command_checks_a_small_file_without_numpy(tmp_path: Path, has_const
     path = CLASSIFIER if has_constants else path
     code = f"import sys\nsys.argv[1:] = ['validate', {str(path)!r}]"
     modules = imported(f"{code}\nfrom irexec.cli.start import start\nassert start() == 0")
-    unneeded = ["numpy._core", "ml_dtypes", "irexec.fixes.applying", "irexec.cli.fix", "pathlib", "pydantic"]
+    unneeded = ["numpy._core", "ml_dtypes", "irexec.tools.fixes.applying", "irexec.cli.fix", "pathlib", "pydantic"]
     assert of(modules, unneeded) == []
 
 
@@ -146,33 +146,44 @@ def test_running_does_not_start_the_compiler(tmp_path: Path) -> None:
     code += "\nfor _ in range(5): model([np.ones((2, 3), np.float32)])"
     code += "\nimport irexec.ops.convolution.convolution, irexec.ops.matrix.matmul"
     modules = imported(code)
-    assert "irexec.lowering.backend" in modules
-    assert of(modules, ["llvmlite", "irexec.lowering.llvm", "irexec.lowering.plans", "irexec.lowering.table"]) == []
+    assert "irexec.runtime.lowering.backend" in modules
+    assert (
+        of(
+            modules,
+            [
+                "llvmlite",
+                "irexec.runtime.lowering.llvm",
+                "irexec.runtime.lowering.plans",
+                "irexec.runtime.lowering.table",
+            ],
+        )
+        == []
+    )
 
 
 # Modules for the parts of OpenVINO's API beyond compiling and inferring, and for models with errors, unusual forms or
 # bodies.
 ASKED_FOR_LATER = [
     "dataclasses",
-    "irexec.diagnostics.codes",
-    "irexec.engine.bodies",
-    "irexec.graph.bodies",
-    "irexec.graph.evaluate",
-    "irexec.graph.pre_process",
-    "irexec.graph.write",
-    "irexec.inference.bodies",
+    "irexec.core.diagnostics.codes",
+    "irexec.runtime.engine.bodies",
+    "irexec.model.graph.bodies",
+    "irexec.model.graph.evaluate",
+    "irexec.model.graph.pre_process",
+    "irexec.model.graph.write",
+    "irexec.model.inference.bodies",
     "irexec.ir.checks.bodies",
     "irexec.ir.xml.foreign",
     "irexec.ir.xml.parser",
-    "irexec.openvino.custom",
-    "irexec.openvino.variable_state",
-    "irexec.ops.declare.other_names",
-    "irexec.opsets.nodes",
+    "irexec.api.openvino.custom",
+    "irexec.api.openvino.variable_state",
+    "irexec.ops.spec.other_names",
+    "irexec.api.opsets.nodes",
     "lxml",
-    "irexec.openvino.op",
-    "irexec.openvino.properties",
-    "irexec.openvino.profiling",
-    "irexec.opsets.calls",
+    "irexec.api.openvino.op",
+    "irexec.api.openvino.properties",
+    "irexec.api.openvino.profiling",
+    "irexec.api.opsets.calls",
     "concurrent.futures",
     "hashlib",
     "logging",
@@ -186,14 +197,16 @@ def test_a_first_result_needs_little_of_the_python_api(tmp_path: Path) -> None:
     path.write_text(MODEL)
     code = f"import irexec, numpy as np\nrequest = irexec.compile_model({str(path)!r}).create_infer_request()"
     modules = imported(f"{code}\nrequest.reset_state()\nrequest.infer([np.ones((2, 3), np.float32)])")
-    assert "irexec.openvino.compiled" in modules
+    assert "irexec.api.openvino.compiled" in modules
     assert of(modules, ASKED_FOR_LATER) == []
     own = {module for module in modules if module.startswith("irexec.")}
     assert len(own) <= 152, sorted(own)
 
 
 def test_a_public_name_is_the_same_whatever_was_imported_before() -> None:
-    imported("import irexec.inference, irexec.engine, irexec.snippets\nassert callable(irexec.validate)")
+    imported(
+        "import irexec.model.inference, irexec.runtime.engine, irexec.frontends.pages\nassert callable(irexec.validate)"
+    )
     imported("import irexec\nirexec.read_model\nirexec.compile_model\nassert callable(irexec.validate)")
 
 
@@ -226,13 +239,13 @@ def test_the_compiled_validator_is_imported_without_the_types_of_its_schemas(val
     assert of(validating, ["pydantic_core.core_schema", "typing_extensions", "pydantic"]) == []
 
 
-@pytest.mark.parametrize("first", ["irexec.ops.declare.validator", "pydantic"])
+@pytest.mark.parametrize("first", ["irexec.ops.spec.validator", "pydantic"])
 def test_pydantic_has_the_same_compiled_validator(first: str) -> None:
     modules = imported(
-        f"import {first}, irexec.ops.declare.validator, pydantic, pydantic_core\n"
+        f"import {first}, irexec.ops.spec.validator, pydantic, pydantic_core\n"
         "from pydantic_core import _pydantic_core\n"
-        "assert irexec.ops.declare.validator.ValidationError is pydantic.ValidationError\n"
-        "assert irexec.ops.declare.validator.SchemaValidator is _pydantic_core.SchemaValidator\n"
+        "assert irexec.ops.spec.validator.ValidationError is pydantic.ValidationError\n"
+        "assert irexec.ops.spec.validator.SchemaValidator is _pydantic_core.SchemaValidator\n"
         "class Model(pydantic.BaseModel):\n    x: int\n"
         "assert Model(x='3').x == 3"
     )
@@ -247,7 +260,7 @@ def test_the_package_is_imported_where_its_compiled_module_cannot_be_alone() -> 
         "    Loader.exec_module = load\n"
         "    raise ImportError('the package is needed')\n"
         "Loader.exec_module = fails\n"
-        "import irexec.ops.declare.validator as validator\n"
+        "import irexec.ops.spec.validator as validator\n"
         "assert Loader.exec_module is load\n"
         "import pydantic_core\n"
         "assert validator.SchemaValidator is pydantic_core.SchemaValidator"

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.any_python
 
 PACKAGE = Path(__file__).parents[1] / "irexec"
 
-WRITES = {"irexec/ir/writing.py"}
-READS = {"irexec/ir/files.py"}
+WRITES = {"irexec/ir/io/writing.py"}
+READS = {"irexec/ir/io/files.py"}
 
 # Functions of `os`, `shutil` and NumPy, and methods of paths, that change files or open them for writing.
 OF_OS = {"rename", "renames", "replace", "link", "symlink", "unlink", "remove", "rmdir", "truncate", "mkfifo", "open"}
@@ -23,21 +23,21 @@ READING = {"read_text", "read_bytes"}
 
 ALLOWED = {
     # The stream is open already.
-    ("irexec/arrays/loading.py", "np.memmap(stream, dtype, 'r', start, shape, 'F' if fortran else 'C')"),
+    ("irexec/model/arrays/loading.py", "np.memmap(stream, dtype, 'r', start, shape, 'F' if fortran else 'C')"),
     # A file of irexec itself, read at every start: importlib.resources would take longer than the rest.
     (
-        "irexec/ops/declare/contents.py",
+        "irexec/ops/spec/contents.py",
         "open(os.path.join(os.path.dirname(__file__), 'table.txt'), encoding='ascii')",
     ),
     # The limits of the machine.
-    ("irexec/ops/declare/capacity.py", "open('/sys/fs/cgroup/memory.max')"),
+    ("irexec/ops/spec/capacity.py", "open('/sys/fs/cgroup/memory.max')"),
     # Functions of the Python API that only read, for programs, not in commands.
-    ("irexec/openvino/exporting.py", "path.read_bytes()"),
-    ("irexec/openvino/exporting.py", "path.with_suffix('.bin').read_bytes()"),
+    ("irexec/api/openvino/exporting.py", "path.read_bytes()"),
+    ("irexec/api/openvino/exporting.py", "path.with_suffix('.bin').read_bytes()"),
     # The name of the processor, in a process without irexec.
-    ("irexec/conformance/serve.py", "open('/proc/cpuinfo', encoding='utf-8', errors='replace')"),
+    ("irexec/tools/conformance/serve.py", "open('/proc/cpuinfo', encoding='utf-8', errors='replace')"),
     # A temporary folder, in a process without irexec.
-    ("irexec/conformance/runtimes/openvino.py", "shutil.rmtree(folder, ignore_errors=True)"),
+    ("irexec/tools/conformance/runtimes/openvino.py", "shutil.rmtree(folder, ignore_errors=True)"),
 }
 
 
@@ -81,7 +81,7 @@ def test_nothing_else_opens_writes_renames_or_removes_a_file() -> None:
         for name, call, text in calls()
         if name not in WRITES | READS and (name, text) not in ALLOWED and not package_data(text)
     }
-    assert not found, "use irexec.ir.writing, irexec.ir.files or irexec.arrays.saving, or say here why not"
+    assert not found, "use irexec.ir.io.writing, irexec.ir.io.files or irexec.model.arrays.saving, or say here why not"
 
 
 def test_what_is_allowed_is_there() -> None:

@@ -31,7 +31,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from irexec.debug.reduction.bundle import NoReduction, bundle
+    from irexec.tools.reduce.bundle import NoReduction, bundle
 
     report = check_readable(args.file)
     if not report.ok:

@@ -19,12 +19,12 @@ from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import add_bounds, add_config, add_limit, add_repeatable, whole
 from irexec.cli.streams import print_line
-from irexec.diagnostics.render import wants_color
+from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
-    from irexec.debug.comparison.result import Comparison
-    from irexec.debug.record import Reference
-    from irexec.debug.runtimes.runtime import CannotRun, Runtime
+    from irexec.tools.compare.result import Comparison
+    from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
+    from irexec.tools.run.record import Reference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +82,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     if args.save_inputs is not None:
         yield "--save-inputs", [args.save_inputs, os.path.join(args.save_inputs, "0.npz")]
     if args.save_culprit is not None:
-        from irexec.debug.comparison.culprit import FILES, OTHER_FILES
+        from irexec.tools.compare.culprit import FILES, OTHER_FILES
 
         names = (*FILES, *OTHER_FILES)
         yield "--save-culprit", [args.save_culprit, *(os.path.join(args.save_culprit, name) for name in names)]
@@ -105,14 +105,14 @@ def run(args: argparse.Namespace) -> int:
         from irexec.cli.compare_inputs import compare_inputs
 
         return compare_inputs(args)
-    from irexec.arrays.brief import plural
-    from irexec.debug.comparison.compare import compare
-    from irexec.debug.errors import Bounds
-    from irexec.debug.reduction.case_files import save_steps
-    from irexec.debug.runtimes.choose import runtime_of
-    from irexec.debug.runtimes.dumping import dump
-    from irexec.debug.runtimes.runtime import CannotRun
-    from irexec.status import Status
+    from irexec.model.arrays.brief import plural
+    from irexec.tools.compare.compare import compare
+    from irexec.tools.compare.errors import Bounds
+    from irexec.tools.compare.runtimes.choose import runtime_of
+    from irexec.tools.compare.runtimes.dumping import dump
+    from irexec.tools.compare.runtimes.runtime import CannotRun
+    from irexec.tools.reduce.case_files import save_steps
+    from irexec.tools.status import Status
 
     _take_recorded_inputs(args)
     loaded, report = load_with_inputs(args)
@@ -167,7 +167,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _arising(reference: Reference, runtime: Runtime | None, error: CannotRun) -> str:
     """Return a sentence that names the layer at which an error of the runtime arises; empty if it cannot be found."""
-    from irexec.debug.comparison.refusal import refused_at
+    from irexec.tools.compare.refusal import refused_at
 
     node = None if runtime is None else refused_at(reference, runtime, error)
     if node is None:
@@ -179,8 +179,8 @@ def _take_recorded_inputs(args: argparse.Namespace) -> None:
     """Use the inputs recorded in a folder of `--with` if no inputs are given."""
     from pathlib import Path
 
-    from irexec.debug.runtimes.folder import Folder
-    from irexec.debug.runtimes.runtime import CannotRun
+    from irexec.tools.compare.runtimes.folder import Folder
+    from irexec.tools.compare.runtimes.runtime import CannotRun
 
     folders = [Path(other) for other in args.others if os.path.isdir(other)]
     while folders and not args.input and args.inputs is None:
@@ -190,15 +190,15 @@ def _take_recorded_inputs(args: argparse.Namespace) -> None:
 
 
 def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[str], chosen: str) -> None:
-    from irexec.debug.comparison.sides import Sides
+    from irexec.tools.compare.sides import Sides
 
     sides = Sides(found) if len(found) > 1 else None
     if args.format == "json":
         made = sides.to_dict() if sides is not None else found[0].to_dict() | {"saved": saved, "chosen inputs": chosen}
         print(json.dumps(made, indent=2, allow_nan=False))
         return
-    from irexec.render.compare import show_comparison, show_sides
-    from irexec.render.printing import Printout
+    from irexec.tools.render.compare import show_comparison, show_sides
+    from irexec.tools.render.printing import Printout
 
     page = Printout(color=wants_color(sys.stdout))
     if sides is not None:

@@ -9,23 +9,23 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from irexec.arrays.brief import plural
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code
 from irexec.cli.many import gather_all, shared_input, shared_path, show_findings_about
-from irexec.diagnostics import Report
-from irexec.diagnostics.findings import Findings
-from irexec.diagnostics.render import wants_color, write
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.diagnostics.render import wants_color, write
+from irexec.model.arrays.brief import plural
 
 if TYPE_CHECKING:
-    from irexec.parallel.comparisons import InputComparison
-    from irexec.parallel.gathering import Outcome
+    from irexec.tools.parallel.comparisons import InputComparison
+    from irexec.tools.parallel.gathering import Outcome
 
 
 def compare_inputs(args: argparse.Namespace) -> int:
     """Return 0 if both sides agree on every input, 1 if they differ on any, 2 if nothing could be compared."""
-    from irexec.parallel.comparisons import CompareInput
-    from irexec.parallel.inputs import inputs_of
+    from irexec.tools.parallel.comparisons import CompareInput
+    from irexec.tools.parallel.inputs import inputs_of
 
     findings = Findings()
     for option, given in (("--save-culprit", args.save_culprit), ("--dump", args.dump)):
@@ -97,7 +97,7 @@ def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputCompariso
 
 
 def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputComparison]]) -> None:
-    from irexec.render.printing import Printout
+    from irexec.tools.render.printing import Printout
 
     page = Printout(color=wants_color(sys.stdout))
     page.table([_row(outcome) for outcome in outcomes], ("name", None, "dim"))

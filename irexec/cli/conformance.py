@@ -19,14 +19,14 @@ from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output
 from irexec.cli.options import add_limit, add_repeatable, whole
 from irexec.cli.streams import complain, is_of_output, print_line
-from irexec.diagnostics import Place, Report
-from irexec.ir.files import read_file
+from irexec.core.diagnostics import Place, Report
+from irexec.ir.io.files import read_file
 
 if TYPE_CHECKING:
-    from irexec.conformance.block import JudgeBlock
-    from irexec.conformance.campaign import Extent
-    from irexec.conformance.clusters import Cluster
-    from irexec.conformance.results import Finding, Tally
+    from irexec.tools.conformance.block import JudgeBlock
+    from irexec.tools.conformance.campaign import Extent
+    from irexec.tools.conformance.clusters import Cluster
+    from irexec.tools.conformance.results import Finding, Tally
 
 _EXACT = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0", "KV_CACHE_PRECISION": "f32"}
 _PROPERTIES = {"openvino": _EXACT}
@@ -91,9 +91,9 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.conformance.baseline import UnreadableBaseline, read_baseline
-    from irexec.conformance.defendant import Unusable
-    from irexec.conformance.names import UnreadableName
+    from irexec.tools.conformance.baseline import UnreadableBaseline, read_baseline
+    from irexec.tools.conformance.defendant import Unusable
+    from irexec.tools.conformance.names import UnreadableName
 
     if args.action:
         return _on_results(args)
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _task(args: argparse.Namespace) -> JudgeBlock:
-    from irexec.conformance.block import JudgeBlock
+    from irexec.tools.conformance.block import JudgeBlock
 
     given = dict(text.partition("=")[::2] for text in args.config)
     base: dict[str, Any] = {"openvino": {"device": args.device}, "irexec": {"mode": args.mode}}.get(args.runtime, {})
@@ -140,7 +140,7 @@ def _task(args: argparse.Namespace) -> JudgeBlock:
 
 
 def _extent(args: argparse.Namespace) -> Extent:
-    from irexec.conformance.campaign import FULL, QUICK, Extent
+    from irexec.tools.conformance.campaign import FULL, QUICK, Extent
 
     if args.minutes is not None:
         return Extent(seconds=args.minutes * 60)
@@ -149,11 +149,11 @@ def _extent(args: argparse.Namespace) -> Extent:
 
 def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
     """Judge the cases. Raises Unusable and UnreadableName."""
-    from irexec.conformance.campaign import PART, PART_OF_MANY, families, rounds
-    from irexec.conformance.made import case_named
-    from irexec.conformance.names import UnreadableName
-    from irexec.conformance.results import Tally
-    from irexec.diagnostics.nearest import likely_names
+    from irexec.core.diagnostics.nearest import likely_names
+    from irexec.tools.conformance.campaign import PART, PART_OF_MANY, families, rounds
+    from irexec.tools.conformance.made import case_named
+    from irexec.tools.conformance.names import UnreadableName
+    from irexec.tools.conformance.results import Tally
 
     for name in args.case:
         case_named(name)
@@ -185,10 +185,10 @@ def _show_state(tally: Tally, seconds: float) -> None:
 
 
 def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list[Any]) -> int:
-    from irexec.arrays.saving import save_text
-    from irexec.conformance.baseline import unexpected
-    from irexec.conformance.clusters import clusters_of
-    from irexec.conformance.report import failures, junit, to_json
+    from irexec.model.arrays.saving import save_text
+    from irexec.tools.conformance.baseline import unexpected
+    from irexec.tools.conformance.clusters import clusters_of
+    from irexec.tools.conformance.report import failures, junit, to_json
 
     failed = failures(tally)
     new = unexpected(failed, known, datetime.date.today())
@@ -202,7 +202,7 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
     if args.output is not None:
         save_text(args.output, json.dumps(found, indent=1) + "\n")
     if args.html is not None:
-        from irexec.render.conformance import conformance_page
+        from irexec.tools.render.conformance import conformance_page
 
         save_text(args.html, conformance_page(found))
     if args.format == "json":
@@ -212,7 +212,7 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
         reasons = {f.name: k.reason for f in failed if f.name not in names for k in known if k.covers(f)}
         sys.stdout.write(junit(tally, clusters, reasons))
     else:
-        from irexec.render.conformance import conformance_text
+        from irexec.tools.render.conformance import conformance_text
 
         sys.stdout.write(conformance_text(found, has_baseline=args.baseline is not None))
     _list_files(args, args.output, args.html, args.reproducers if reproducers else None)
@@ -223,7 +223,7 @@ def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Clust
     """Write a reproducer of each cluster: its simplest case, reduced, and a script that runs it. Return the name of
     the simplest case → the name of the reduced case, and the path of the script.
     """
-    from irexec.conformance.reduced import reproduce
+    from irexec.tools.conformance.reduced import reproduce
 
     made = {}
     for cluster in clusters:
@@ -235,9 +235,9 @@ def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Clust
 
 def _on_results(args: argparse.Namespace) -> int:
     """Run `merge` or `compare`."""
-    from irexec.arrays.saving import save_text
-    from irexec.conformance.report import UnreadableResults, compared, from_json, merged, scoreboard
-    from irexec.render.conformance import comparison_text, scoreboard_page, scoreboard_text
+    from irexec.model.arrays.saving import save_text
+    from irexec.tools.conformance.report import UnreadableResults, compared, from_json, merged, scoreboard
+    from irexec.tools.render.conformance import comparison_text, scoreboard_page, scoreboard_text
 
     action, *paths = args.action
     count = len(paths)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from irexec.cli.inputs import check_readable, exit_code_of_use, not_written, refuse
 from irexec.cli.options import add_limit, add_output, release
 from irexec.cli.streams import print_line
-from irexec.diagnostics import IRError, Report
-from irexec.diagnostics.render import write
-from irexec.ops.declare.contents import OPSETS
+from irexec.core.diagnostics import IRError, Report
+from irexec.core.diagnostics.render import write
+from irexec.ops.spec.contents import OPSETS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,11 +63,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _converted(args: argparse.Namespace) -> Report:
     """Convert the model and write it; return the findings, which contain errors if nothing was written."""
-    from irexec.diagnostics.findings import Findings
-    from irexec.fixes.older import forms_of, to_ir_10, to_opset
-    from irexec.graph.portable import check_portable
-    from irexec.graph.write import write_model
-    from irexec.reading import read
+    from irexec.core.diagnostics.findings import Findings
+    from irexec.frontends.reading import read
+    from irexec.model.graph.portable import check_portable
+    from irexec.model.graph.write import write_model
+    from irexec.tools.fixes.older import forms_of, to_ir_10, to_opset
 
     reading = read(args.file)
     model, report = reading.model, reading.report

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import Loaded, add_input_arguments, load_with_inputs
 from irexec.cli.inputs import exit_code_of_use, not_written, refused
 from irexec.cli.options import add_limit, add_output, whole
-from irexec.diagnostics import Report
-from irexec.diagnostics.render import write
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.render import write
 
 if TYPE_CHECKING:
-    from irexec.debug.extract import Extract
+    from irexec.tools.cut.extract import Extract
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.debug.select import select
+    from irexec.tools.cut.select import select
 
     loaded, report = load_with_inputs(args)
     extract = None
@@ -81,8 +81,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _save(extract: Extract, path: str, loaded: Loaded) -> int:
-    from irexec.render.cut import show_extract
-    from irexec.render.printing import Printout
+    from irexec.tools.render.cut import show_extract
+    from irexec.tools.render.printing import Printout
 
     try:
         files = extract.save(path)

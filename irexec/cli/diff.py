@@ -12,13 +12,13 @@ from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
 from irexec.cli.options import add_limit
-from irexec.diagnostics import Report
-from irexec.diagnostics.render import wants_color
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
-    from irexec.graph.model import Model
+    from irexec.frontends.reading import Reading
     from irexec.ir.weights.file import Weights
-    from irexec.reading import Reading
+    from irexec.model.graph.model import Model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def _graphs(files: list[str], readings: list[Reading]) -> list[Model]:
 
     An ONNX model with errors can be compared only as it is written, and only with another ONNX model.
     """
-    from irexec.reading import is_onnx
+    from irexec.frontends.reading import is_onnx
 
     found = [reading.model for reading in readings]
     if None in found and all(map(is_onnx, files)):
@@ -52,20 +52,20 @@ def _whole(model: Model) -> Model:
     """Return a model with all its layers, including those that lead to no result."""
     if not model.unreachable:
         return model
-    from irexec.graph.model import Model
+    from irexec.model.graph.model import Model
 
     return Model.of(model.results, model.parameters, model.name, [*model.sinks, *model.unreachable])
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.debug.change import changes_dict
-    from irexec.debug.comparison.compare import compare
-    from irexec.debug.diff import diff
-    from irexec.debug.runtimes.runtime import CannotRun, OtherModel
+    from irexec.frontends.reading import read
     from irexec.ir.weights.file import Weights
-    from irexec.reading import read
-    from irexec.render.compare import show_changes
-    from irexec.render.printing import Printout
+    from irexec.tools.compare.compare import compare
+    from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel
+    from irexec.tools.diff.change import changes_dict
+    from irexec.tools.diff.diff import diff
+    from irexec.tools.render.compare import show_changes
+    from irexec.tools.render.printing import Printout
 
     report = Report([*check_readable(args.file), *check_readable(args.other), *load_extensions(args.extension)])
     if not report.ok:

@@ -13,13 +13,13 @@ from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
 from irexec.cli.options import SECONDS, add_extensions, add_limit
 from irexec.cli.shown import add_choice_arguments, begin
-from irexec.diagnostics import Place, Report, Severity
-from irexec.diagnostics.choice import Choice
-from irexec.diagnostics.render import FORMATS, wants_color, write
+from irexec.core.diagnostics import Place, Report, Severity
+from irexec.core.diagnostics.choice import Choice
+from irexec.core.diagnostics.render import FORMATS, wants_color, write
 
 if TYPE_CHECKING:
-    from irexec.pages.doctest import CheckedPage
-    from irexec.parallel.gathering import Outcome
+    from irexec.tools.doctest.doctest import CheckedPage
+    from irexec.tools.parallel.gathering import Outcome
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.pages.doctest import chosen_of, find_pages
+    from irexec.tools.doctest.doctest import chosen_of, find_pages
 
     settings, choice, report = begin(args)
     files = find_pages(args.pages, settings.excludes)
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         ).ok:
             write(failed, sys.stdout, args.format)
             return 2
-    from irexec.parallel.pages import CheckPage
+    from irexec.tools.parallel.pages import CheckPage
 
     outcomes = gather_all(args, CheckPage(args.large), [shared_path(args, file) for file in files], "pages")
     pages = [chosen_of(outcome.result or _failed(outcome), choice) for outcome in outcomes]
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _fixed(args: argparse.Namespace, file: str, out: IO[str], choice: Choice) -> Report:
     """Correct a page, or print the corrections; return the remaining findings, or why the page is unchanged."""
-    from irexec.fixes.pages import fix_page
+    from irexec.tools.fixes.pages import fix_page
 
     if len(missing := check_readable(file, "a page")):
         return missing
@@ -111,7 +111,7 @@ def _show_differences(args: argparse.Namespace, files: Sequence[str], choice: Ch
 
 def _failed(outcome: Outcome[CheckedPage]) -> CheckedPage:
     """Return a page whose check ended without a result."""
-    from irexec.pages.doctest import CheckedPage
+    from irexec.tools.doctest.doctest import CheckedPage
 
     return CheckedPage(outcome.item, problem=outcome.report.errors[0].message, readable=False)
 
@@ -120,7 +120,7 @@ def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:
     if args.format in ("concise", "sarif", "github"):
         write(Report([finding for page in pages for finding in page.report]), sys.stdout, args.format)
         return
-    from irexec.pages.output import as_json, page_text, summary_text
+    from irexec.tools.doctest.output import as_json, page_text, summary_text
 
     if args.format == "json":
         print(json.dumps(as_json(pages), indent=2))
@@ -132,8 +132,8 @@ def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:
 
 
 def _write_errata(path: str, pages: Sequence[CheckedPage]) -> Report | None:
-    from irexec.arrays.saving import save_text
-    from irexec.pages.errata_report import errata_report
+    from irexec.model.arrays.saving import save_text
+    from irexec.tools.doctest.errata_report import errata_report
 
     try:
         save_text(path, errata_report(pages))

@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from irexec.diagnostics.codes import CODES
-from irexec.diagnostics.nearest import common_start, suggestion
-from irexec.diagnostics.render import wants_color
+from irexec.core.diagnostics.codes import CODES
+from irexec.core.diagnostics.nearest import common_start, suggestion
+from irexec.core.diagnostics.render import wants_color
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "_codes", _PACKAGE.parent / "docs" / "codes")
@@ -52,7 +52,7 @@ def _explain(code: str) -> int:
         print(f"irexec explain: unknown code {code!r}: {advice}", file=sys.stderr)
         return 2
     if wants_color(sys.stdout):
-        from irexec.render.explanation import show_page
+        from irexec.tools.render.explanation import show_page
 
         show_page(page(code), sys.stdout)
     else:

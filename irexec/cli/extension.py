@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from irexec.cli.inputs import check_readable, refuse
-from irexec.diagnostics import Place, Report
+from irexec.core.diagnostics import Place, Report
 
 
 def load_extensions(paths: Sequence[str]) -> Report:

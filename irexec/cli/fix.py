@@ -19,13 +19,13 @@ from irexec.cli.inputs import (
 )
 from irexec.cli.options import SECONDS, add_extensions, add_limit, add_weights
 from irexec.cli.shown import FOR_MACHINES, add_choice_arguments, add_showing_arguments, begin, show_findings
-from irexec.diagnostics import IRError, Place, Report
-from irexec.diagnostics.choice import Choice
-from irexec.diagnostics.deadline import time_limit
-from irexec.diagnostics.render.characters import visible_text
+from irexec.core.diagnostics import IRError, Place, Report
+from irexec.core.diagnostics.choice import Choice
+from irexec.core.diagnostics.deadline import time_limit
+from irexec.core.diagnostics.render.characters import visible_text
 
 if TYPE_CHECKING:
-    from irexec.fixes.applying import FixResult
+    from irexec.tools.fixes.applying import FixResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +91,7 @@ def fixed(
     `out`: where to print, if not to stdout. `limit`: the time limit in seconds. `changed`: a list to which the path is
     added if there are fixes. `how`: the options of `fix_file`.
     """
-    from irexec.fixes.files import fix_file
+    from irexec.tools.fixes.files import fix_file
 
     return fixed_by(
         path, lambda: fix_file(path, write=not diff, **how), diff=diff, out=out, limit=limit, changed=changed
@@ -108,9 +108,9 @@ def fixed_by(
     changed: list[str] | None = None,
 ) -> Report:
     """Do the same as `fixed`, for a file that the function `fix` corrects."""
-    from irexec.fixes.difference import difference, made_text
-    from irexec.fixes.files import NotAModel
-    from irexec.fixes.replacing import FileChanged
+    from irexec.tools.fixes.difference import difference, made_text
+    from irexec.tools.fixes.files import NotAModel
+    from irexec.tools.fixes.replacing import FileChanged
 
     try:
         with time_limit(limit, file=path):
@@ -132,8 +132,8 @@ def fixed_by(
 
 def _stdin_fixed(diff: bool, changed: list[str], **how: Any) -> Report:
     """Fix the text on stdin, write it or the difference to stdout, and return the remaining findings."""
-    from irexec.fixes.difference import difference
-    from irexec.fixes.files import fixed_bytes
+    from irexec.tools.fixes.difference import difference
+    from irexec.tools.fixes.files import fixed_bytes
 
     before = read_stdin()
     after = fixed_bytes(before, None, **how)

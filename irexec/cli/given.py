@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable
 from irexec.cli.options import add_extensions, add_repeatable, add_shapes, add_weights, whole
-from irexec.diagnostics import Report
-from irexec.diagnostics.findings import Findings
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.findings import Findings
 
 if TYPE_CHECKING:
-    from irexec.debug.record import Reference
-    from irexec.graph.model import Model
-    from irexec.reading import Reading
-    from irexec.runs.run import ModelInput
-    from irexec.types import Array
+    from irexec.core.types import Array
+    from irexec.frontends.reading import Reading
+    from irexec.model.graph.model import Model
+    from irexec.tools.run.record import Reference
+    from irexec.tools.run.run import ModelInput
 
 
 @dataclass(slots=True)
@@ -35,8 +35,8 @@ class Loaded:
     @property
     def chosen(self) -> str:
         """The inputs that were not given, with their shapes in each step; empty if there are none."""
-        from irexec.arrays.brief import shown_shape
-        from irexec.arrays.given import Origin
+        from irexec.model.arrays.brief import shown_shape
+        from irexec.model.arrays.given import Origin
 
         texts = []
         for number, entry in enumerate(self.inputs):
@@ -74,11 +74,11 @@ def add_sample_argument(parser: argparse.ArgumentParser) -> None:
 
 def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -> tuple[Loaded | None, Report]:
     """Return the model with its inputs, and all findings; None if there is nothing to run. `reading`: its file."""
-    from irexec.arrays.given import Given
-    from irexec.debug.record import run_with
-    from irexec.reading import read
-    from irexec.runs.run import complete
-    from irexec.runs.values import read_shapes
+    from irexec.frontends.reading import read
+    from irexec.model.arrays.given import Given
+    from irexec.tools.run.record import run_with
+    from irexec.tools.run.run import complete
+    from irexec.tools.run.values import read_shapes
 
     findings = Findings(file=args.file)
     report = findings.report
@@ -108,11 +108,11 @@ def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[lis
     """Return chosen inputs for further steps of a model with variables: one token each. The list is empty if the model
     does not run with them.
     """
-    from irexec.arrays.given import Given
-    from irexec.debug.record import run_with
-    from irexec.diagnostics import IRError
-    from irexec.runs.run import complete
-    from irexec.runs.typical import STEPS, grows
+    from irexec.core.diagnostics import IRError
+    from irexec.model.arrays.given import Given
+    from irexec.tools.run.record import run_with
+    from irexec.tools.run.run import complete
+    from irexec.tools.run.typical import STEPS, grows
 
     texts = [e.array for e in first if e.assumed and e.array is not None and e.array.ndim > 1 and not grows(e.port)]
     begin = max((array.shape[1] for array in texts), default=1)
@@ -130,15 +130,15 @@ def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[lis
 def _steps(
     args: argparse.Namespace, model: Model, findings: Findings, archives: dict[str, str]
 ) -> list[dict[str, Array]]:
-    """Return the arrays of each step, or of each sample. `archives`: see `irexec.runs.values.read_inputs`."""
-    from irexec.runs.values import read_inputs
+    """Return the arrays of each step, or of each sample. `archives`: see `irexec.tools.run.values.read_inputs`."""
+    from irexec.tools.run.values import read_inputs
 
     samples = getattr(args, "inputs", None)
     packed = [option for option in args.input if option.endswith(".npz") and "=" not in option]
     others = [option for option in args.input if option not in packed]
     if samples is None:
         return [read_inputs([*others, *([step] if step else [])], findings, archives) for step in packed or [None]]
-    from irexec.parallel.inputs import arrays_of, inputs_of
+    from irexec.tools.parallel.inputs import arrays_of, inputs_of
 
     if any(node.has_state for node in model.walk()):
         findings.add(

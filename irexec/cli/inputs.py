@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from irexec.diagnostics import Place, Report
-from irexec.diagnostics.codes import CODES, Area
-from irexec.diagnostics.findings import Findings
-from irexec.ir.files import check_regular, named_files, open_regular, unreadable
-from irexec.ir.guard import reads
-from irexec.settings import is_excluded
+from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics.codes import CODES, Area
+from irexec.core.diagnostics.findings import Findings
+from irexec.ir.io.files import check_regular, named_files, open_regular, unreadable
+from irexec.ir.io.guard import reads
+from irexec.tools.settings import is_excluded
 
 STDIN = "-"
 """The name of standard input as a file argument."""
@@ -36,7 +36,7 @@ def not_written(path: str, error: OSError | ValueError) -> Report:
 def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -> Report:
     """Return an empty report, or U001 if there is no file to read at `path`; with `stdin`, STDIN is accepted.
 
-    `role`: the purpose of the file in the command. Raises OutputIsInput (see `irexec.ir.guard`).
+    `role`: the purpose of the file in the command. Raises OutputIsInput (see `irexec.ir.io.guard`).
     """
     if path == STDIN and not os.path.exists(path):
         wanted = "this command cannot read standard input; run, validate and fix can"
@@ -124,7 +124,7 @@ def exit_code_of_use(report: Report) -> int:
 
 def refused(report: Report) -> int:
     """Print the errors to standard error, and return the exit code of input that cannot be used."""
-    from irexec.diagnostics.render import write
+    from irexec.core.diagnostics.render import write
 
     write(Report(report.errors), sys.stderr)
     return 2

@@ -12,7 +12,7 @@ from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
 
-from irexec.environment import set_while_loading
+from irexec.core.environment import set_while_loading
 
 # The number of threads that OpenBLAS starts. irexec divides the work itself; OpenBLAS's threads would only spin.
 _ONE_BLAS_THREAD = "OPENBLAS_NUM_THREADS", "1"

@@ -9,10 +9,10 @@ from contextlib import redirect_stdout
 
 from irexec.cli.options import add_limit
 from irexec.cli.start import stay
-from irexec.diagnostics.choice import Choice
-from irexec.diagnostics.findings import Mode
-from irexec.environment import installing
-from irexec.settings import read_settings
+from irexec.core.diagnostics.choice import Choice
+from irexec.core.diagnostics.findings import Mode
+from irexec.core.environment import installing
+from irexec.tools.settings import read_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,8 +19,8 @@ from irexec.cli.guesses import meant
 from irexec.cli.helps import ExamplesFormatter, examples_text, groups_text
 from irexec.cli.interrupts import INTERRUPTED, received
 from irexec.cli.streams import complain, is_of_output, prepare, settle
-from irexec.diagnostics.render.characters import visible_text
-from irexec.ir.guard import OutputIsInput, announce, guarded
+from irexec.core.diagnostics.render.characters import visible_text
+from irexec.ir.io.guard import OutputIsInput, announce, guarded
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -128,7 +128,7 @@ def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
     limit = getattr(args, "limit_of_all", None)
     if limit is None:
         return nullcontext()
-    from irexec.diagnostics.deadline import time_limit
+    from irexec.core.diagnostics.deadline import time_limit
 
     return time_limit(limit)
 
@@ -175,7 +175,7 @@ def _advice(unknown: str, known: Collection[str]) -> str:
 
 def _suggestion(name: str, known: Collection[str]) -> str:
     """Return similar names, as the end of a message."""
-    from irexec.diagnostics.nearest import did_you_mean
+    from irexec.core.diagnostics.nearest import did_you_mean
 
     longer = [each for each in known if len(name) > 2 and each.startswith(name)]
     advice = did_you_mean(name, longer or known, cutoff=0.0 if longer else 0.6)
@@ -230,7 +230,7 @@ class _Version(argparse.Action):
 def _refused(message: str, path: str | None) -> int:
     """Report an output that would overwrite an input, or that cannot be written."""
     from irexec.cli.inputs import refuse, refused
-    from irexec.diagnostics import Place
+    from irexec.core.diagnostics import Place
 
     return refused(refuse("U007", message, place=Place(file=path)))
 
@@ -239,8 +239,8 @@ def _failed(error: Exception) -> int:
     """Report an exception that escaped from a command: the findings of an IRError, or an internal error."""
     if os.environ.get("IREXEC_TRACEBACK") == "1":
         raise error
-    from irexec.diagnostics import IRError, Report
-    from irexec.diagnostics.render import write
+    from irexec.core.diagnostics import IRError, Report
+    from irexec.core.diagnostics.render import write
 
     if isinstance(error, IRError):
         with suppress(OSError):

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from irexec.cli.extension import load_extensions
 from irexec.cli.options import whole
 from irexec.cli.streams import complain
-from irexec.diagnostics import IRError, Place, Report
-from irexec.diagnostics.deadline import time_limit
-from irexec.diagnostics.findings import Findings
-from irexec.environment import installing
-from irexec.ir.guard import check_output, reads
-from irexec.parallel.gathering import Outcome, gather
-from irexec.parallel.task import PathLike, Task
-from irexec.records import field, record
+from irexec.core.diagnostics import IRError, Place, Report
+from irexec.core.diagnostics.deadline import time_limit
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.environment import installing
+from irexec.core.records import field, record
+from irexec.ir.io.guard import check_output, reads
+from irexec.tools.parallel.gathering import Outcome, gather
+from irexec.tools.parallel.task import PathLike, Task
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from irexec.parallel.log import Log
-    from irexec.render.printing import Printout
+    from irexec.tools.parallel.log import Log
+    from irexec.tools.render.printing import Printout
 
 R = TypeVar("R")
 
@@ -59,7 +59,7 @@ def log_output(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def _count(text: str) -> int:
     value = whole()(text)
     if value == 0:
-        from irexec.threads.parallel import num_threads
+        from irexec.core.threads.parallel import num_threads
 
         return num_threads()
     return value
@@ -72,7 +72,7 @@ def shared_path(args: argparse.Namespace, path: str) -> str:
 
 def shared_input(args: argparse.Namespace, option: str) -> str:
     """Return a value of --input whose path the workers can find."""
-    from irexec.runs.values import file_of_option
+    from irexec.tools.run.values import file_of_option
 
     found = file_of_option(option)
     return option if found is None else found[0] + shared_path(args, found[1]) + found[2]
@@ -83,7 +83,7 @@ def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], wh
 
     Raises IRError, and OutputIsInput if a file is written for one item and read for another.
     """
-    from irexec.status import Status
+    from irexec.tools.status import Status
 
     _check_files(task, items)
     done = 0
@@ -120,7 +120,7 @@ def _check_files(task: Task[Any], items: Sequence[str]) -> None:
 
 def show_findings_about(outcomes: Iterable[Outcome[Any]], what: str, page: Printout, *, verbose: bool) -> None:
     """Print the findings about many items, each finding once with the items that have it."""
-    from irexec.diagnostics.people import MOST, merged, without_notes
+    from irexec.core.diagnostics.people import MOST, merged, without_notes
 
     found = merged(((outcome.item, outcome.report) for outcome in outcomes), what)
     page.findings(found if verbose else without_notes(found).capped(MOST), verbose=True, about=f"about {what}")
@@ -132,7 +132,7 @@ def _executor(args: argparse.Namespace) -> Iterator[Executor | None]:
         with _cluster(args.cluster) as executor:
             yield executor
     elif args.jobs > 1:
-        from irexec.parallel.processes import Processes
+        from irexec.tools.parallel.processes import Processes
 
         with Processes(args.jobs) as workers:
             yield workers
@@ -142,7 +142,7 @@ def _executor(args: argparse.Namespace) -> Iterator[Executor | None]:
 
 @contextmanager
 def _cluster(address: str) -> Iterator[Executor]:
-    from irexec.parallel.cluster import Cluster
+    from irexec.tools.parallel.cluster import Cluster
 
     def alone() -> None:
         complain(f"the scheduler has no workers; start one with: dask worker {address}")
@@ -162,7 +162,7 @@ def _log(args: argparse.Namespace, task: Task[Any]) -> Iterator[Log | None]:
     if args.resume is None:
         yield None
         return
-    from irexec.parallel.log import Log
+    from irexec.tools.parallel.log import Log
 
     try:
         log = Log(args.resume, task)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import load_with_inputs
 from irexec.cli.inputs import check_readable, refuse
 from irexec.cli.options import add_repeatable
-from irexec.diagnostics import IRError, Place, Report
-from irexec.ir.files import read_file, unreadable
+from irexec.core.diagnostics import IRError, Place, Report
+from irexec.ir.io.files import read_file, unreadable
 
 if TYPE_CHECKING:
-    from irexec.debug.runtimes.runtime import OtherModel
-    from irexec.inspect.observed import Observed
-    from irexec.reading import Reading
+    from irexec.frontends.reading import Reading
+    from irexec.tools.compare.runtimes.runtime import OtherModel
+    from irexec.tools.inspect.observed import Observed
 
 
 def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,9 +53,9 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
 
 def observations(args: argparse.Namespace, reading: Reading, report: Report) -> tuple[Reading | None, list[Observed]]:
     """Return the model to show next to the first model, and the data to show; problems are findings in `report`."""
-    from irexec.inspect.observed import read_observed
-    from irexec.inspect.record import read_counters, read_dump
-    from irexec.reading import read
+    from irexec.frontends.reading import read
+    from irexec.tools.inspect.observed import read_observed
+    from irexec.tools.inspect.record import read_counters, read_dump
 
     found: list[Observed] = []
     beside, printed = args.diff, [*args.trace, *args.compare, *args.sensitivity]
@@ -90,11 +90,11 @@ def _add(found: list[Observed], path: str, read: Callable[[str], Observed], repo
 
 def _made(args: argparse.Namespace, reading: Reading, beside: Reading | None, report: Report) -> list[Observed]:
     """Return the differences of the models, if there are two, and the recorded runs. Raises IRError."""
-    from irexec.debug.change import changes_dict
-    from irexec.debug.diff import diff
-    from irexec.debug.runtimes.runtime import OtherModel
-    from irexec.inspect.observed import Changes
-    from irexec.reading import for_running
+    from irexec.frontends.reading import for_running
+    from irexec.tools.compare.runtimes.runtime import OtherModel
+    from irexec.tools.diff.change import changes_dict
+    from irexec.tools.diff.diff import diff
+    from irexec.tools.inspect.observed import Changes
 
     found: list[Observed] = []
     first = for_running(reading)
@@ -111,10 +111,10 @@ def _made(args: argparse.Namespace, reading: Reading, beside: Reading | None, re
 
 
 def _runs(args: argparse.Namespace, reading: Reading, other: OtherModel | None, report: Report) -> list[Observed]:
-    from irexec.debug.comparison.compare import compare
-    from irexec.debug.runtimes.runtime import CannotRun
-    from irexec.inspect.observed import Comparison
-    from irexec.inspect.record import run_traced
+    from irexec.tools.compare.compare import compare
+    from irexec.tools.compare.runtimes.runtime import CannotRun
+    from irexec.tools.inspect.observed import Comparison
+    from irexec.tools.inspect.record import run_traced
 
     loaded, read = load_with_inputs(args, reading)
     if loaded is None:

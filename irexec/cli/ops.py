@@ -9,8 +9,8 @@ import sys
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, refuse
 from irexec.cli.options import add_extensions
-from irexec.diagnostics import Report
-from irexec.diagnostics.render import write
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.render import write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.catalog.facts import all_facts, facts_of, foreign_facts
-    from irexec.catalog.text import list_text, operator_text, page_text
+    from irexec.tools.catalog.facts import all_facts, facts_of, foreign_facts
+    from irexec.tools.catalog.text import list_text, operator_text, page_text
 
     report = load_extensions(args.extension)
     if report.ok and args.operator is not None and args.missing:
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 def unknown_operator(text: str) -> Report:
     """Return a report that no operator has this name, with similar names."""
-    from irexec.catalog.facts import facts_of, nearest
+    from irexec.tools.catalog.facts import facts_of, nearest
 
     other = facts_of(text.partition("-")[0])
     near = [other.name] if other is not None else nearest(text)

@@ -108,7 +108,7 @@ def add_limit(parser: _ActionsContainer, default: float | None = None, *, each: 
 
 def release(text: str) -> tuple[int, int]:
     """Return the value of an option that is a release of OpenVINO, such as 2024.2."""
-    from irexec.graph.releases import release_of
+    from irexec.model.graph.releases import release_of
 
     try:
         return release_of(text)

@@ -17,17 +17,17 @@ from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse, refused
 from irexec.cli.options import add_bounds, add_config, add_limit, add_output, whole
 from irexec.cli.streams import complain, is_of_output
-from irexec.diagnostics.render import wants_color
+from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from irexec.debug.record import Reference
-    from irexec.debug.reduction.case import Case
-    from irexec.debug.reduction.reduce import Reduction
-    from irexec.debug.reduction.repro import Repro
-    from irexec.debug.reduction.stages import Stage
-    from irexec.debug.reduction.verdict import Judge
+    from irexec.tools.reduce.case import Case
+    from irexec.tools.reduce.reduce import Reduction
+    from irexec.tools.reduce.repro import Repro
+    from irexec.tools.reduce.stages import Stage
+    from irexec.tools.reduce.verdict import Judge
+    from irexec.tools.run.record import Reference
 
 # Further files of the smallest model: its inputs, script, report and state.
 _BESIDE = (".bin", ".npz", ".json", ".py", ".md", ".expected.npz")
@@ -90,9 +90,9 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from irexec.debug.reduction.case import NotACase
-    from irexec.debug.reduction.repro import Repro, identity
-    from irexec.debug.runtimes.runtime import CannotRun
+    from irexec.tools.compare.runtimes.runtime import CannotRun
+    from irexec.tools.reduce.case import NotACase
+    from irexec.tools.reduce.repro import Repro, identity
 
     loaded, report = load_with_inputs(args)
     if loaded is None:
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _suffix(args: argparse.Namespace) -> str:
     """Return the suffix of the smallest model's file."""
-    from irexec.debug.runtimes.choose import ONNX_RUNTIME
+    from irexec.tools.compare.runtimes.choose import ONNX_RUNTIME
 
     is_onnx = args.file.lower().endswith(".onnx")
     return ".onnx" if args.other == ONNX_RUNTIME or (args.other is None and is_onnx) else ".xml"
@@ -136,12 +136,12 @@ def _asked(args: argparse.Namespace) -> list[str]:
 
 def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Iterable[Case], Sequence[Stage]]:
     """Return the judge of failures, the initial cases, and the stages that make them smaller. Raises CannotRun."""
-    from irexec.debug.errors import Bounds
-    from irexec.debug.reduction.reduce import guesses, whole
-    from irexec.debug.reduction.stages import STAGES
-    from irexec.debug.reduction.verdict import ByCommand, ByRuntime, Sameness
-    from irexec.debug.runtimes.choose import ONNX_RUNTIME, runtime_of
-    from irexec.debug.runtimes.runtime import CannotRun
+    from irexec.tools.compare.errors import Bounds
+    from irexec.tools.compare.runtimes.choose import ONNX_RUNTIME, runtime_of
+    from irexec.tools.compare.runtimes.runtime import CannotRun
+    from irexec.tools.reduce.reduce import guesses, whole
+    from irexec.tools.reduce.stages import STAGES
+    from irexec.tools.reduce.verdict import ByCommand, ByRuntime, Sameness
 
     same = Sameness(args.same, args.tries)
     if args.check is not None:
@@ -149,7 +149,7 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
         judge = ByCommand(args.check, args.limit_of_response, same, suffix)
         if suffix == ".xml":
             return judge, [whole(reference)], STAGES
-        from irexec.debug.reduction.onnx_case import ONNX_STAGES, onnx_whole
+        from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_whole
 
         return judge, [onnx_whole(reference)], ONNX_STAGES
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
@@ -160,7 +160,7 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
                 f"--with {args.other}: ONNX Runtime cannot read an IR; reduce the original .onnx file instead",
                 "U012",
             )
-        from irexec.debug.reduction.onnx_case import ONNX_STAGES, onnx_guesses
+        from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_guesses
 
         return ByRuntime(runtime, bounds, same), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
     if not runtime.runs_parts:
@@ -187,9 +187,9 @@ def _reduce(
     reference: Reference,
 ) -> int:
     from irexec.cli.interrupts import INTERRUPTED
-    from irexec.debug.reduction.reduce import begin, reduce
-    from irexec.render.reduce import ReductionStatus
-    from irexec.status import Status
+    from irexec.tools.reduce.reduce import begin, reduce
+    from irexec.tools.render.reduce import ReductionStatus
+    from irexec.tools.status import Status
 
     judge = judges[0]
     if reduction is None:
@@ -215,11 +215,11 @@ def _reduce(
 def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, reference: Reference, judge: Judge) -> None:
     from pathlib import Path
 
-    from irexec.debug.reduction.case import size_of
-    from irexec.debug.reduction.verdict import ByRuntime
-    from irexec.debug.runtimes.choose import ONNX_RUNTIME
-    from irexec.render.printing import Printout
-    from irexec.render.reduce import show_reduction
+    from irexec.tools.compare.runtimes.choose import ONNX_RUNTIME
+    from irexec.tools.reduce.case import size_of
+    from irexec.tools.reduce.verdict import ByRuntime
+    from irexec.tools.render.printing import Printout
+    from irexec.tools.render.reduce import show_reduction
 
     files: list[Path] = repro.write(reduction)
     runtime = judge.runtime if isinstance(judge, ByRuntime) else None

@@ -13,9 +13,9 @@ from irexec.cli.observe import add_observation_arguments, observations
 from irexec.cli.options import add_limit, add_output
 from irexec.cli.shown import add_choice_arguments, begin, write_output
 from irexec.cli.streams import print_line
-from irexec.diagnostics.findings import Findings
-from irexec.diagnostics.render import write
-from irexec.ir.guard import reads
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.diagnostics.render import write
+from irexec.ir.io.guard import reads
 from irexec.ir.xml.source import Source, bytes_of
 
 
@@ -37,13 +37,13 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.inspect.read import summary_of
-    from irexec.pages.page import SUFFIXES
-    from irexec.parallel.inputs import option_files
-    from irexec.reading import holds_printed_layers, read
-    from irexec.render.report.page import report_page
-    from irexec.render.shapes import SizeRows, open_sizes
-    from irexec.runs.values import read_shapes
+    from irexec.frontends.pages.page import SUFFIXES
+    from irexec.frontends.reading import holds_printed_layers, read
+    from irexec.tools.inspect.read import summary_of
+    from irexec.tools.parallel.inputs import option_files
+    from irexec.tools.render.report.page import report_page
+    from irexec.tools.render.shapes import SizeRows, open_sizes
+    from irexec.tools.run.values import read_shapes
 
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         data = bytes_of(args.file)
         given = Source.from_bytes(data, args.file)
         if suffix != ".xml" or holds_printed_layers(given):
-            from irexec.render.report.examples import examples_page
+            from irexec.tools.render.report.examples import examples_page
 
             return _save(output, examples_page(args.file, data))
     reading = read(given, args.weights, mode="strict") if report.ok else None

@@ -24,19 +24,19 @@ from irexec.cli.options import (
     whole,
 )
 from irexec.cli.shown import add_choice_arguments, begin
-from irexec.diagnostics import Place, Report
-from irexec.diagnostics.findings import Findings
-from irexec.diagnostics.render import wants_color
-from irexec.diagnostics.render.characters import visible_text
+from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.diagnostics.render import wants_color
+from irexec.core.diagnostics.render.characters import visible_text
 
 if TYPE_CHECKING:
-    from irexec.arrays.given import Given
-    from irexec.debug.precision import Forecast
-    from irexec.lowering.explain import Explanation
-    from irexec.reading import Reading
-    from irexec.runs.run import ModelRun
-    from irexec.snippets.reader import Snippet
-    from irexec.snippets.run import ExampleRun
+    from irexec.frontends.pages.reader import Snippet
+    from irexec.frontends.pages.run import ExampleRun
+    from irexec.frontends.reading import Reading
+    from irexec.model.arrays.given import Given
+    from irexec.runtime.lowering.explain import Explanation
+    from irexec.tools.run.run import ModelRun
+    from irexec.tools.sensitivity.precision import Forecast
 
 _MODEL_ONLY = ("trace", "sort", "worst", "dump", "until", "weights", "as", "sanitize", "repeat", "explain")
 _SNIPPET_ONLY = ("precision", "duplicates", "page")
@@ -142,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
         return run_inputs(args)
     if args.jobs > 1 or args.cluster or args.resume:
         return _refused(args, refuse("U003", "--jobs, --cluster and --resume require --inputs"))
-    from irexec.reading import read
+    from irexec.frontends.reading import read
 
     source = read_stdin() if args.file == STDIN else args.file
     reading = read(source, args.weights, mode=args.mode, strict=args.no_repairs, page=args.page)
@@ -153,8 +153,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _given(args: argparse.Namespace) -> tuple[Given, Report]:
     """Return the values given by options, and findings about invalid values."""
-    from irexec.arrays.given import Given
-    from irexec.runs.values import read_inputs, read_precisions, read_shapes
+    from irexec.model.arrays.given import Given
+    from irexec.tools.run.values import read_inputs, read_precisions, read_shapes
 
     findings = Findings()
     archives: dict[str, str] = {}
@@ -173,9 +173,9 @@ def _given(args: argparse.Namespace) -> tuple[Given, Report]:
 
 
 def _run_snippet(args: argparse.Namespace, given: Given, snippet: Snippet) -> int:
-    from irexec.render.as_json import examples_dict
-    from irexec.render.example import show_examples
-    from irexec.snippets.run import run_examples
+    from irexec.frontends.pages.run import run_examples
+    from irexec.tools.render.as_json import examples_dict
+    from irexec.tools.render.example import show_examples
 
     _refuse_options(args, _MODEL_ONLY, "a model", snippet.findings)
     result = run_examples(snippet, given)
@@ -186,13 +186,13 @@ def _run_snippet(args: argparse.Namespace, given: Given, snippet: Snippet) -> in
 
 
 def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
-    from irexec.debug.sanitize import Sanitizer
-    from irexec.render.as_json import model_dict
-    from irexec.render.model import show_model
-    from irexec.runs.dump import INPUTS, save_inputs
-    from irexec.runs.listeners import watchers
-    from irexec.runs.run import run_model
-    from irexec.runs.until import reduce
+    from irexec.tools.render.as_json import model_dict
+    from irexec.tools.render.model import show_model
+    from irexec.tools.run.dump import INPUTS, save_inputs
+    from irexec.tools.run.listeners import watchers
+    from irexec.tools.run.run import run_model
+    from irexec.tools.run.sanitize import Sanitizer
+    from irexec.tools.run.until import reduce
 
     findings = Findings(file=args.file)
     _refuse_options(args, _SNIPPET_ONLY, "a snippet", findings)
@@ -239,7 +239,7 @@ def _explained(args: argparse.Namespace, result: ModelRun) -> list[Explanation] 
     """Explain which layers a lowered model would compile, if --explain is given and the model runs."""
     if not args.explain or not result.executed:
         return None
-    from irexec.lowering.explain import explain
+    from irexec.runtime.lowering.explain import explain
 
     try:
         return explain(result.model, [entry.array.shape for entry in result.inputs if entry.array is not None])
@@ -253,8 +253,8 @@ def _forecast(args: argparse.Namespace, result: ModelRun) -> Forecast | None:
     kind = getattr(args, "as")
     if kind is None or not result.executed:
         return None
-    from irexec.debug.precision import KINDS, forecast
-    from irexec.debug.record import Reference
+    from irexec.tools.run.record import Reference
+    from irexec.tools.sensitivity.precision import KINDS, forecast
 
     return forecast(Reference(result.model, [[e.array for e in result.inputs if e.array is not None]]), KINDS[kind])
 
@@ -275,7 +275,7 @@ def _save(args: argparse.Namespace, result: ExampleRun | ModelRun) -> None:
     if args.output is None or not (arrays := result.arrays()):
         args.output = None
         return
-    from irexec.arrays.saving import save_arrays
+    from irexec.model.arrays.saving import save_arrays
 
     try:
         save_arrays(args.output, arrays)
@@ -290,7 +290,7 @@ def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
     if args.format == "json":
         print(json.dumps(to_dict(), indent=2, allow_nan=False))
         return
-    from irexec.render.printing import Printout
+    from irexec.tools.render.printing import Printout
 
     page = Printout(color=wants_color(sys.stdout))
     show(page)
@@ -302,7 +302,7 @@ def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
 
 def _refused(args: argparse.Namespace, report: Report, *, stopped: bool = False) -> int:
     """Print the findings that prevented the run. `stopped`: checking ended early, so the model may have more errors."""
-    from irexec.diagnostics.render import write
+    from irexec.core.diagnostics.render import write
 
     if args.format == "json":
         findings = [finding.to_dict() for finding in report]

@@ -9,24 +9,24 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from irexec.arrays.brief import plural, shown_seconds, shown_shape
 from irexec.cli.inputs import exit_code, refused
 from irexec.cli.many import gather_all, shared_input, shared_path, show_findings_about
-from irexec.diagnostics import Report
-from irexec.diagnostics.findings import Findings
-from irexec.diagnostics.render import wants_color
-from irexec.records import replace
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.diagnostics.render import wants_color
+from irexec.core.records import replace
+from irexec.model.arrays.brief import plural, shown_seconds, shown_shape
 
 if TYPE_CHECKING:
-    from irexec.parallel.gathering import Outcome
-    from irexec.parallel.inputs import InputRun
+    from irexec.tools.parallel.gathering import Outcome
+    from irexec.tools.parallel.inputs import InputRun
 
 _ONE_RUN_ONLY = ("trace", "dump", "until", "precision", "duplicates", "page", "no_repairs")
 
 
 def run_inputs(args: argparse.Namespace) -> int:
     """Run the model on each input and write the results; return 0 if all inputs ran, 2 if none did, otherwise 1."""
-    from irexec.parallel.inputs import RunInput, inputs_of, reading_of
+    from irexec.tools.parallel.inputs import RunInput, inputs_of, reading_of
 
     findings = Findings()
     for name in _ONE_RUN_ONLY:
@@ -90,7 +90,7 @@ def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], re
 
 
 def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], read: Report) -> None:
-    from irexec.render.printing import Printout
+    from irexec.tools.render.printing import Printout
 
     page = Printout(color=wants_color(sys.stdout))
     page.table([_row(outcome) for outcome in outcomes], ("name", None, None, "dim"))

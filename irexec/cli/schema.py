@@ -10,8 +10,8 @@ from pathlib import Path
 from irexec.cli.inputs import exit_code, refuse
 from irexec.cli.options import add_output
 from irexec.cli.streams import print_line
-from irexec.diagnostics import Place, Report
-from irexec.diagnostics.render import write
+from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics.render import write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _schemas(args: argparse.Namespace) -> Report:
-    from irexec.catalog.relaxng import ir_schema
-    from irexec.catalog.schema import write_schemas
+    from irexec.tools.catalog.relaxng import ir_schema
+    from irexec.tools.catalog.schema import write_schemas
 
     if args.output is None:
         print(ir_schema(), end="")
@@ -52,9 +52,9 @@ def _schemas(args: argparse.Namespace) -> Report:
 
 
 def _operator_schema(args: argparse.Namespace) -> Report:
-    from irexec.catalog.facts import facts_of, operator_of
-    from irexec.catalog.schema import json_text, write_schema
     from irexec.cli.ops import unknown_operator
+    from irexec.tools.catalog.facts import facts_of, operator_of
+    from irexec.tools.catalog.schema import json_text, write_schema
 
     facts = facts_of(args.operator)
     if facts is None:

@@ -16,13 +16,13 @@ from irexec.cli.given import add_input_arguments
 from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_input, shared_path
 from irexec.cli.options import add_limit, whole
-from irexec.diagnostics import Report
+from irexec.core.diagnostics import Report
 
 if TYPE_CHECKING:
-    from irexec.debug.sensitivity.measure import Effect
-    from irexec.debug.sensitivity.result import Sensitivity
-    from irexec.debug.sensitivity.switches import Unit
-    from irexec.parallel.sensitivities import MeasureUnits
+    from irexec.tools.parallel.sensitivities import MeasureUnits
+    from irexec.tools.sensitivity.measure import Effect
+    from irexec.tools.sensitivity.result import Sensitivity
+    from irexec.tools.sensitivity.switches import Unit
 
 
 _PRECISIONS = ("f16", "bf16", "int8-weights", "int4-weights")
@@ -136,10 +136,10 @@ def _saved(args: argparse.Namespace, found: Sensitivity) -> Iterator[str]:
 
 def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
     """Return the analysis. Raises IRError and ValueError."""
-    from irexec.debug.sensitivity.analysis import analysed, part, parts
-    from irexec.debug.sensitivity.search import Target
-    from irexec.diagnostics import IRError
-    from irexec.status import Status
+    from irexec.core.diagnostics import IRError
+    from irexec.tools.sensitivity.analysis import analysed, part, parts
+    from irexec.tools.sensitivity.search import Target
+    from irexec.tools.status import Status
 
     Target.read(args.target)
     task = _task(args, simulated)
@@ -162,7 +162,7 @@ def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
 
 
 def _task(args: argparse.Namespace, simulated: str | None) -> MeasureUnits:
-    from irexec.parallel.sensitivities import MeasureUnits
+    from irexec.tools.parallel.sensitivities import MeasureUnits
 
     name, colon, function = args.metric.rpartition(":")
     return MeasureUnits(

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, not_written, refused
 from irexec.cli.options import add_extensions, add_limit, add_weights
-from irexec.diagnostics import Place, Report
-from irexec.diagnostics.findings import Findings
-from irexec.diagnostics.render import wants_color, write
-from irexec.ir.files import open_regular
+from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.diagnostics.render import wants_color, write
+from irexec.ir.io.files import open_regular
 
 if TYPE_CHECKING:
-    from irexec.graph.model import Model
-    from irexec.sizes.answer import Shapes
-    from irexec.sizes.rows import Row
-    from irexec.status import Status
+    from irexec.model.graph.model import Model
+    from irexec.tools.shapes.answer import Shapes
+    from irexec.tools.shapes.rows import Row
+    from irexec.tools.status import Status
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,8 +58,8 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.reading import read
-    from irexec.sizes.ask import model_with_sizes
+    from irexec.frontends.reading import read
+    from irexec.tools.shapes.ask import model_with_sizes
 
     report = Report([*check_readable(args.file), *load_extensions(args.extension)])
     if args.check is not None:
@@ -78,8 +78,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(args: argparse.Namespace, model: Model) -> int:
-    from irexec.sizes.rows import UnreadableRows, read_rows
-    from irexec.status import Status
+    from irexec.tools.shapes.rows import UnreadableRows, read_rows
+    from irexec.tools.status import Status
 
     findings = Findings(file=args.file)
     rows: list[Row] | None = None
@@ -104,8 +104,8 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
 
 def _studied(model: Model, options: Sequence[str], status: Status, findings: Findings) -> Shapes | None:
     """Return the accepted shapes, given the inputs and sizes that options set; None, with findings, if one is wrong."""
-    from irexec.graph.ports import port_name
-    from irexec.sizes.ask import UnknownName, accepted_shapes
+    from irexec.model.graph.ports import port_name
+    from irexec.tools.shapes.ask import UnknownName, accepted_shapes
 
     given: dict[str, str] = {}
     for option in options:
@@ -140,8 +140,8 @@ def _report_refusal(shapes: Shapes) -> int:
 
 def _unbake(shapes: Shapes, path: str) -> int:
     """Write the model without its baked constants, and print the changes."""
-    from irexec.fixes.unbaked import CannotUnbake, unbaked
-    from irexec.graph.write import write_model
+    from irexec.model.graph.write import write_model
+    from irexec.tools.fixes.unbaked import CannotUnbake, unbaked
 
     try:
         made = unbaked(shapes)
@@ -159,11 +159,11 @@ def _unbake(shapes: Shapes, path: str) -> int:
 
 
 def _print(args: argparse.Namespace, shapes: Shapes, rows: Sequence[Row] | None) -> None:
-    from irexec.render.printing import Printout
-    from irexec.render.shapes import show_rows, show_shapes
+    from irexec.tools.render.printing import Printout
+    from irexec.tools.render.shapes import show_rows, show_shapes
 
     if args.format == "json":
-        from irexec.inspect.costs import costs
+        from irexec.tools.inspect.costs import costs
 
         answer = shapes.to_dict() | costs(shapes).to_dict(shapes.symbols)
         if rows is not None:

@@ -12,13 +12,13 @@ from irexec.cli.inputs import check_readable, exit_code
 from irexec.cli.options import add_extensions, add_limit, add_output, add_shapes, add_weights
 from irexec.cli.shown import add_choice_arguments, begin, write_output
 from irexec.cli.streams import print_line
-from irexec.diagnostics import IRError, Report
-from irexec.diagnostics.findings import Findings
-from irexec.diagnostics.render import wants_color, write
+from irexec.core.diagnostics import IRError, Report
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
-    from irexec.inspect.facts import Summary
-    from irexec.reading import Reading
+    from irexec.frontends.reading import Reading
+    from irexec.tools.inspect.facts import Summary
 
 # The time limit in seconds for finding the sizes that a dynamic model accepts, and for its costs as functions of them.
 _SECONDS = 10.0
@@ -48,9 +48,9 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.inspect.read import summary_of
-    from irexec.reading import read
-    from irexec.runs.values import read_shapes
+    from irexec.frontends.reading import read
+    from irexec.tools.inspect.read import summary_of
+    from irexec.tools.run.values import read_shapes
 
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
@@ -75,10 +75,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _sized(reading: Reading, given: dict[str, tuple[int, ...]]) -> list[tuple[str, str]]:
     """Return the costs of a dynamic model as functions of its sizes; an empty result if no sizes are found in time."""
-    from irexec.graph.ports import port_name
-    from irexec.render.shapes import cost_rows
-    from irexec.sizes.ask import accepted_shapes
-    from irexec.status import Status
+    from irexec.model.graph.ports import port_name
+    from irexec.tools.render.shapes import cost_rows
+    from irexec.tools.shapes.ask import accepted_shapes
+    from irexec.tools.status import Status
 
     if reading.model is None:
         return []
@@ -107,15 +107,15 @@ def _text(args: argparse.Namespace, summary: Summary, report: Report, sized: Seq
     if args.format == "json":
         return json.dumps(summary.to_dict(), indent=2) + "\n"
     if args.format == "model-explorer":
-        from irexec.render.model_explorer import graph_collection
+        from irexec.tools.render.model_explorer import graph_collection
 
         return json.dumps(graph_collection(summary), indent=1) + "\n"
     if args.format == "svg":
-        from irexec.render.drawing.svg import svg_document
+        from irexec.tools.render.drawing.svg import svg_document
 
         return svg_document(summary)
-    from irexec.render.printing import Printout
-    from irexec.render.summary import show
+    from irexec.tools.render.printing import Printout
+    from irexec.tools.render.summary import show
 
     page = Printout(color=args.output is None and wants_color(sys.stdout))
     show(summary, page, sized)

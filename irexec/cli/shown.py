@@ -11,13 +11,13 @@ from typing import IO
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, not_written, refuse, refused
 from irexec.cli.options import add_output, whole
-from irexec.diagnostics import Report
-from irexec.diagnostics.choice import Choice, names_no_code
-from irexec.diagnostics.codes import CODES
-from irexec.diagnostics.nearest import did_you_mean
-from irexec.diagnostics.people import MOST, for_people, grouped, without_notes
-from irexec.diagnostics.render import FORMATS, write
-from irexec.settings import Settings, read_settings
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.choice import Choice, names_no_code
+from irexec.core.diagnostics.codes import CODES
+from irexec.core.diagnostics.nearest import did_you_mean
+from irexec.core.diagnostics.people import MOST, for_people, grouped, without_notes
+from irexec.core.diagnostics.render import FORMATS, write
+from irexec.tools.settings import Settings, read_settings
 
 FOR_MACHINES = ("json", "sarif")
 
@@ -93,7 +93,7 @@ def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[s
     if args.format == "text" and not args.verbose and args.most != 0:
         shown = grouped(shown)
     if args.statistics:
-        from irexec.diagnostics.render.statistics import statistics
+        from irexec.core.diagnostics.render.statistics import statistics
 
         out.write(statistics(whole))
     else:
@@ -104,7 +104,7 @@ def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[s
 
 def write_output(path: str, text: str) -> int:
     """Write the file given by `-o`; return the exit code, which is 2, with a finding, if it cannot be written."""
-    from irexec.arrays.saving import save_text
+    from irexec.model.arrays.saving import save_text
 
     try:
         save_text(path, text)

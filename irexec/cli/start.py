@@ -14,7 +14,7 @@ _USUAL = gc.get_threshold()
 def start() -> int:
     """Run the command line of this process; return the exit code."""
     interrupts.install()
-    from irexec.processes.path import leave_current_folder
+    from irexec.runtime.processes.path import leave_current_folder
 
     leave_current_folder()
     gc.set_threshold(_MANY_OBJECTS)

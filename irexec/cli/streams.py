@@ -8,7 +8,7 @@ import os
 import sys
 from contextlib import suppress
 
-from irexec.diagnostics.render.characters import visible_text
+from irexec.core.diagnostics.render.characters import visible_text
 
 # Errors of an open stream: the disk or the quota is full, the device fails, or the reader is gone.
 _NO_ROOM = {errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EAGAIN, errno.EPIPE, getattr(errno, "EDQUOT", errno.ENOSPC)}

@@ -12,13 +12,13 @@ from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_p
 from irexec.cli.options import SECONDS, add_extensions, add_limit, add_no_repairs, add_weights, release
 from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings, write_output
 from irexec.cli.streams import complain
-from irexec.diagnostics import Report
-from irexec.diagnostics.choice import Choice
-from irexec.diagnostics.deadline import time_limit
-from irexec.diagnostics.people import without_notes
-from irexec.parallel.models import SUFFIXES, Validate
-from irexec.reading import is_onnx
-from irexec.settings import Settings
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.choice import Choice
+from irexec.core.diagnostics.deadline import time_limit
+from irexec.core.diagnostics.people import without_notes
+from irexec.frontends.reading import is_onnx
+from irexec.tools.parallel.models import SUFFIXES, Validate
+from irexec.tools.settings import Settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if failed := write_output(args.output, written.getvalue()):
         return failed
     if not args.quiet:
-        from irexec.diagnostics.render.text import counts_text
+        from irexec.core.diagnostics.render.text import counts_text
 
         whole = Report()
         for each in reports:

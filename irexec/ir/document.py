@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from irexec.diagnostics.diagnostic import LayerRef
+from irexec.core.diagnostics.diagnostic import LayerRef
+from irexec.core.records import field, record
 from irexec.ir.xml.source import Source
-from irexec.records import field, record
 
 
 @record

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irexec.diagnostics.nearest import nearest
-from irexec.types import DYNAMIC, ElementType
-from irexec.types.element import FOREIGN, OTHER_NAMES
+from irexec.core.diagnostics.nearest import nearest
+from irexec.core.types import DYNAMIC, ElementType
+from irexec.core.types.element import FOREIGN, OTHER_NAMES
 
 _KNOWN = [kind for kind in ElementType.by_name.values() if kind not in FOREIGN and kind is not DYNAMIC]
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from irexec.diagnostics import Diagnostic, Report
+from irexec.core.diagnostics import Diagnostic, Report
 from irexec.ir.xml.events import Span
 from irexec.ir.xml.positions import Comment, Positions
 from irexec.ir.xml.source import Source

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
-from irexec.collector import no_collection
-from irexec.diagnostics.deadline import ask, watched
-from irexec.diagnostics.diagnostic import Severity
-from irexec.diagnostics.findings import At, Findings
-from irexec.diagnostics.nearest import nearest, suggestion
+from irexec.core.collector import no_collection
+from irexec.core.diagnostics.deadline import ask, watched
+from irexec.core.diagnostics.diagnostic import Severity
+from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.diagnostics.nearest import nearest, suggestion
+from irexec.core.records import fields
 from irexec.ir.checks import check_document, is_too_old
 from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
 from irexec.ir.plain import PlainReader
@@ -18,7 +19,6 @@ from irexec.ir.text import quoted
 from irexec.ir.xml.elements import Elements, TooDeep, decoded
 from irexec.ir.xml.events import events_and_texts
 from irexec.ir.xml.source import Source
-from irexec.records import fields
 
 T = TypeVar("T")
 

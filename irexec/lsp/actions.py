@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
-from irexec.diagnostics.nearest import common_start
-from irexec.diagnostics.render.notes import notes
+from irexec.core.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
+from irexec.core.diagnostics.nearest import common_start
+from irexec.core.diagnostics.render.notes import notes
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.opened import Opened
 

@@ -6,20 +6,20 @@ from functools import cached_property
 from typing import NamedTuple
 from weakref import finalize
 
-from irexec.diagnostics import Report
-from irexec.diagnostics.choice import EVERY, Choice
-from irexec.diagnostics.findings import Mode
-from irexec.fixes.applying import apply_fixes
-from irexec.fixes.files import examined
-from irexec.fixes.written import Owner, Written
-from irexec.graph.model import Model, Node
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.choice import EVERY, Choice
+from irexec.core.diagnostics.findings import Mode
+from irexec.core.types import TensorType
+from irexec.frontends.reading import read
 from irexec.ir.document import Edge, Layer, Net
 from irexec.ir.xml.events import Attribute, Span
 from irexec.ir.xml.positions import Extents
 from irexec.ir.xml.source import Source
-from irexec.reading import read
-from irexec.sizes.words import condition_rows, studied
-from irexec.types import TensorType
+from irexec.model.graph.model import Model, Node
+from irexec.tools.fixes.applying import apply_fixes
+from irexec.tools.fixes.files import examined
+from irexec.tools.fixes.written import Owner, Written
+from irexec.tools.shapes.words import condition_rows, studied
 
 # The time in seconds for which an editor waits for the sizes that a model accepts.
 _STUDY = 1.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from irexec.catalog.documentation import page_address
-from irexec.catalog.facts import AttributeFacts, OperatorFacts, facts_of
-from irexec.catalog.text import opsets_text
+from irexec.core.types import DYNAMIC, ElementType
 from irexec.ir.xml.events import Event, Span, attribute_texts, events
 from irexec.lsp.cursor import Cursor
-from irexec.ops.declare import contents
-from irexec.ops.declare.attributes import attribute_text as value_text
-from irexec.types import DYNAMIC, ElementType
+from irexec.ops.spec import contents
+from irexec.ops.spec.attributes import attribute_text as value_text
+from irexec.tools.catalog.documentation import page_address
+from irexec.tools.catalog.facts import AttributeFacts, OperatorFacts, facts_of
+from irexec.tools.catalog.text import opsets_text
 
 _GRAMMAR = {
     "layer": ("id", "name", "type", "version"),

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from irexec.arrays.brief import shown, shown_number
-from irexec.catalog.documentation import page_address
-from irexec.catalog.facts import OperatorFacts, PortFacts
-from irexec.catalog.text import opsets_text
-from irexec.diagnostics.render.markdown import code, prose
-from irexec.fixes.written import Owner
-from irexec.graph.build import declared_type
-from irexec.graph.model import Node
+from irexec.core.diagnostics.render.markdown import code, prose
+from irexec.core.types import Array
 from irexec.ir.document import Edge, Net
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import GRAMMAR_TEXTS, attribute_of, attribute_text, operator_of
 from irexec.lsp.cursor import Cursor
 from irexec.lsp.links import ends_of
-from irexec.types import Array
+from irexec.model.arrays.brief import shown, shown_number
+from irexec.model.graph.build import declared_type
+from irexec.model.graph.model import Node
+from irexec.tools.catalog.documentation import page_address
+from irexec.tools.catalog.facts import OperatorFacts, PortFacts
+from irexec.tools.catalog.text import opsets_text
+from irexec.tools.fixes.written import Owner
 
 _MOST_VALUES = 1 << 22
 """The number of values of a constant from which statistics are computed, because an editor waits for them."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from irexec.fixes.written import Owner
-from irexec.graph.ports import port_name
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Edge, Layer, Net, PortMap
 from irexec.ir.text import whole
 from irexec.ir.xml.events import Span
 from irexec.lsp.analysis import Analysis, Spot
+from irexec.model.graph.ports import port_name
+from irexec.tools.fixes.written import Owner
 
 
 class Refusal(ValueError):

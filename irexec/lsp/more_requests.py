@@ -12,10 +12,9 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import from_fs_path, to_fs_path
 
-from irexec.arrays.given import Given
-from irexec.arrays.saving import save_text
-from irexec.catalog.documentation import page_address
-from irexec.inspect.read import summary_of
+from irexec.frontends.pages.page import SUFFIXES
+from irexec.frontends.pages.run import run_examples
+from irexec.frontends.reading import read
 from irexec.ir.xml.events import Event, Span, events
 from irexec.ir.xml.source import Source
 from irexec.lsp.actions import fix_all
@@ -25,16 +24,17 @@ from irexec.lsp.links import references, renamed_at
 from irexec.lsp.opened import Opened
 from irexec.lsp.outline import named_layers
 from irexec.lsp.server import Server
-from irexec.pages.page import SUFFIXES
-from irexec.reading import read
-from irexec.render.example import show_examples
-from irexec.render.model import show_model
-from irexec.render.printing import Printout
-from irexec.render.report.examples import examples_page
-from irexec.render.report.page import report_page
-from irexec.render.shapes import open_sizes
-from irexec.runs.run import run_model
-from irexec.snippets.run import run_examples
+from irexec.model.arrays.given import Given
+from irexec.model.arrays.saving import save_text
+from irexec.tools.catalog.documentation import page_address
+from irexec.tools.inspect.read import summary_of
+from irexec.tools.render.example import show_examples
+from irexec.tools.render.model import show_model
+from irexec.tools.render.printing import Printout
+from irexec.tools.render.report.examples import examples_page
+from irexec.tools.render.report.page import report_page
+from irexec.tools.render.shapes import open_sizes
+from irexec.tools.run.run import run_model
 
 REPORT, RUN, FIX = "irexec.showReport", "irexec.run", "irexec.fixAll"
 

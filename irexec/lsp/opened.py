@@ -8,7 +8,7 @@ from functools import cached_property
 
 from lsprotocol import types as lsp
 
-from irexec.diagnostics import Diagnostic
+from irexec.core.diagnostics import Diagnostic
 from irexec.ir.xml.events import Span
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.units import Unit, Units

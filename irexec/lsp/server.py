@@ -14,20 +14,20 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from irexec.collector import no_collection
-from irexec.diagnostics import Report
-from irexec.diagnostics.choice import EVERY, Choice
-from irexec.diagnostics.deadline import time_limit
-from irexec.diagnostics.findings import Mode
-from irexec.fixes.applying import examine_page, improve
-from irexec.fixes.written import Written
+from irexec.core.collector import no_collection
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.choice import EVERY, Choice
+from irexec.core.diagnostics.deadline import time_limit
+from irexec.core.diagnostics.findings import Mode
+from irexec.frontends.pages.page import SUFFIXES
 from irexec.ir.xml.source import Source
 from irexec.lsp.actions import diagnostic, range_of_place
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.opened import Opened
 from irexec.lsp.units import Unit, offset_before
-from irexec.pages.doctest import check_page
-from irexec.pages.page import SUFFIXES
+from irexec.tools.doctest.doctest import check_page
+from irexec.tools.fixes.applying import examine_page, improve
+from irexec.tools.fixes.written import Written
 from irexec.version import __version__
 
 

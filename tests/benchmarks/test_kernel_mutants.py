@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.benchmark import BENCHMARKS, benchmark
 
-from irexec.conformance.case import operator_named
+from irexec.tools.conformance.case import operator_named
 
 CASES = 40
 

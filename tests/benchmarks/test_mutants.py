@@ -13,7 +13,7 @@ from support.amounts import amount
 from support.benchmark import benchmark
 from support.mutants import mutant
 
-from irexec.ops.declare.contents import CONTENTS
+from irexec.ops.spec.contents import CONTENTS
 
 pytestmark = pytest.mark.any_python
 

@@ -26,7 +26,7 @@ def test_no_module_and_no_name_is_missing_without_a_reason(names: ModuleType) ->
 
 
 def test_a_name_that_is_not_there_is_found(names: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    import irexec.openvino.experimental
+    import irexec.api.openvino.experimental
 
-    monkeypatch.delattr(irexec.openvino.experimental, "evaluate_both_bounds")
+    monkeypatch.delattr(irexec.api.openvino.experimental, "evaluate_both_bounds")
     assert "openvino.experimental.evaluate_both_bounds" in names.compare().names

@@ -8,7 +8,7 @@ import pytest
 from support.benchmark import benchmark
 from support.failing import reference
 
-from irexec.debug.runtimes.runtime import OtherModel
+from irexec.tools.compare.runtimes.runtime import OtherModel
 
 pytestmark = pytest.mark.any_python
 

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from irexec.cli.main import main
-from irexec.conformance.serve import processor
-from irexec.conformance.verdict import WORDS
+from irexec.tools.conformance.serve import processor
+from irexec.tools.conformance.verdict import WORDS
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = f"{Path(__file__).parents[1] / 'lib' / 'support' / 'wrong_runtime.py'}:Wrong"

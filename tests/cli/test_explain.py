@@ -9,7 +9,7 @@ import pytest
 
 from irexec.cli import explain
 from irexec.cli.main import main
-from irexec.diagnostics.codes import CODES
+from irexec.core.diagnostics.codes import CODES
 
 
 def test_a_page_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

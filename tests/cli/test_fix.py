@@ -13,7 +13,7 @@ from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli.main import main
-from irexec.fixes import applying
+from irexec.tools.fixes import applying
 
 RIGHT = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 WRONG = RIGHT.replace('type="ReLU"', 'type="relu"').replace("auto_broadcast", "auto_brodcast")

@@ -13,7 +13,7 @@ import pytest
 
 from irexec.cli.fix import _shown
 from irexec.cli.main import main
-from irexec.fixes.difference import difference
+from irexec.tools.fixes.difference import difference
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="file names that are any bytes")
 

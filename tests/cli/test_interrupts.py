@@ -118,7 +118,7 @@ def test_while_it_ends(end: str) -> None:
 def test_files_are_whole_or_not_there(tmp_path: Path) -> None:
     work = f"""
 def work(args):
-    from irexec.ir.writing import together
+    from irexec.ir.io.writing import together
     with together() as files, files.create({str(tmp_path / "whole")!r}) as stream:
         stream.write(b"half")
         {SEND.format(int(signal.SIGTERM))}
@@ -154,7 +154,7 @@ def test_before_that_little_is_imported() -> None:
         "atexit",
         "gc",
         "irexec",
-        "irexec.aliases",
+        "irexec.api.aliases",
         "irexec.cli",
         "irexec.cli.interrupts",
         "irexec.cli.start",

@@ -18,7 +18,7 @@ from support.waiting import PATIENCE
 import irexec
 from irexec.cli import main as dispatcher
 from irexec.cli.main import COMMANDS, main
-from irexec.diagnostics import Diagnostic, IRError, Severity
+from irexec.core.diagnostics import Diagnostic, IRError, Severity
 
 ROOT = Path(__file__).parents[2]
 

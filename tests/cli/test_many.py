@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from support.interrupting import interrupted
 
-from irexec import status
 from irexec.cli.main import main
-from irexec.ops.declare.operator import REGISTRY
+from irexec.ops.spec.operator import REGISTRY
+from irexec.tools import status
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 MODEL = str(SAMPLES / "classifier" / "model.xml")
@@ -26,8 +26,8 @@ CRASH = """import os
 from typing import Annotated
 
 import irexec
-from irexec.ops.declare.operator import Elements
-from irexec.types import Array, F32
+from irexec.ops.spec.operator import Elements
+from irexec.core.types import Array, F32
 
 Float = Annotated[Array, Elements("T", {F32})]
 

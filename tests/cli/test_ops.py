@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from irexec.cli.main import main
-from irexec.ops.declare import contents
-from irexec.ops.declare.operator import REGISTRY
+from irexec.ops.spec import contents
+from irexec.ops.spec.operator import REGISTRY
 
 EXTENSION = '''
 from typing import Annotated, TypeAlias
-from irexec.ops.declare.operator import ANY_ELEMENTS, operator
+from irexec.ops.spec.operator import ANY_ELEMENTS, operator
 from irexec.ops.rules.shapes import same_as
-from irexec.types import Array
+from irexec.core.types import Array
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 

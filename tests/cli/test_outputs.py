@@ -21,8 +21,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import irexec
 from irexec import opset15 as ops
-from irexec.arrays.saving import save_arrays, save_json
 from irexec.cli.main import COMMANDS, command_parsers, main
+from irexec.model.arrays.saving import save_arrays, save_json
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links as on POSIX")
 

@@ -12,7 +12,7 @@ from support.running import codes, run, run_json
 import irexec
 from irexec import opset15 as ops
 from irexec.cli.main import main
-from irexec.ops.declare.operator import REGISTRY
+from irexec.ops.spec.operator import REGISTRY
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 ABS = """<layer type="Abs" version="opset1">
@@ -64,11 +64,11 @@ def test_a_snippet_as_a_person_sees_it(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_colour_is_for_terminals_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from irexec.arrays.given import Given
-    from irexec.render.example import show_examples
-    from irexec.render.printing import Printout
-    from irexec.snippets.evaluate import read_examples
-    from irexec.snippets.run import run_examples
+    from irexec.frontends.pages.evaluate import read_examples
+    from irexec.frontends.pages.run import run_examples
+    from irexec.model.arrays.given import Given
+    from irexec.tools.render.example import show_examples
+    from irexec.tools.render.printing import Printout
 
     page = Printout(color=True)
     show_examples(run_examples(read_examples(ABS, file="abs.xml"), Given()), page)
@@ -307,8 +307,8 @@ def test_a_missing_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_an_operator_of_ones_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "ops.py").write_text(
-        "from typing import Annotated\nimport irexec\nfrom irexec.ops.declare.operator import Elements\n"
-        "from irexec.ops.rules.shapes import same_as\nfrom irexec.types import F32, Array\n"
+        "from typing import Annotated\nimport irexec\nfrom irexec.ops.spec.operator import Elements\n"
+        "from irexec.ops.rules.shapes import same_as\nfrom irexec.core.types import F32, Array\n"
         'Float = Annotated[Array, Elements("T", {F32})]\n'
         '@irexec.operator("Twice", "mine", shapes=same_as())\ndef twice(x: Float, /) -> Float:\n    return x * 2\n'
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from irexec.cli.main import main
-from irexec.lowering import backend
+from irexec.runtime.lowering import backend
 
 CLASSIFIER = Path(__file__).parents[2] / "samples" / "classifier"
 COMMAND = ["run", str(CLASSIFIER / "model.xml"), "--input", f"image={CLASSIFIER / 'image.npy'}"]

@@ -9,7 +9,7 @@ import pytest
 from support.nets import PASSING
 
 from irexec.cli.main import main
-from irexec.ops.declare.operator import REGISTRY
+from irexec.ops.spec.operator import REGISTRY
 
 BAD = PASSING.replace('from-layer="0"', 'from-layer="7"')
 LENIENT = PASSING.replace('to-port="0"/>', 'to-port="0"/><edge from-layer="0" from-port="0" to-layer="9" to-port="0"/>')
@@ -17,9 +17,9 @@ LENIENT = PASSING.replace('to-port="0"/>', 'to-port="0"/><edge from-layer="0" fr
 HALVE = """from typing import Annotated
 
 import irexec
-from irexec.ops.declare.operator import Elements
+from irexec.ops.spec.operator import Elements
 from irexec.ops.rules.shapes import same_as
-from irexec.types import Array, F32
+from irexec.core.types import Array, F32
 
 Float = Annotated[Array, Elements("T", {F32})]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import irexec
-from irexec.conformance.defendant import Answer
-from irexec.conformance.made import case_named
-from irexec.conformance.reduced import write_reproducer
-from irexec.conformance.verdict import Verdict
+from irexec.tools.conformance.defendant import Answer
+from irexec.tools.conformance.made import case_named
+from irexec.tools.conformance.reduced import write_reproducer
+from irexec.tools.conformance.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "conformance" / "reproducers"

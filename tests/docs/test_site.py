@@ -14,8 +14,8 @@ from support.browser import NO_BROWSER, PROGRAM, Browser
 from support.waiting import LONG
 
 from irexec.cli.main import COMMANDS
-from irexec.diagnostics.codes import CODES
-from irexec.ops.declare import contents
+from irexec.core.diagnostics.codes import CODES
+from irexec.ops.spec import contents
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [

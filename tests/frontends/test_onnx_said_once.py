@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import irexec
 from irexec.cli.main import main
-from irexec.diagnostics import Report
+from irexec.core.diagnostics import Report
 
 
 def saved(

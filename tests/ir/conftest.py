@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import pytest
 
-from irexec.diagnostics.diagnostic import Diagnostic
-from irexec.diagnostics.findings import Findings, Mode
+from irexec.core.diagnostics.diagnostic import Diagnostic
+from irexec.core.diagnostics.findings import Findings, Mode
 from irexec.ir.document import Document
 from irexec.ir.reader import read_document
 from irexec.ir.xml.source import Limits, Source

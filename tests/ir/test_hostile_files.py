@@ -11,9 +11,9 @@ from support.running import run
 from support.work import MOST, Work
 
 import irexec
-from irexec.diagnostics.render import render
+from irexec.core.diagnostics.render import render
+from irexec.frontends.pages.reader import read_snippet
 from irexec.ir.xml.source import Source
-from irexec.snippets.reader import read_snippet
 
 pytestmark = pytest.mark.any_python
 

@@ -8,7 +8,7 @@ import pytest
 from support.amounts import amount
 from support.mutants import mutants
 
-from irexec.diagnostics.findings import Findings
+from irexec.core.diagnostics.findings import Findings
 from irexec.ir.document import Layer, Net
 from irexec.ir.weights.file import Weights
 

@@ -11,8 +11,8 @@ import pytest
 from support.calls import Call, calls
 
 import irexec
-from irexec.ops.declare.contents import CONTENTS
-from irexec.types import ElementType
+from irexec.core.types import ElementType
+from irexec.ops.spec.contents import CONTENTS
 
 ov = pytest.importorskip("openvino")
 from openvino import opset13

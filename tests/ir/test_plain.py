@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from irexec.diagnostics.findings import Findings
+from irexec.core.diagnostics.findings import Findings
 from irexec.ir.document import Net
 from irexec.ir.reader import read_document
 from irexec.ir.xml.elements import Elements

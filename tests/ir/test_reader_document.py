@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 from support.work import MOST, Work
 
-from irexec.diagnostics.findings import Findings
+from irexec.core.diagnostics.findings import Findings
 from irexec.ir import reader
 from irexec.ir.document import Document, Item, Layer, Port
 from irexec.ir.reader import read_layers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from irexec.diagnostics.codes import CODES
+from irexec.core.diagnostics.codes import CODES
 
 LAST = '<edge from-layer="1" from-port="2" to-layer="2" to-port="0"/>'
 SECOND = '<edge from-layer="0" from-port="0" to-layer="1" to-port="1"/>'

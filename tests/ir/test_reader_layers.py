@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from irexec.diagnostics.codes import CODES
+from irexec.core.diagnostics.codes import CODES
 
 PARAMETER = '<layer id="0" name="x" type="Parameter" version="opset1">'
 ADD = '<layer id="1" name="a" type="Add" version="opset1">'

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from support.waiting import PATIENCE
 
-from irexec.arrays.given import Given
-from irexec.ops.declare.checks import noted, running
-from irexec.ops.declare.operator import ConstraintError, require
+from irexec.core.types import TensorType
+from irexec.frontends.pages.evaluate import evaluate, read_examples
+from irexec.model.arrays.given import Given
 from irexec.ops.movement.transpose import transpose_1
-from irexec.snippets.evaluate import evaluate, read_examples
-from irexec.types import TensorType
+from irexec.ops.spec.checks import noted, running
+from irexec.ops.spec.operator import ConstraintError, require
 
 
 def check(constraint: str, condition: bool) -> None:

@@ -11,8 +11,8 @@ import importlib
 import pytest
 from support.statements import stated
 
-from irexec.ops.declare.contents import everything
-from irexec.ops.declare.operator import REGISTRY, Operator
+from irexec.ops.spec.contents import everything
+from irexec.ops.spec.operator import REGISTRY, Operator
 
 pytestmark = pytest.mark.any_python
 

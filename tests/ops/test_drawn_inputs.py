@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.cases import broken, data, the
 
-from irexec.ops.declare.operator import Breach
-from irexec.types import Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Breach
 
 # type, version, port → element type and shape, attributes
 CASES: list[tuple[str, int, dict[str, str], dict[str, Any]]] = [

@@ -12,7 +12,7 @@ import pytest
 from support.calls import Call, calls, table
 
 import irexec
-from irexec.ops.declare.contents import CONTENTS
+from irexec.ops.spec.contents import CONTENTS
 
 BODIES = {"If", "Loop", "TensorIterator", "ReadValue", "Assign", "Parameter", "Const", "Result"}
 Axes = frozenset[tuple[int, int]]

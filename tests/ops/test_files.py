@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from irexec.ops.declare.contents import CONTENTS
+from irexec.ops.spec.contents import CONTENTS
 
 OPS = Path(__file__).parent
 

@@ -11,7 +11,7 @@ import pytest
 
 import irexec
 from irexec import opset11, opset15, opset17
-from irexec.threads.parallel import num_threads
+from irexec.core.threads.parallel import num_threads
 
 MILLION = 1 << 20
 RNG = np.random.default_rng(0)

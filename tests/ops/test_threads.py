@@ -17,7 +17,7 @@ from support.calls import Call, calls
 from support.sums import sums
 
 import irexec
-from irexec.threads import parallel
+from irexec.core.threads import parallel
 
 TESTS = Path(__file__).parents[1]
 OPS = Path(irexec.__file__).parent / "ops"

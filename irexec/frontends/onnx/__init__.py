@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from irexec.collector import no_collection
-from irexec.diagnostics import Place, Report
-from irexec.diagnostics.deadline import OutOfTime
-from irexec.diagnostics.findings import Findings, Mode
-from irexec.environment import installing
-from irexec.graph.model import Model
+from irexec.core.collector import no_collection
+from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics.deadline import OutOfTime
+from irexec.core.diagnostics.findings import Findings, Mode
+from irexec.core.environment import installing
+from irexec.model.graph.model import Model
 
 
 @no_collection(to_stay=True)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from irexec.diagnostics import Place
+from irexec.core.diagnostics import Place
+from irexec.core.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.frontends.onnx.findings import OnnxFindings
-from irexec.graph.model import Body, Model, Node, Value
-from irexec.inference import infer_node
-from irexec.ops.declare import contents
-from irexec.ops.declare.operator import Operator
-from irexec.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.model.graph.model import Body, Model, Node, Value
+from irexec.model.inference import infer_node
+from irexec.ops.spec import contents
+from irexec.ops.spec.operator import Operator
 
 
 class Refused(Exception):

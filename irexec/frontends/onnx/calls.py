@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from irexec.diagnostics.nearest import did_you_mean
+from irexec.core.diagnostics.nearest import did_you_mean
+from irexec.core.types import DYNAMIC, ElementType, TensorType
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.definitions import Definition, NoSuchOperator, Port, definition, newest_opset
 from irexec.frontends.onnx.kinds import onnx_name, type_proto
@@ -14,7 +15,6 @@ from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.refusals import why_not, why_not_domain
 from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, Translator, translators
 from irexec.frontends.onnx.scope import domain_of
-from irexec.types import DYNAMIC, ElementType, TensorType
 
 
 @dataclass(slots=True)

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from irexec.arrays.brief import plural
-from irexec.diagnostics import LayerRef, Severity
-from irexec.diagnostics.deadline import OutOfTime, watched
+from irexec.core.diagnostics import LayerRef, Severity
+from irexec.core.diagnostics.deadline import OutOfTime, watched
+from irexec.core.types import Array, ElementType, PartialShape, TensorType
 from irexec.frontends.onnx.builder import Broken, Builder, Refused, TooMuch
 from irexec.frontends.onnx.calls import Call, call_of, without
 from irexec.frontends.onnx.definitions import newest_opset
@@ -25,10 +25,10 @@ from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
 from irexec.frontends.onnx.scope import BodyScope, Scope, opsets_of, ref_of
 from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, MissingData, dense, read_tensor
-from irexec.graph.model import Model, Node, Value
-from irexec.graph.order import ordered
-from irexec.inference import infer_types
-from irexec.types import Array, ElementType, PartialShape, TensorType
+from irexec.model.arrays.brief import plural
+from irexec.model.graph.model import Model, Node, Value
+from irexec.model.graph.order import ordered
+from irexec.model.inference import infer_types
 
 _NAMED = 5
 """The number of tensors without data that a finding names."""

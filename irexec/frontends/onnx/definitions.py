@@ -12,9 +12,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from irexec.core.types import ElementType
 from irexec.frontends.onnx.kinds import constraint_type
 from irexec.frontends.onnx.messages import onnx
-from irexec.types import ElementType
 
 _FILE = Path(__file__).with_name("definitions.txt")
 _FUNCTION, _DEPRECATED = 1, 2
@@ -174,6 +174,6 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    from irexec.arrays.saving import save_text
+    from irexec.model.arrays.saving import save_text
 
     save_text(_FILE, text())

@@ -10,12 +10,12 @@ from typing import IO, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError, Message
 
-from irexec.diagnostics import Place
-from irexec.diagnostics.findings import Findings
+from irexec.core.diagnostics import Place
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.types import Array
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.wire import Unusual, without_large_tensors
-from irexec.ir.files import open_regular, unreadable
-from irexec.types import Array
+from irexec.ir.io.files import open_regular, unreadable
 
 
 def not_text(message: Message) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from irexec.diagnostics import Diagnostic, LayerRef, Severity
-from irexec.diagnostics.findings import Findings
+from irexec.core.diagnostics import Diagnostic, LayerRef, Severity
+from irexec.core.diagnostics.findings import Findings
 from irexec.ir.text import cut
 
 _LONGEST = 500

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from irexec.core.types import DYNAMIC, TensorType
 from irexec.frontends.onnx.builder import Builder
 from irexec.frontends.onnx.definitions import newest_opset
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names
 from irexec.frontends.onnx.messages import onnx
-from irexec.graph.model import Node
-from irexec.types import DYNAMIC, TensorType
+from irexec.model.graph.model import Node
 
 
 def description(proto: onnx.ModelProto, parameters: Iterable[Node]) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from irexec import types
-from irexec.frontends.onnx.messages import onnx
-from irexec.types import (
+from irexec.core import types
+from irexec.core.types import (
     CONTAINERS,
     DYNAMIC,
     SEQUENCES,
@@ -16,6 +15,7 @@ from irexec.types import (
     optional_of,
     sequence_of,
 )
+from irexec.frontends.onnx.messages import onnx
 
 # The name in ONNX's enumeration (in type constraints, in lower case) → irexec's element type.
 _NAMES: dict[str, ElementType] = {

@@ -9,12 +9,12 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from irexec.core.types import F64, FLOATS, Array, ElementType, TensorType
 from irexec.frontends.onnx.builder import Builder, Refused
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.tensors import dense, read_tensor
-from irexec.graph.model import Body, Node, Value
-from irexec.ops.declare import contents
-from irexec.types import F64, FLOATS, Array, ElementType, TensorType
+from irexec.model.graph.model import Body, Node, Value
+from irexec.ops.spec import contents
 
 Input = Value | Array | int | list[int] | None
 

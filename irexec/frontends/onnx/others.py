@@ -10,9 +10,10 @@ from pathlib import Path
 
 import onnx
 
-from irexec.diagnostics import Diagnostic, LayerRef, Place, Report
-from irexec.diagnostics.deadline import OutOfTime, seconds_left
-from irexec.diagnostics.findings import Mode
+from irexec.core.diagnostics import Diagnostic, LayerRef, Place, Report
+from irexec.core.diagnostics.deadline import OutOfTime, seconds_left
+from irexec.core.diagnostics.findings import Mode
+from irexec.core.types import TensorType
 from irexec.frontends.onnx.convert import convert
 from irexec.frontends.onnx.expansion import expansion_of, expansions
 from irexec.frontends.onnx.file import read_file
@@ -20,9 +21,8 @@ from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type
 from irexec.frontends.onnx.questions import CHECKS, RUNTIMES, Answer, answer
 from irexec.frontends.onnx.scope import opsets_of, ref_of
-from irexec.graph.model import Model
-from irexec.processes.child import Child, Ended
-from irexec.types import TensorType
+from irexec.model.graph.model import Model
+from irexec.runtime.processes.child import Child, Ended
 
 # The time limit of a tool in seconds. Tools do not examine files that irexec refuses for their size.
 _SECONDS = 10

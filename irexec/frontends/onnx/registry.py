@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from irexec.frontends.onnx.op import Op
-from irexec.graph.model import Value
+from irexec.model.graph.model import Value
 
 Result = Value | Sequence[Value | None]
 Translator = Callable[[Op], Result]

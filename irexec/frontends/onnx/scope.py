@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from irexec.diagnostics import LayerRef
+from irexec.core.diagnostics import LayerRef
 from irexec.frontends.onnx.messages import onnx
-from irexec.graph.model import Node, Value
+from irexec.model.graph.model import Node, Value
 
 
 class Scope:

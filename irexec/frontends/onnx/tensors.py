@@ -10,10 +10,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, STRING, Array, ElementType, is_numpys
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.messages import onnx
-from irexec.ir.files import open_regular
-from irexec.types import BOOLEAN, STRING, Array, ElementType, is_numpys
+from irexec.ir.io.files import open_regular
 
 # Element type → the field of elements that are not stored as raw bytes; other types use int32_data.
 _FIELDS = {"f32": "float_data", "c64": "float_data", "f64": "double_data", "c128": "double_data"}

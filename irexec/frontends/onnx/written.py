@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from irexec.core.types import PartialShape, TensorType
 from irexec.frontends.onnx.builder import Builder
 from irexec.frontends.onnx.convert import converted_types
 from irexec.frontends.onnx.file import read_file
@@ -14,9 +15,8 @@ from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, element_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.scope import opsets_of, ref_of
-from irexec.graph.model import Model, Value
-from irexec.ops.declare import contents
-from irexec.types import PartialShape, TensorType
+from irexec.model.graph.model import Model, Value
+from irexec.ops.spec import contents
 
 _LONGEST = 100
 """The largest number of characters of an attribute."""

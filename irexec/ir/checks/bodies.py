@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from irexec.diagnostics.diagnostic import Severity
-from irexec.diagnostics.findings import At
+from irexec.core.diagnostics.diagnostic import Severity
+from irexec.core.diagnostics.findings import At
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import BODIES, Layer, Net, PortMap
 from irexec.ir.text import cut, listed, quoted, whole

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from irexec.diagnostics.findings import At, Findings
+from irexec.core.diagnostics.findings import At, Findings
 from irexec.ir.checks.edges import check_edges
 from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.metadata import check_metadata, check_pre_process

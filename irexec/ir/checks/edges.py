@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, TypeAlias
 
-from irexec.diagnostics.deadline import watched
-from irexec.diagnostics.diagnostic import Severity
-from irexec.diagnostics.findings import At
-from irexec.diagnostics.nearest import nearest
+from irexec.core.diagnostics.deadline import watched
+from irexec.core.diagnostics.diagnostic import Severity
+from irexec.core.diagnostics.findings import At
+from irexec.core.diagnostics.nearest import nearest
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import ROOT_TYPES, Edge, Layer, Port
 from irexec.ir.text import listed, quoted, whole

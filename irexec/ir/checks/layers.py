@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from irexec.diagnostics.deadline import watched
-from irexec.diagnostics.findings import At
-from irexec.diagnostics.nearest import suggestion
+from irexec.core.diagnostics.deadline import watched
+from irexec.core.diagnostics.findings import At
+from irexec.core.diagnostics.nearest import suggestion
+from irexec.core.types import ElementType
+from irexec.core.types.shape import product_within
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Layer, Port
 from irexec.ir.element_names import PRECISIONS, suggested_precisions
 from irexec.ir.text import INT64_MAX, cut, dim, listed, name_list, quoted
-from irexec.types import ElementType
-from irexec.types.shape import product_within
 
 _FIRST_OUTPUT_NAMES = 11
 _SAFE_BITS = 56

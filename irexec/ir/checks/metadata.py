@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from irexec.diagnostics.diagnostic import LayerRef
-from irexec.diagnostics.findings import At, Findings
+from irexec.core.diagnostics.diagnostic import LayerRef
+from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.types import ElementType
 from irexec.ir.document import Element, Layer, Net
 from irexec.ir.text import cut, float64, int64_list, quoted, whole
-from irexec.types import ElementType
 
 _FIRST_RT_INFO = 11
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from irexec.diagnostics.findings import At, Findings
+from irexec.core.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer, Net, Port
 from irexec.ir.text import cut, digits, quoted, whole
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irexec.types import I4, Array, ElementType
+from irexec.core.types import I4, Array, ElementType
 
 if TYPE_CHECKING:
     Codes = np.ndarray[Any, np.dtype[np.uint8]]

@@ -9,9 +9,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from irexec.core.types import STRING, ElementType
 from irexec.ir.weights.packing import pack, to_codes
 from irexec.ir.weights.strings import write_strings
-from irexec.types import STRING, ElementType
 
 
 class Blobs:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from irexec.diagnostics.findings import At, Findings
-from irexec.diagnostics.nearest import suggestion
+from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.diagnostics.nearest import suggestion
+from irexec.core.types import DYNAMIC, ElementType
 from irexec.ir.document import Layer
 from irexec.ir.element_names import suggested_element_types
 from irexec.ir.text import cut, digits, int64_list, quoted, whole
-from irexec.types import DYNAMIC, ElementType
 
 
 def plain_constant(data: dict[str, str]) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irexec.diagnostics import Edit
+from irexec.core.diagnostics import Edit
 from irexec.ir.xml.encoding import encoding_of
 from irexec.ir.xml.events import Span
 from irexec.ir.xml.positions import Positions

@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from irexec.diagnostics.diagnostic import Place
-from irexec.diagnostics.findings import At, Findings
-from irexec.ir.files import open_regular, unreadable
+from irexec.core.diagnostics.diagnostic import Place
+from irexec.core.diagnostics.findings import At, Findings
+from irexec.ir.io.files import open_regular, unreadable
 from irexec.ir.xml.elements import Elements
 from irexec.ir.xml.encoding import EncodingProblem, decode, encoding_of
 from irexec.ir.xml.events import Span

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from irexec.core.types import Array
 from irexec.ops.arithmetic.error_function import erfc_f64, minus_normal_logit_f32
-from irexec.types import Array
 
 
 def sigmoid(x: Array, out: Array, scratch: Array) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.activation.formulas import (
     elu,
     gelu_erf,
@@ -27,11 +28,10 @@ from irexec.ops.activation.formulas import (
 from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import Formula, blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.precision import is_float, narrow
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, Operator, Undefined, operator, rounded
-from irexec.ops.declare.tolerance import FINITE, LARGEST, ROUNDED, Allowed, Tolerance
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
-from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, Operator, Undefined, operator, rounded
+from irexec.ops.spec.tolerance import FINITE, LARGEST, ROUNDED, Allowed, Tolerance
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_NUMERIC: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -11,15 +11,15 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.threads.parallel import scratch
+from irexec.core.types import FLOATS, Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import BLOCK, for_blocks
 from irexec.ops.compute.precision import compute_dtype
-from irexec.ops.declare.attributes import NonNegative, ReaderDefault
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.shapes import axis_in
-from irexec.threads.parallel import scratch
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative, ReaderDefault
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 

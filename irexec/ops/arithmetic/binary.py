@@ -12,15 +12,15 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
 from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
 from irexec.ops.compute.named import made_later, ufunc
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Elements, Operator, Tolerance, Undefined, exact, operator, rounded
-from irexec.ops.declare.tolerance import FINITE, LARGEST, LEAST, Allowed
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast
-from irexec.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
+from irexec.ops.spec.operator import Elements, Operator, Tolerance, Undefined, exact, operator, rounded
+from irexec.ops.spec.tolerance import FINITE, LARGEST, LEAST, Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 

@@ -9,12 +9,12 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import INDICES, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, narrow
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import axis_of, integer
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INDICES)]

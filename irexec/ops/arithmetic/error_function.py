@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from irexec.types import Array
+from irexec.core.types import Array
 
 # With L(x) = ln(Φ(x) / Φ(-x)), Φ the normal distribution: numerator and denominator of -L(x) / x in x². The denominator
 # also has the term (x²)³. The errors of Φ and erf are at most 1.6e-7.

@@ -13,15 +13,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, NUMERIC, SIGNED, Array
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64, erfinv_near
 from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, in_doubles, result_like, through_floats
 from irexec.ops.compute.named import ufunc
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Elements, Operator, operator, rounded
-from irexec.ops.declare.tolerance import ROUNDED, Allowed
 from irexec.ops.rules.shapes import same_as
-from irexec.types import FLOATS, NUMERIC, SIGNED, Array
+from irexec.ops.spec.operator import Elements, Operator, operator, rounded
+from irexec.ops.spec.tolerance import ROUNDED, Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_SIGNED: TypeAlias = Annotated[Array, Elements("T", FLOATS | SIGNED)]

@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, FLOATS, Array
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Elements, operator
 from irexec.ops.rules.shapes import same_as
-from irexec.types import BOOLEAN, FLOATS, Array
+from irexec.ops.spec.operator import Elements, operator
 
 T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from irexec.types import Array
+from irexec.core.types import Array
 
 NUMPYS_RANK = 32
 """The maximum rank for NumPy's indexing by arrays, including take_along_axis; arrays may have twice as many axes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.types import Array
+from irexec.core.types import Array
 
 # Boxes are processed in windows, to compute little for boxes after the last box kept. The boxes of a block are
 # compared with each other in one step, and with the boxes kept before in groups.

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, I4, NF4, STRING, U1, Array, ElementType
 from irexec.ops.compute.elementwise import MANY, truncated
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.precision import is_float, is_narrow, widen
-from irexec.types import BOOLEAN, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, I4, NF4, STRING, U1, Array, ElementType
 
 # The sixteen numbers of nf4: quantiles of the normal distribution, scaled to [-1, 1].
 _NF4 = (

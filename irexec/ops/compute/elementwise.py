@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.threads.parallel import parallel_for, scratch
+from irexec.core.types import Array
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, widen
 from irexec.ops.rules.shapes import Broadcasting
-from irexec.threads.parallel import parallel_for, scratch
-from irexec.types import Array
 
 BLOCK = 1 << 15
 """Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""

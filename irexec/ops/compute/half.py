@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.threads.parallel import parallel_for, split
-from irexec.types import Array
+from irexec.core.threads.parallel import parallel_for, split
+from irexec.core.types import Array
 
 # The number of elements from which all threads are used, on blocks that stay in a core's second-level cache.
 MANY, BLOCK = 1 << 18, 1 << 16

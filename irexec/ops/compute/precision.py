@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.types import BF16, F4E2M1, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0, Array
+from irexec.core.types import BF16, F4E2M1, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0, Array
 
 # NumPy's type number of float16, and the first number of user-defined dtypes.
 _HALF, _FIRST_OTHER = 23, 256

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.types import Array
 from irexec.ops.compute.precision import is_narrow
-from irexec.types import Array
 
 
 def sum_dtype(dtype: np.dtype[Any], depth: int) -> np.dtype[Any]:

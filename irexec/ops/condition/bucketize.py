@@ -9,11 +9,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import NUMERIC, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator, require
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import NUMERIC, Array, ElementType, PartialShape, TensorType
+from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_BOUNDARIES: TypeAlias = Annotated[Array, Elements("T_BOUNDARIES", NUMERIC)]

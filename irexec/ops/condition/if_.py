@@ -1,14 +1,14 @@
 """If: runs one of two bodies, depending on a condition.
 
-Source: operation page If-8. Bodies are inferred in irexec/inference and run by the engine.
+Source: operation page If-8. Bodies are inferred in irexec/model/inference and run by the engine.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.operator import Elements, operator
-from irexec.types import ANY, BOOLEAN, Array
+from irexec.core.types import ANY, BOOLEAN, Array
+from irexec.ops.spec.operator import Elements, operator
 
 Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 

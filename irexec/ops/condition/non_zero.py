@@ -10,9 +10,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import ANY_ELEMENTS, Check, TypeFrom, operator
-from irexec.types import ANY_DIMENSION, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import ANY_ELEMENTS, Check, TypeFrom, operator
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 

@@ -9,11 +9,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY, BOOLEAN, Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import aligned
-from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
-from irexec.types import ANY, BOOLEAN, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator
 
 T_COND: TypeAlias = Annotated[Array, Elements("T_COND", {BOOLEAN})]
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

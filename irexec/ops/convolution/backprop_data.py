@@ -15,17 +15,17 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.threads.parallel import parallel_for, parts_for, scratch, split
+from irexec.core.types import INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.convolution import check_channels, grouped_channels, spatial_rank, with_rank
-from irexec.ops.declare.attributes import NonNegativeInts
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Elements, Operator, operator, require, summed
-from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.rules.windows import Windowing, check_windows, dilated, meeting
-from irexec.threads.parallel import parallel_for, parts_for, scratch, split
-from irexec.types import INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegativeInts
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check, Elements, Operator, operator, require, summed
+from irexec.ops.spec.signature import InputsOf
 
 T: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]

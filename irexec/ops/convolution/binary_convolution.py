@@ -10,13 +10,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import NUMERIC, U1, Array, PartialShape, TensorType
 from irexec.ops.compute.products import settle
 from irexec.ops.convolution.convolution import Convolve
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
-from irexec.types import NUMERIC, U1, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator
+from irexec.ops.spec.tolerance import Allowed
 
 T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
 T2: TypeAlias = Annotated[Array, Elements("T2", {U1})]

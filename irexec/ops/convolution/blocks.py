@@ -13,10 +13,10 @@ from math import prod
 
 import numpy as np
 
+from irexec.core.threads.parallel import parallel_for, parts_along, parts_for, scratch, split
+from irexec.core.types import Array
 from irexec.ops.convolution.columns import Block, Range
 from irexec.ops.rules.windows import Windows
-from irexec.threads.parallel import parallel_for, parts_along, parts_for, scratch, split
-from irexec.types import Array
 
 # The size of a block's column matrix: large enough for BLAS, small enough for the caches.
 BLOCK_BYTES = 1 << 21

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.threads.parallel import scratch
+from irexec.core.types import Array
 from irexec.ops.rules.windows import Windows
-from irexec.threads.parallel import scratch
-from irexec.types import Array
 
 Range = tuple[int, int]
 

@@ -12,13 +12,13 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, Operator, operator, summed
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
-from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, Operator, operator, summed
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 

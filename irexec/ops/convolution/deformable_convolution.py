@@ -10,18 +10,18 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.threads.parallel import parallel_for
+from irexec.core.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, is_float
 from irexec.ops.compute.products import settle
-from irexec.ops.declare.attributes import Positive, ReaderDefault
-from irexec.ops.declare.groups import AttributesOf, group
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, summed
-from irexec.ops.declare.signature import InputsOf
-from irexec.ops.declare.tolerance import FINITE
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
-from irexec.threads.parallel import parallel_for
-from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive, ReaderDefault
+from irexec.ops.spec.groups import AttributesOf, group
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, operator, summed
+from irexec.ops.spec.signature import InputsOf
+from irexec.ops.spec.tolerance import FINITE
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 

@@ -10,16 +10,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
-from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.boxes import draw_scores
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
+from irexec.ops.spec.signature import InputsOf
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 CodeType = Literal["caffe.PriorBoxParameter.CENTER_SIZE", "caffe.PriorBoxParameter.CORNER"]

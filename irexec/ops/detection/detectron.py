@@ -10,16 +10,16 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, I32, Array, PartialShape, TensorType
 from irexec.ops.compute.boxes import suppress
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.detection.generate_proposals import refine
 from irexec.ops.detection.roi_align import average_or_max
 from irexec.ops.detection.roi_pooling import without_pixels
 from irexec.ops.rules.boxes import draw_images, draw_regions, draw_scores
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, I32, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", {I32})]

@@ -11,13 +11,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import NonNegative, Within
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, rounded
 from irexec.ops.rules.boxes import draw_boxes, draw_images, draw_scores
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative, Within
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Limit = Annotated[float, Within(ge=0)]

@@ -11,14 +11,14 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import ReaderDefault, Within
-from irexec.ops.declare.capacity import reserve
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
-from irexec.ops.declare.signature import InputsOf
+from irexec.core.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import drawn_extents, in_range
-from irexec.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import ReaderDefault, Within
+from irexec.ops.spec.capacity import reserve
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require, rounded
+from irexec.ops.spec.signature import InputsOf
 
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
 T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", {F32})]

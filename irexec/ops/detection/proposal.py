@@ -9,15 +9,15 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Positive, Within
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
 from irexec.ops.rules.boxes import draw_images, draw_scores
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive, Within
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Above0 = Annotated[float, Within(gt=0)]

@@ -10,15 +10,15 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Positive, ReaderDefault, Within
-from irexec.ops.declare.capacity import reserve
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable, without_pixels
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive, ReaderDefault, Within
+from irexec.ops.spec.capacity import reserve
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 PositiveOr0: TypeAlias = Annotated[int, Within(ge=1), ReaderDefault(0)]

@@ -13,18 +13,18 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from ml_dtypes import finfo
 
+from irexec.core.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Positive, TakenAs, Within
-from irexec.ops.declare.groups import AttributesOf, group
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
-from irexec.ops.declare.signature import InputsOf
-from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.detection.roi_pooling import usable, without_pixels
 from irexec.ops.rules.axes import in_range, last_of
 from irexec.ops.rules.boxes import draw_regions
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive, TakenAs, Within
+from irexec.ops.spec.groups import AttributesOf, group
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
+from irexec.ops.spec.signature import InputsOf
+from irexec.ops.spec.tolerance import ROUNDED
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 IND_T: TypeAlias = Annotated[Array, Elements("IND_T", INTEGERS)]

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Positive, Within
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.axes import in_range, last_of
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive, Within
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 # A number beyond every pixel coordinate.

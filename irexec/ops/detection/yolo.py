@@ -9,12 +9,12 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import NonNegative, Positive, ReaderDefault
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import ANY_ELEMENTS, Check, Elements, Undefined, operator, require, rounded
 from irexec.ops.rules.shapes import axis_in, has_rank
-from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative, Positive, ReaderDefault
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import ANY_ELEMENTS, Check, Elements, Undefined, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ANY: TypeAlias = Annotated[Array, ANY_ELEMENTS]

@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
+from irexec.core.types import ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, first_known, in_range, integer, integers, length_of, one_element
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
 
 T_NUM: TypeAlias = Annotated[Array, Elements("T_NUM", INDICES)]
 T_DIAGONAL: TypeAlias = Annotated[Array, Elements("T_DIAGONAL", INDICES)]

@@ -11,11 +11,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
+from irexec.core.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
 from irexec.ops.rules.axes import first_known, in_range, integer, one_element
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, random, require
 
 T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]
 T_SAMPLES: TypeAlias = Annotated[Array, Elements("T_SAMPLES", INDICES)]

@@ -11,11 +11,24 @@ from typing import Annotated, Any, Literal, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
+from irexec.core.types import (
+    BF16,
+    DYNAMIC,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    INDICES,
+    Array,
+    ElementType,
+    PartialShape,
+    TensorType,
+)
 from irexec.ops.rules.axes import drawn_extents, in_range, integers, one_element
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import BF16, DYNAMIC, F16, F32, F64, I32, I64, INDICES, Array, ElementType, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, random, require
 
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]
 T: TypeAlias = Annotated[Array, Elements("T", {I32, I64, F16, BF16, F32, F64})]

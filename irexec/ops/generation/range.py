@@ -11,12 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.casting import is_out_of_range
-from irexec.ops.declare.older import OlderForm, element_types
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator, require
-from irexec.ops.rules.axes import filled, first_known
-from irexec.ops.rules.shapes import has_rank
-from irexec.types import (
+from irexec.core.types import (
     MAX_KNOWN,
     MAX_LENGTH,
     NUMERIC,
@@ -27,7 +22,12 @@ from irexec.types import (
     TensorType,
     is_unknown,
 )
-from irexec.types.traced import is_traced
+from irexec.core.types.traced import is_traced
+from irexec.ops.compute.casting import is_out_of_range
+from irexec.ops.rules.axes import filled, first_known
+from irexec.ops.rules.shapes import has_rank
+from irexec.ops.spec.older import OlderForm, element_types
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]

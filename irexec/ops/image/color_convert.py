@@ -10,11 +10,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, U8, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, narrow
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, U8, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS | {U8})]
 

@@ -11,11 +11,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, FLOATS, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, narrow, widen
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.rules.extents import Extents
-from irexec.types import BOOLEAN, FLOATS, NUMERIC, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.tolerance import ROUNDED
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]

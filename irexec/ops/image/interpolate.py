@@ -11,19 +11,19 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import is_float, narrow, widen
-from irexec.ops.declare.attributes import NonNegativeInts
-from irexec.ops.declare.capacity import reserve
-from irexec.ops.declare.groups import AttributesOf
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, positioned, require
-from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
 from irexec.ops.image.resized_shape import Padding, check_axes, full_pads, resized_extent, resized_shape, spatial_pads
 from irexec.ops.rules.axes import drawn_extents, filled, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegativeInts
+from irexec.ops.spec.capacity import reserve
+from irexec.ops.spec.groups import AttributesOf
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, positioned, require
+from irexec.ops.spec.tolerance import ROUNDED
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INTEGERS)]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.attributes import NonNegativeInts
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check
+from irexec.core.types import MAX_LENGTH, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import length_of
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import MAX_LENGTH, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegativeInts
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check
 
 
 @group

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
+from irexec.core.types import ANY, CONTAINERS, FOREIGN, Array, ElementType, PartialShape
 from irexec.ops.rules.shapes import same_as
-from irexec.types import ANY, CONTAINERS, FOREIGN, Array, ElementType, PartialShape
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator
 
 # Models from other formats have tensors of types that an IR file cannot declare.
 T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.operator import Elements, operator
+from irexec.core.types import ANY, CONTAINERS, FOREIGN, Array
 from irexec.ops.rules.shapes import same_as
-from irexec.types import ANY, CONTAINERS, FOREIGN, Array
+from irexec.ops.spec.operator import Elements, operator
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]
 

@@ -1,14 +1,14 @@
 """TensorIterator and Loop: a body run once per slice, or while a condition holds.
 
-Source: operation pages TensorIterator-1, Loop-5. Bodies are inferred in irexec/inference and run by the engine.
+Source: operation pages TensorIterator-1, Loop-5. Bodies are inferred in irexec/model/inference and run by the engine.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.operator import Elements, operator
-from irexec.types import ANY, BOOLEAN, INDICES, Array
+from irexec.core.types import ANY, BOOLEAN, INDICES, Array
+from irexec.ops.spec.operator import Elements, operator
 
 # Each port of an operator with bodies has its own type, so the ports share no type variable.
 Each: TypeAlias = Annotated[Array, Elements(None, ANY)]

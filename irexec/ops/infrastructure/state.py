@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.older import OlderForm, unchanged
-from irexec.ops.declare.operator import ANY_ELEMENTS, Check, operator
+from irexec.core.types import ANY_SHAPE, DYNAMIC, Array, ElementType, PartialShape, TensorType
 from irexec.ops.rules.shapes import same_as
-from irexec.types import ANY_SHAPE, DYNAMIC, Array, ElementType, PartialShape, TensorType
+from irexec.ops.spec.older import OlderForm, unchanged
+from irexec.ops.spec.operator import ANY_ELEMENTS, Check, operator
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, Array
 from irexec.ops.compute.elementwise import broadcast_pair
 from irexec.ops.compute.named import ufunc
-from irexec.ops.declare.operator import Elements, Operator, operator
 from irexec.ops.rules.shapes import Broadcasting, broadcast, same_as
-from irexec.types import BOOLEAN, Array
+from irexec.ops.spec.operator import Elements, Operator, operator
 
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
 

@@ -12,11 +12,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.records import record
+from irexec.core.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.products import settle, sum_dtype
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
-from irexec.records import record
-from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, ConstraintError, Elements, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 

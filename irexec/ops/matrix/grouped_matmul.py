@@ -11,12 +11,12 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import INDICES, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.axes import integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]

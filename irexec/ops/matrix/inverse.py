@@ -12,12 +12,12 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 

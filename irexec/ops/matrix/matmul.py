@@ -12,12 +12,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.half import widen_half
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
 from irexec.ops.matrix.product import COPIED_BYTES, multiply, product_shape
-from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 

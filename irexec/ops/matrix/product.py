@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from irexec.core.threads.parallel import parallel_for, parts_along, parts_for, scratch, split
+from irexec.core.types import Array, common_shape
 from irexec.ops.compute.half import widen_half_into
-from irexec.threads.parallel import parallel_for, parts_along, parts_for, scratch, split
-from irexec.types import Array, common_shape
 
 # Below this many multiply-adds BLAS uses one thread anyway.
 SMALL = 1 << 18

@@ -10,10 +10,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, has_length, in_range, integers, into, regrouped
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS, binding=False)]

@@ -9,12 +9,12 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType, common_shape
 from irexec.ops.rules.axes import filled, has_length, in_range, integers, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType, common_shape
+from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]

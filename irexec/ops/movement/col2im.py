@@ -12,12 +12,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
-from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, in_range, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
+from irexec.ops.spec.operator import Check, Elements, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]

@@ -9,11 +9,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Elements, operator
+from irexec.core.types import ANY, ANY_DIMENSION, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import sum_of
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import ANY, ANY_DIMENSION, Array, PartialShape, TensorType
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check, Elements, operator
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 

@@ -9,11 +9,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import Positive, ReaderDefault
-from irexec.ops.declare.operator import Check, Elements, operator
+from irexec.core.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import into, regrouped
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive, ReaderDefault
+from irexec.ops.spec.operator import Check, Elements, operator
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 BlockSize: TypeAlias = Annotated[Positive, ReaderDefault(0)]

@@ -11,13 +11,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import PositiveInts
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Elements, operator
+from irexec.core.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import meeting
-from irexec.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import PositiveInts
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check, Elements, operator
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 

@@ -13,11 +13,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY, F32, INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.compute.half import widen_half
-from irexec.ops.declare.older import OlderForm, constant_indices_inside
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, Operator, Undefined, operator, require
 from irexec.ops.rules.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
-from irexec.types import ANY, F32, INTEGERS, Array, PartialShape, TensorType
+from irexec.ops.spec.older import OlderForm, constant_indices_inside
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, Operator, Undefined, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]

@@ -10,11 +10,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY, INDICES, Array, PartialShape, TensorType
 from irexec.ops.compute.along import take_along
-from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import drawn_below, in_range, into
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import ANY, INDICES, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]

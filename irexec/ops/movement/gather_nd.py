@@ -11,11 +11,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Deviation, Elements, operator, require
+from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import in_range, into
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Deviation, Elements, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]

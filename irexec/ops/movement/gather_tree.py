@@ -9,11 +9,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require
-from irexec.ops.declare.tolerance import Allowed
+from irexec.core.types import NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import drawn_below
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.types import NUMERIC, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 

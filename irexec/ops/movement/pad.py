@@ -9,12 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.declare.signature import InputsOf
-from irexec.ops.rules.axes import filled, has_length, in_range, integers, length_of, sum_of
-from irexec.ops.rules.shapes import has_rank
-from irexec.types import (
+from irexec.core.types import (
     ANY,
     ANY_DIMENSION,
     INTEGERS,
@@ -25,6 +20,11 @@ from irexec.types import (
     TensorType,
     is_unknown,
 )
+from irexec.ops.rules.axes import filled, has_length, in_range, integers, length_of, sum_of
+from irexec.ops.rules.shapes import has_rank
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.signature import InputsOf
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS, binding=False)]

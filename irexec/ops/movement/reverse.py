@@ -9,11 +9,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY, BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.compute.along import take_along
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require
 from irexec.ops.rules.axes import axes_of, drawn_below, filled, has_length, in_range, into, known_axes
 from irexec.ops.rules.shapes import AnyRank, axis_in, has_rank
-from irexec.types import ANY, BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS | {BOOLEAN})]

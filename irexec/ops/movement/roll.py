@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Deviation, Elements, operator
+from irexec.core.types import ANY, INDICES, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import axes_of, filled, integers, into, known_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, INDICES, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Deviation, Elements, operator
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND_1: TypeAlias = Annotated[Array, Elements("T_IND_1", INDICES)]

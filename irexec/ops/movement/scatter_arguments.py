@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Open, require
-from irexec.types import Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check, Open, require
 
 
 def copied(data: Array, out: Array | None) -> Array:

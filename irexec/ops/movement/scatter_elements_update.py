@@ -10,14 +10,14 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.older import OlderForm, constant_indices_inside
-from irexec.ops.declare.operator import Check, Elements, Open, operator, require, rounded
-from irexec.ops.declare.tolerance import REDUCED
+from irexec.core.threads.parallel import scratch
+from irexec.core.types import ANY, BOOLEAN, INTEGERS, STRING, Array, PartialShape, TensorType
 from irexec.ops.movement.scatter_arguments import check_indices, check_updates, copied, delivered, flat_rows, open_rows
 from irexec.ops.movement.scatter_engine import scatter
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
-from irexec.threads.parallel import scratch
-from irexec.types import ANY, BOOLEAN, INTEGERS, STRING, Array, PartialShape, TensorType
+from irexec.ops.spec.older import OlderForm, constant_indices_inside
+from irexec.ops.spec.operator import Check, Elements, Open, operator, require, rounded
+from irexec.ops.spec.tolerance import REDUCED
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]

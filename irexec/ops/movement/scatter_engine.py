@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.threads.parallel import scratch
+from irexec.core.types import Array
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.precision import is_float, is_narrow
-from irexec.threads.parallel import scratch
-from irexec.types import Array
 
 # The number of elements that are combined at once, which limits the memory for their positions.
 _PART = 1 << 22

@@ -10,10 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, Open, operator, rounded
-from irexec.ops.declare.tolerance import REDUCED
+from irexec.core.types import ANY, INDICES, STRING, Array, PartialShape, TensorType
 from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
@@ -25,7 +22,10 @@ from irexec.ops.movement.scatter_arguments import (
     tuple_length,
 )
 from irexec.ops.movement.scatter_engine import scatter
-from irexec.types import ANY, INDICES, STRING, Array, PartialShape, TensorType
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, Open, operator, rounded
+from irexec.ops.spec.tolerance import REDUCED
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]

@@ -10,11 +10,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, Open, operator, require
+from irexec.core.types import ANY, INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.movement.scatter_arguments import check_indices, check_updates, copied, delivered, flat_rows, open_rows
 from irexec.ops.movement.scatter_engine import bits
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
-from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Open, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]

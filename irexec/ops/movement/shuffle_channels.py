@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Check, Elements, operator
+from irexec.core.types import ANY, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import into, regrouped
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import ANY, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive
+from irexec.ops.spec.operator import Check, Elements, operator
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 

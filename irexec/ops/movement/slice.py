@@ -11,11 +11,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Deviation, Elements, NodeTypes, operator, require
+from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import axes_of, distinct, filled, integers, is_settled, known_axes, same_lengths
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import backward_from_before, slice_of, sliced_within
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Deviation, Elements, NodeTypes, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS, binding=False)]

@@ -10,13 +10,13 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Deviation, Elements, operator, require
+from irexec.core.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.movement.scatter_arguments import check_updates, copied, delivered
 from irexec.ops.movement.scatter_engine import bits
 from irexec.ops.rules.axes import distinct, filled, integers, known_axes, same_lengths
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import backward_from_before, sliced
-from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Deviation, Elements, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 # On the page all three have the type T_IND; in OpenVINO and irexec each can be a different integer type.

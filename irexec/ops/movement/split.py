@@ -11,8 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
+from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import (
     axis_of,
     filled,
@@ -25,7 +24,8 @@ from irexec.ops.rules.axes import (
     sum_of,
 )
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Within
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]

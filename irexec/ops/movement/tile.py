@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator
+from irexec.core.types import ANY, INTEGERS, MAX_KNOWN, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, integers, into, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, INTEGERS, MAX_KNOWN, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_REPEATS: TypeAlias = Annotated[Array, Elements("T_REPEATS", INTEGERS)]

@@ -10,10 +10,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
+from irexec.core.types import ANY, INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]

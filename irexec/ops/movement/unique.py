@@ -10,10 +10,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY, ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
-from irexec.types import ANY, ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INDICES)]

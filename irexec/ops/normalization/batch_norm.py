@@ -11,14 +11,14 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
 from irexec.ops.normalization.statistics import in_blocks
 from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
-from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Within
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Epsilon: TypeAlias = Annotated[float, Within(ge=0)]

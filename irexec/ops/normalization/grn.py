@@ -9,12 +9,12 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.attributes import Above0
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import Above0
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 

@@ -9,13 +9,13 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.attributes import Above0, Positive
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.normalization.statistics import centre_rows, in_blocks, variances
 from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
-from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Above0, Positive
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 

@@ -12,15 +12,15 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.attributes import Above0
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Deviation, Elements, Undefined, operator, rounded
 from irexec.ops.normalization.statistics import check_axes, normalize
 from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import Above0
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Deviation, Elements, Undefined, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.threads.parallel import WORTH_BYTES, parallel_for, split
+from irexec.core.types import Array
 from irexec.ops.compute.precision import wider
-from irexec.ops.declare.operator import Check
 from irexec.ops.rules.shapes import axis_in
-from irexec.threads.parallel import WORTH_BYTES, parallel_for, split
-from irexec.types import Array
+from irexec.ops.spec.operator import Check
 
 # The size of a block of rows, which stays in a core's second-level cache for several passes.
 BLOCK_BYTES = 1 << 19

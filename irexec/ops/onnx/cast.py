@@ -9,10 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.casting import cast
-from irexec.ops.compute.precision import is_float, widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
-from irexec.types import (
+from irexec.core.types import (
     BOOLEAN,
     DYNAMIC,
     F4E2M1,
@@ -34,6 +31,9 @@ from irexec.types import (
     PartialShape,
     TensorType,
 )
+from irexec.ops.compute.casting import cast
+from irexec.ops.compute.precision import is_float, widen
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
 
 # The greatest number of each 8-bit float type.
 _GREATEST = {F8E4M3: 448.0, F8E4M3FNUZ: 240.0, F8E5M2: 57344.0, F8E5M2FNUZ: 57344.0}

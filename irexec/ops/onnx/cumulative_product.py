@@ -9,11 +9,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, I32, I64, INDICES, U32, U64, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, narrow
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.axes import axis_of, integer, one_element
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import FLOATS, I32, I64, INDICES, U32, U64, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS | {I32, I64, U32, U64})]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T2", INDICES)]

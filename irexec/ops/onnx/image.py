@@ -11,13 +11,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, narrow, widen
-from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.movement.col2im import Size, assembled, fitting
 from irexec.ops.rules.axes import in_range, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import BOOLEAN, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T_GRID: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from irexec.environment import installing
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.core.environment import installing
+from irexec.core.types import U8, Array, PartialShape, TensorType
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import U8, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, require
 
 # The maximum number of pixels of a picture; larger pictures are refused.
 _MOST_PIXELS = 1 << 28

@@ -9,9 +9,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 

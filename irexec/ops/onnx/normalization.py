@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, narrow, widen
-from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]

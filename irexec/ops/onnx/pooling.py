@@ -12,10 +12,8 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY_DIMENSION, FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import NonNegative, NonNegativeInts, Positive, PositiveInts
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.detection.roi_align import Between, bin_samples
 from irexec.ops.detection.roi_pooling import batches_of, check_batches
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
@@ -23,7 +21,9 @@ from irexec.ops.pooling.slide import slide
 from irexec.ops.rules.axes import has_length, in_range, integers, last_of
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.types import ANY_DIMENSION, FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative, NonNegativeInts, Positive, PositiveInts
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ANY: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -9,11 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.precision import compute_dtype, is_float
-from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
-from irexec.ops.onnx.cast import cast_25
-from irexec.types import (
+from irexec.core.types import (
     F4E2M1,
     F8E4M3,
     F8E4M3FNUZ,
@@ -32,6 +28,10 @@ from irexec.types import (
     PartialShape,
     TensorType,
 )
+from irexec.ops.compute.precision import compute_dtype, is_float
+from irexec.ops.onnx.cast import cast_25
+from irexec.ops.spec.attributes import NonNegative
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require, rounded
 
 QUANTIZED = INTEGERS | {I2, U2, I4, U4, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F4E2M1}
 T_X: TypeAlias = Annotated[Array, Elements("T1", FLOATS | {I32})]

@@ -10,11 +10,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, FLOATS, I64, INTEGERS, Array, ElementType, PartialShape, TensorType, shape_like
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
 from irexec.ops.rules.axes import in_range
-from irexec.types import BOOLEAN, FLOATS, I64, INTEGERS, Array, ElementType, PartialShape, TensorType, shape_like
+from irexec.ops.spec.attributes import Positive
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, random, require
 
 T_SHAPE: TypeAlias = Annotated[Array, Elements(None, {I64})]
 T_TO: TypeAlias = Annotated[Array, TypeFrom("to")]

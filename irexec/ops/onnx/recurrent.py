@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]

@@ -9,9 +9,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.core.types import F32, I8, INTEGERS, U8, Array, PartialShape, TensorType
 from irexec.ops.onnx.recurrent import Recurrence, lstm, shapes_of
-from irexec.types import F32, I8, INTEGERS, U8, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", {F32})]
 T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]

@@ -16,8 +16,8 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator
-from irexec.types import BOOLEAN, STRING, Array, PartialShape, TensorType
+from irexec.core.types import BOOLEAN, STRING, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator
 
 S: TypeAlias = Annotated[Array, Elements(None, {STRING})]
 Accepts = Callable[[str], bool]

@@ -11,11 +11,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, operator, positioned, require
-from irexec.ops.rules.axes import in_range
-from irexec.ops.rules.shapes import has_rank
-from irexec.types import (
+from irexec.core.types import (
     ANY_DIMENSION,
     BOOLEAN,
     F32,
@@ -28,6 +24,10 @@ from irexec.types import (
     PartialShape,
     TensorType,
 )
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.rules.axes import in_range
+from irexec.ops.rules.shapes import has_rank
+from irexec.ops.spec.operator import Check, Elements, operator, positioned, require
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T_ROI: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]

@@ -11,8 +11,22 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import (
+    BF16,
+    BOOLEAN,
+    C64,
+    C128,
+    F16,
+    F32,
+    F64,
+    I64,
+    INTEGERS,
+    STRING,
+    Array,
+    PartialShape,
+    TensorType,
+)
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Check, Elements, Open, operator, rounded
 from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
@@ -24,7 +38,7 @@ from irexec.ops.movement.scatter_arguments import (
     tuple_length,
 )
 from irexec.ops.movement.scatter_engine import scatter
-from irexec.types import BF16, BOOLEAN, C64, C128, F16, F32, F64, I64, INTEGERS, STRING, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Open, operator, rounded
 
 _T11 = INTEGERS | {BOOLEAN, C128, C64, F64, F32, F16, STRING}
 T11: TypeAlias = Annotated[Array, Elements("T", _T11)]

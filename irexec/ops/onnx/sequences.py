@@ -1,7 +1,7 @@
 """Sequences of tensors, and optionals: the operators of ONNX that create and read them.
 
 Source: ONNX operator pages. A sequence is a tensor of rank 1 whose elements are tensors; an optional is a sequence of
-at most one element (irexec.types.containers).
+at most one element (irexec.core.types.containers).
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.types import (
+from irexec.core.types import (
     ANY,
     BOOLEAN,
     CONTAINERS,
@@ -30,7 +29,8 @@ from irexec.types import (
     optional_of,
     sequence_of,
 )
-from irexec.types.containers import packed
+from irexec.core.types.containers import packed
+from irexec.ops.spec.operator import Check, Elements, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN)]
 V: TypeAlias = Annotated[Array, Elements(None, ANY | FOREIGN | CONTAINERS)]

@@ -9,11 +9,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY_DIMENSION, FLOATS, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
 from irexec.ops.rules.axes import in_range, integer, one_element
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY_DIMENSION, FLOATS, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741

@@ -10,10 +10,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import NonNegative, NonNegativeInts
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.core.types import F32, I32, I64, STRING, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import F32, I32, I64, STRING, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative, NonNegativeInts
+from irexec.ops.spec.operator import Check, Elements, operator, require
 
 S: TypeAlias = Annotated[Array, Elements("T", {STRING})]
 

@@ -11,13 +11,13 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, I64, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
-from irexec.ops.declare.tolerance import LARGEST, ROUNDED
 from irexec.ops.pooling.max_pool import check_index_type
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import FLOATS, I64, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require, rounded
+from irexec.ops.spec.tolerance import LARGEST, ROUNDED
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]

@@ -13,17 +13,17 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import MAX_LENGTH, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, wider
 from irexec.ops.compute.products import summing_buffer
-from irexec.ops.declare.attributes import Alias
-from irexec.ops.declare.groups import AttributesOf
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.declare.tolerance import ROUNDED
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape, undefined_windows
 from irexec.ops.pooling.slide import covered, slide
 from irexec.ops.rules.windows import Windows, dilated
-from irexec.types import MAX_LENGTH, NUMERIC, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import Alias
+from irexec.ops.spec.groups import AttributesOf
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.tolerance import ROUNDED
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]

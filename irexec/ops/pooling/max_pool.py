@@ -15,17 +15,17 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import I32, I64, NUMERIC, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, is_narrow, narrow, widen
 from irexec.ops.compute.products import summing_buffer
-from irexec.ops.declare.groups import AttributesOf
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
-from irexec.ops.declare.tolerance import LARGEST
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape, undefined_windows
 from irexec.ops.pooling.slide import MANY_TAPS, slide
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.rules.windows import Windows, meeting
-from irexec.types import I32, I64, NUMERIC, Array, ElementType, PartialShape, TensorType
+from irexec.ops.spec.groups import AttributesOf
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.spec.tolerance import LARGEST
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IND: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]

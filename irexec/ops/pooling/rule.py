@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.attributes import PositiveInts
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Operator, Undefined
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Rounding, Windowing, Windows, check_windows, output_dims
-from irexec.types import Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import PositiveInts
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check, Operator, Undefined
 
 
 @group

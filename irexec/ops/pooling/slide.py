@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.threads.parallel import WORTH_BYTES, parallel_for, parts_for, scratch, split
+from irexec.core.types import Array
 from irexec.ops.rules.windows import Windows, dilated
-from irexec.threads.parallel import WORTH_BYTES, parallel_for, parts_for, scratch, split
-from irexec.types import Array
 
 # The size of a block of channels whose input and intermediate planes stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20

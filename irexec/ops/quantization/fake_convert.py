@@ -9,10 +9,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import F8E4M3, F8E5M2, FLOATS, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
-from irexec.ops.declare.tolerance import Allowed
-from irexec.types import F8E4M3, F8E5M2, FLOATS, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
+from irexec.ops.spec.tolerance import Allowed
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 

@@ -11,13 +11,13 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import BLOCK, aligned, for_blocks
 from irexec.ops.compute.precision import compute_dtype
-from irexec.ops.declare.attributes import ReaderDefault, Within
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import ReaderDefault, Within
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
+from irexec.ops.spec.tolerance import Allowed
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, F8E4M3, F8E5M2, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
-from irexec.ops.declare.operator import Check, Elements, Operator, Undefined, operator, require, rounded
-from irexec.ops.declare.tolerance import LARGEST, LEAST, ROUNDED
 from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import BOOLEAN, F8E4M3, F8E5M2, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Operator, Undefined, operator, require, rounded
+from irexec.ops.spec.tolerance import LARGEST, LEAST, ROUNDED
 
 if TYPE_CHECKING:
     pass

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, NodeTypes, require
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
+from irexec.core.types.traced import plain_number
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import Array, Dimension, PartialShape, TensorType
-from irexec.types.traced import plain_number
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check, NodeTypes, require
 
 
 def integers(array: Array) -> list[int]:

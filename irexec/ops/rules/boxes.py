@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import Array, TensorType
 from irexec.ops.rules.axes import filled
-from irexec.types import Array, TensorType
 
 
 def draw_boxes(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check
-from irexec.types import ANY_DIMENSION, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Dimension, PartialShape, TensorType
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check
 
 
 class Extents:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
-from irexec.ops.declare.attributes import Alias
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check
-from irexec.types import Dimension, PartialShape, TensorType
+from irexec.core.types import Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Alias
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check
 
 
 def same_as(port: int = 0) -> Callable[..., PartialShape]:

@@ -5,9 +5,9 @@ Shared by Slice, StridedSlice and their relatives.
 
 from __future__ import annotations
 
-from irexec.ops.declare.deviation import Deviation
-from irexec.types import Dimension, TensorType, is_unknown
-from irexec.types.traced import is_traced, smaller
+from irexec.core.types import Dimension, TensorType, is_unknown
+from irexec.core.types.traced import is_traced, smaller
+from irexec.ops.spec.deviation import Deviation
 
 # In files, the greatest i32 or i64 as a bound means the end of a dimension of unknown size.
 _FAR = 2**31 - 1
@@ -37,7 +37,7 @@ def sliced_length(extent: int, start: int | None, stop: int | None, step: int, *
 
 
 def _index(extent: int, bound: int | None, step: int, is_stop: bool) -> int:
-    """Return a bound like `slice.indices`, also for traced numbers (see types/traced.py)."""
+    """Return a bound like `slice.indices`, also for traced numbers (see core/types/traced.py)."""
     low, high = (0, extent) if step > 0 else (-1, extent - 1)
     if bound is None:
         return high if is_stop == (step > 0) else low

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check
-from irexec.records import record, replace
-from irexec.types import Dimension
+from irexec.core.records import record, replace
+from irexec.core.types import Dimension
+from irexec.ops.spec.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check
 
 AutoPad = Literal["explicit", "same_upper", "same_lower", "valid"]
 Rounding = Literal["floor", "ceil", "ceil_torch"]

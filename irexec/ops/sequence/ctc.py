@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, require
+from irexec.core.types import Array, Dimension, TensorType
 from irexec.ops.rules.axes import in_range, integer, last_of
-from irexec.types import Array, Dimension, TensorType
+from irexec.ops.spec.operator import Check, require
 
 
 def packed(rows: Array, keep: Array, filler: int) -> tuple[Array, Array]:

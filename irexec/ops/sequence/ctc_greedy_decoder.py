@@ -9,13 +9,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import drawn_below, filled, in_range, one_element
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.ctc import blank_of, known_blank, packed
-from irexec.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.tolerance import Allowed
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 T_I: TypeAlias = Annotated[Array, Elements("T_I", INDICES)]

@@ -10,15 +10,15 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, INDICES, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import drawn_below, filled, in_range
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.sequence.ctc import blank_of, known_blank, packed
-from irexec.types import FLOATS, INDICES, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
+from irexec.ops.spec.tolerance import Allowed
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", INDICES)]

@@ -9,11 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.older import unchanged
-from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
     T1,
@@ -32,7 +29,10 @@ from irexec.ops.sequence.recurrent import (
     run_sequence,
     transposed,
 )
-from irexec.types import Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import Positive
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.older import unchanged
+from irexec.ops.spec.operator import Check, operator, rounded
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh", "tanh")
 

@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.declare.signature import InputsOf
+from irexec.core.types import ANY, INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import drawn_below, filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import axis_in, dimension_of, has_rank
-from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.signature import InputsOf
 
 T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]
 T_DEPTH: TypeAlias = Annotated[Array, Elements("T_DEPTH", INTEGERS)]

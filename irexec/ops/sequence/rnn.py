@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import Array
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import operator, rounded
 from irexec.ops.sequence.recurrent import (
     T1,
     T2,
@@ -28,7 +26,9 @@ from irexec.ops.sequence.recurrent import (
     run_sequence,
     transposed,
 )
-from irexec.types import Array
+from irexec.ops.spec.attributes import Positive
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import operator, rounded
 
 DEFAULTS: tuple[Activation, ...] = ("tanh",)
 

@@ -12,12 +12,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.threads.parallel import parallel_for, parts_for, scratch, split
+from irexec.core.types import BOOLEAN, DYNAMIC, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, Deviation, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.threads.parallel import parallel_for, parts_for, scratch, split
-from irexec.types import BOOLEAN, DYNAMIC, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
+from irexec.ops.spec.operator import Check, Deviation, Elements, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]

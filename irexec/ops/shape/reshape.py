@@ -11,12 +11,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
+from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, integers, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]

@@ -9,11 +9,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import ANY_ELEMENTS, Check, Elements, TypeFrom, operator
-from irexec.types import I64, Array, ElementType, PartialShape, TensorType
-from irexec.types.traced import is_traced
+from irexec.core.types import I64, Array, ElementType, PartialShape, TensorType
+from irexec.core.types.traced import is_traced
+from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import ANY_ELEMENTS, Check, Elements, TypeFrom, operator
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 

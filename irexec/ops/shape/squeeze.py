@@ -10,11 +10,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
+from irexec.core.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import axes_of, filled, is_settled, known_axes, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, operator, rounded
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.rules.axes import drawn_extents
 from irexec.ops.signals.fourier import (
     T_IND,
@@ -26,7 +26,7 @@ from irexec.ops.signals.fourier import (
     transform,
     transformed_axes,
 )
-from irexec.types import Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, operator, rounded
 
 
 @operator("DFT", "opset7", tolerance=rounded(64))

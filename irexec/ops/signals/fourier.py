@@ -11,12 +11,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.threads.parallel import parallel_for, split
+from irexec.core.types import FLOATS, INDICES, Array, Dimension, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, require
 from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes, not_too_many
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.threads.parallel import parallel_for, split
-from irexec.types import FLOATS, INDICES, Array, Dimension, TensorType
+from irexec.ops.spec.operator import Check, Elements, require
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Undefined, operator, rounded
 from irexec.ops.rules.axes import drawn_axes, drawn_extents
 from irexec.ops.signals.fourier import (
     T_IND,
@@ -25,7 +25,7 @@ from irexec.ops.signals.fourier import (
     transform,
     transformed_axes,
 )
-from irexec.types import Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Undefined, operator, rounded
 
 
 @operator("RDFT", "opset9", tolerance=rounded(64))

@@ -11,12 +11,12 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from irexec.core.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.axes import drawn_extents, filled, in_range, integer, one_element
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.signals.fourier import to_complex, to_pairs
-from irexec.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INDICES)]

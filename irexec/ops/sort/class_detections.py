@@ -10,12 +10,12 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow
-from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Undefined
 from irexec.ops.rules.extents import Extents
-from irexec.types import Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.attributes import Within
+from irexec.ops.spec.groups import group
+from irexec.ops.spec.operator import Check, Undefined
 
 SortType: TypeAlias = Literal["none", "score", "classid", "class"]
 IndexType: TypeAlias = Literal["i64", "i32"]

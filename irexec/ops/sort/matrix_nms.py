@@ -9,13 +9,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array
 from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Elements, TypeFrom, operator, rounded
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.boxes import draw_boxes, draw_scores
 from irexec.ops.sort.class_detections import Found, Listing, Most, outputs, shared_shapes, undefined_order
-from irexec.types import FLOATS, Array
+from irexec.ops.spec.operator import Elements, TypeFrom, operator, rounded
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]

@@ -9,14 +9,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.groups import AttributesOf
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
-from irexec.ops.declare.signature import InputsOf
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.boxes import draw_boxes, draw_scores
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import (
@@ -29,7 +24,12 @@ from irexec.ops.sort.class_detections import (
     shared_shapes,
     undefined_order,
 )
-from irexec.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.attributes import Within
+from irexec.ops.spec.groups import AttributesOf
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.signature import InputsOf
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ROISNUM: TypeAlias = Annotated[Array, Elements("T_ROISNUM", INDICES)]

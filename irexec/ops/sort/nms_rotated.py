@@ -10,15 +10,15 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import integer, one_element
 from irexec.ops.rules.boxes import draw_rotated_boxes, draw_scores, draw_threshold
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import IndexType
 from irexec.ops.sort.non_max_suppression import undefined_selection
-from irexec.types import FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_MAX_BOXES: TypeAlias = Annotated[Array, Elements("T_MAX_BOXES", INTEGERS)]

@@ -13,18 +13,18 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import F32, FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.boxes import overlaps, suppress
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.groups import AttributesOf, group
-from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator
-from irexec.ops.declare.signature import InputsOf
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import one_element
 from irexec.ops.rules.boxes import draw_boxes, draw_scores, draw_threshold
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import F32, FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.groups import AttributesOf, group
+from irexec.ops.spec.older import OlderForm
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator
+from irexec.ops.spec.signature import InputsOf
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_MAX_BOXES: TypeAlias = Annotated[Array, Elements("T_MAX_BOXES", INTEGERS)]

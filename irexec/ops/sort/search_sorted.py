@@ -10,9 +10,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import ANY_DIMENSION, NUMERIC, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator
-from irexec.types import ANY_DIMENSION, NUMERIC, Array, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 

@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import INTEGERS, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, widen
-from irexec.ops.declare.groups import AttributesOf
-from irexec.ops.declare.older import OlderForm, unchanged
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator, require
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import axis_in, has_rank
-from irexec.types import INTEGERS, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.ops.spec.groups import AttributesOf
+from irexec.ops.spec.older import OlderForm, unchanged
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator, require
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_K: TypeAlias = Annotated[Array, Elements("T_K", INTEGERS)]

@@ -9,14 +9,14 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import FLOATS, Array, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.boxes import draw_regions, draw_scores
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.ops.spec.attributes import NonNegative
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 

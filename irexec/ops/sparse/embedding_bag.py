@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.types import INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
-from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import drawn_below, in_range, integer, last_of
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.types import INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require, rounded
+from irexec.ops.spec.signature import InputsOf
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]

@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 import ml_dtypes
 import numpy as np
 
+from irexec.core.types import INDICES, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.declare.tolerance import LARGEST
 from irexec.ops.rules.axes import drawn_below, filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.tolerance import LARGEST
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IDX1: TypeAlias = Annotated[Array, Elements("T_IDX1", INDICES)]

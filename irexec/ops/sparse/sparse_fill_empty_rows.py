@@ -9,11 +9,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.core.types import ANY, BOOLEAN, INDICES, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, has_length, in_range
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import ANY, BOOLEAN, INDICES, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, operator, require
 
 # The page allows numeric types; OpenVINO accepts every type, in particular strings.
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

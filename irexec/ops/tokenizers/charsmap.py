@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from irexec.ops.declare.operator import require
-from irexec.types import Array
+from irexec.core.types import Array
+from irexec.ops.spec.operator import require
 
 _LONGEST = 4
 """The maximum number of characters into which a character of Unicode is decomposed."""

@@ -11,8 +11,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
+from irexec.core.types import F32, I32, I64, U8, Array, TensorType
 from irexec.ops.rules.shapes import has_rank, same_shape
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.tokenizers.pair_merging import Merging
 from irexec.ops.tokenizers.strings import (
     Chars,
@@ -27,7 +28,6 @@ from irexec.ops.tokenizers.strings import (
 )
 from irexec.ops.tokenizers.trie import Trie
 from irexec.ops.tokenizers.unigram import BestPath
-from irexec.types import F32, I32, I64, U8, Array, TensorType
 
 Tokens: TypeAlias = tuple[Index, Index, Index]
 Mixed: TypeAlias = Annotated[Array, Elements(None, {I32, U8})]

@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from irexec.ops.declare.operator import Check, operator, require
+from irexec.core.types import Array, TensorType
 from irexec.ops.rules.shapes import has_rank
+from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.tokenizers.charsmap import CompiledMap, form_of, whitespace
 from irexec.ops.tokenizers.patterns import normalization_pattern
 from irexec.ops.tokenizers.strings import Chars, Index, Part, are_strings, is_flags, joined, string_types, strings
-from irexec.types import Array, TensorType
 
 _BYTE = re.compile(rb"<0x([0-9A-F]{2})>|<[^<]{4}>", re.DOTALL)
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()

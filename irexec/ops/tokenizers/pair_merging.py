@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.ops.spec.operator import ConstraintError
 from irexec.ops.tokenizers.trie import Trie
 
 

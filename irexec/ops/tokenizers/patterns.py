@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from irexec.environment import installing
-from irexec.ops.declare.operator import ConstraintError, require
+from irexec.core.environment import installing
+from irexec.ops.spec.operator import ConstraintError, require
 
 # The contents of PCRE2's classes with Unicode properties; the classes of `regex` differ in a few characters.
 _CLASSES = {

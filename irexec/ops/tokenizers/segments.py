@@ -11,11 +11,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.attributes import Alias
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.core.types import ANY, BOOLEAN, DYNAMIC, I32, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.shapes import has_rank, same_shape
+from irexec.ops.spec.attributes import Alias
+from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.tokenizers.strings import Index, Part, borders, places, ragged_types, rows
-from irexec.types import ANY, BOOLEAN, DYNAMIC, I32, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 Some: TypeAlias = Annotated[Array, Elements(None, ANY)]
 Data: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.operator import Check, operator, require
+from irexec.core.types import BOOLEAN, U8, Array, TensorType
 from irexec.ops.rules.shapes import has_rank
+from irexec.ops.spec.attributes import Within
+from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.tokenizers.patterns import Pattern
 from irexec.ops.tokenizers.strings import (
     ANY_LENGTH,
@@ -28,7 +29,6 @@ from irexec.ops.tokenizers.strings import (
     rows,
     strings,
 )
-from irexec.types import BOOLEAN, U8, Array, TensorType
 
 Behaviour = Literal["remove", "isolate", "contiguous", "mergedwithprevious", "mergedwithnext"]
 Piece = tuple[int, int, bool]

@@ -12,9 +12,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, require
+from irexec.core.types import BOOLEAN, I32, U8, Array, ElementType, PartialShape, TensorType
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.types import BOOLEAN, I32, U8, Array, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, require
 
 Index: TypeAlias = Annotated[Array, Elements(None, {I32})]
 Chars: TypeAlias = Annotated[Array, Elements(None, {U8})]

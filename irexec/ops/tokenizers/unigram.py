@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from irexec.core.types import Array
 from irexec.ops.tokenizers.trie import Trie
-from irexec.types import Array
 
 _PENALTY = 10.0
 # The length of a UTF-8 character, indexed by the upper four bits of its first byte.

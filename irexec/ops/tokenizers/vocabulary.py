@@ -9,8 +9,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.core.types import I32, I64, Array, PartialShape, TensorType
 from irexec.ops.rules.shapes import has_rank, same_shape
+from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.tokenizers.strings import (
     ANY_LENGTH,
     Chars,
@@ -26,7 +27,6 @@ from irexec.ops.tokenizers.strings import (
     string_types,
     strings,
 )
-from irexec.types import I32, I64, Array, PartialShape, TensorType
 
 Number: TypeAlias = Annotated[Array, Elements("T", {I32, I64})]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
+from irexec.core.types import ANY, STRING, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.casting import cast, castable, is_out_of_range
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, PassThrough, TypeFrom, Undefined, operator
-from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import into
-from irexec.types import ANY, STRING, Array, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Check, Elements, NodeTypes, PassThrough, TypeFrom, Undefined, operator
+from irexec.ops.spec.tolerance import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]

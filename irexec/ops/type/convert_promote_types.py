@@ -11,10 +11,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.compute.casting import cast
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator
-from irexec.types import (
+from irexec.core.types import (
     ANY,
     BF16,
     BOOLEAN,
@@ -35,6 +32,9 @@ from irexec.types import (
     ElementType,
     TensorType,
 )
+from irexec.ops.compute.casting import cast
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check, ConstraintError, Elements, NodeTypes, operator
 
 T1: TypeAlias = Annotated[Array, Elements("T1", ANY)]
 T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]

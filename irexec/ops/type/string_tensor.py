@@ -10,12 +10,12 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator
-from irexec.ops.declare.tolerance import Allowed
+from irexec.core.types import I32, INDICES, STRING, U8, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.types import I32, INDICES, STRING, U8, Array, Dimension, PartialShape, TensorType
+from irexec.ops.spec.checks import holds
+from irexec.ops.spec.operator import Check, ConstraintError, Elements, operator
+from irexec.ops.spec.tolerance import Allowed
 
 Text: TypeAlias = Annotated[Array, Elements("T", {STRING})]
 Index: TypeAlias = Annotated[Array, Elements("T_INDEX", {I32})]

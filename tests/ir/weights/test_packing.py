@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irexec.core.types import F4E2M1, I4, NF4, U1, U2, U3, U4, U6
 from irexec.ir.weights.packing import pack, to_array, to_codes, unpack
 from irexec.ir.weights.strings import read_strings, write_strings
-from irexec.types import F4E2M1, I4, NF4, U1, U2, U3, U4, U6
 
 PACKED = [U1, U2, U3, U4, U6, I4, NF4, F4E2M1]
 # The bytes that OpenVINO 2026.4 writes for these codes; recorded, and compared with the installed version below.

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import irexec
-from irexec.diagnostics.codes import CODES
-from irexec.diagnostics.findings import Findings
+from irexec.core.diagnostics.codes import CODES
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.types import BF16, BOOLEAN, F16, F32, F64, I4, I64, STRING, U8, ElementType
 from irexec.ir.document import Layer
 from irexec.ir.weights.file import Weights
 from irexec.ir.weights.strings import write_strings
 from irexec.ir.xml.source import Source
-from irexec.types import BF16, BOOLEAN, F16, F32, F64, I4, I64, STRING, U8, ElementType
 
 DATA = bytes(range(64))
 

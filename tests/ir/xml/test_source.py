@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irexec.diagnostics.findings import At
+from irexec.core.diagnostics.findings import At
 from irexec.ir.xml.events import Span
 from irexec.ir.xml.positions import Positions
 from irexec.ir.xml.source import Limits, Source

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from irexec.diagnostics.findings import Findings
+from irexec.core.diagnostics.findings import Findings
 from irexec.ir.reader import read_document, read_layers
 from irexec.ir.xml import wellformed
 from irexec.ir.xml.elements import DEEPEST

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import threadpoolctl
 
-from irexec.threads import parallel
+from irexec.core.threads import parallel
 from support.calls import Call
 from support.sums import sums
 

@@ -1,6 +1,6 @@
 """Legal calls of every operator version without a body: a table of small examples, converted to arrays.
 
-The table is that of irexec.conformance.seeds. Values that are not given are drawn.
+The table is that of irexec.tools.conformance.seeds. Values that are not given are drawn.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import irexec
-from irexec.conformance.seeds import table
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import Operator
-from irexec.types import ElementType
+from irexec.core.types import ElementType
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import Operator
+from irexec.tools.conformance.seeds import table
 
 
 class Call(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irexec.inference.propagate import propagate
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import Breach, ConstraintError, Operator
-from irexec.types import ElementType, TensorType
+from irexec.core.types import ElementType, TensorType
+from irexec.model.inference.propagate import propagate
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import Breach, ConstraintError, Operator
 
 # One type of each kind that NumPy treats differently.
 KINDS = ("f32", "f16", "bf16", "f64", "i8", "u16", "i64", "u64", "boolean", "string", "f8e4m3", "i4")

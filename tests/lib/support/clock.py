@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from irexec.diagnostics import deadline
+from irexec.core.diagnostics import deadline
 
 
 class Clock:

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from irexec.ops.declare.attributes import (
+from irexec.core.types import F32, Array, ElementType, PartialShape
+from irexec.ops.spec.attributes import (
     Alias,
     AttributeFault,
     NonNegative,
@@ -14,8 +15,7 @@ from irexec.ops.declare.attributes import (
     PositiveInts,
     ReaderDefault,
 )
-from irexec.ops.declare.operator import ANY_ELEMENTS, Operator
-from irexec.types import F32, Array, ElementType, PartialShape
+from irexec.ops.spec.operator import ANY_ELEMENTS, Operator
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.operator import Operator
-from irexec.types import F32
+from irexec.core.types import F32
+from irexec.ops.spec.operator import Operator
 from support.oracle import infer, tensor
 
 

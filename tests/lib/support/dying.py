@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec import read_model
-from irexec.debug.record import Reference
-from irexec.debug.runtimes.runtime import CannotRun, Steps
-from irexec.debug.runtimes.separate import Shown
-from irexec.types import Array
+from irexec.core.types import Array
+from irexec.tools.compare.runtimes.runtime import CannotRun, Steps
+from irexec.tools.compare.runtimes.separate import Shown
+from irexec.tools.run.record import Reference
 
 
 class Fragile:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irexec.ops.declare.operator import Breach, ConstraintError, Operator
-from irexec.types import DYNAMIC, F32, I64, ElementType, PartialShape, TensorType
+from irexec.core.types import DYNAMIC, F32, I64, ElementType, PartialShape, TensorType
+from irexec.ops.spec.operator import Breach, ConstraintError, Operator
 
 # Shapes tried for each required port; those of the last port vary fastest.
 _SHAPES = ("2,3", "3", "", "1", "2", "2,3,4", "1,2,4,4", "2,4,4,4")

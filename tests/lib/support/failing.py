@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import irexec
-from irexec.debug.record import Reference
+from irexec.tools.run.record import Reference
 from support.nets import Net
 
 SAMPLES = Path(__file__).parents[3] / "samples"

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from irexec import Model, Node, Value
-from irexec.debug.runtimes.runtime import Aligned, CannotRun, Died, Loaded, Steps
-from irexec.graph.align import align
-from irexec.graph.copies import copy_with_map
-from irexec.types import Array
+from irexec.core.types import Array
+from irexec.model.graph.copies import copy_with_map
+from irexec.tools.compare.align import align
+from irexec.tools.compare.runtimes.runtime import Aligned, CannotRun, Died, Loaded, Steps
 from support.mocks import Distort, slightly_larger, spoil
 
 Pattern = Callable[[Model], list[Node]]

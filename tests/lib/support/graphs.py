@@ -8,12 +8,12 @@ import numpy as np
 
 import irexec
 from irexec import Model, Node, Value
-from irexec.engine import CompiledModel, InferRequest
-from irexec.lowering.backend import Backend
-from irexec.ops.declare.contents import everything
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.opsets.nodes import make_node
-from irexec.types import F16, F32, I32, Array, ElementType, PartialShape
+from irexec.api.opsets.nodes import make_node
+from irexec.core.types import F16, F32, I32, Array, ElementType, PartialShape
+from irexec.ops.spec.contents import everything
+from irexec.ops.spec.operator import ConstraintError, Operator
+from irexec.runtime.engine import CompiledModel, InferRequest
+from irexec.runtime.lowering.backend import Backend
 from support.examples import Example, example_of
 
 ops: Any = irexec.opset15

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from irexec.lowering.llvm import compiler
+from irexec.runtime.lowering.llvm import compiler
 
 needs_half = pytest.mark.skipif(not compiler().converts_halves, reason="the machine has no instructions for f16")

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from irexec.types import ElementType
+from irexec.core.types import ElementType
 from support.calls import Call
 
 INTEGERS = [0, 1, -1, 2, 3, 7, -2, 64, 65, 1 << 31, -(1 << 31), 1 << 40, -(1 << 40), (1 << 63) - 1, -(1 << 63)]

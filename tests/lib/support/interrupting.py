@@ -21,8 +21,8 @@ HELD = """import os, time
 from typing import Annotated
 
 import irexec
-from irexec.ops.declare.operator import Elements
-from irexec.types import Array, F32
+from irexec.ops.spec.operator import Elements
+from irexec.core.types import Array, F32
 
 Float = Annotated[Array, Elements("T", {F32})]
 

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import irexec
-from irexec import Model, engine
-from irexec.lowering.backend import Backend, Mode
+from irexec import Model
+from irexec.runtime import engine
+from irexec.runtime.lowering.backend import Backend, Mode
 
 if TYPE_CHECKING:
-    from irexec.lowering.fusion import Group
-    from irexec.lowering.table import Lowered
+    from irexec.runtime.lowering.fusion import Group
+    from irexec.runtime.lowering.table import Lowered
 
 
 def kernels(model: Model) -> irexec.CompiledModel:
@@ -34,7 +35,7 @@ def lowered_engine(model: Model) -> engine.CompiledModel:
 
 def forms(compiled: engine.CompiledModel) -> dict[str, Lowered]:
     """Return the lowered forms of the layers of a model by type; of several layers of one type the last."""
-    from irexec.lowering.table import Fused
+    from irexec.runtime.lowering.table import Fused
 
     steps = compiled._plans.general.steps
     return {
@@ -51,7 +52,7 @@ def groups(compiled: engine.CompiledModel) -> list[Group]:
 
 def ran(code: Any, *arrays: Any) -> Any:
     """Run compiled code on some arrays, and return the last of them."""
-    from irexec.lowering.work import Work
+    from irexec.runtime.lowering.work import Work
 
     work = Work()
     code.tasks(work, *arrays)
@@ -61,7 +62,7 @@ def ran(code: Any, *arrays: Any) -> Any:
 
 def entries(request: engine.InferRequest) -> list[str]:
     """Return the entries of a program: sequences and layers."""
-    from irexec.lowering import tasks
+    from irexec.runtime.lowering import tasks
 
     (own,) = request._runners.values()
     program = own._program
@@ -76,7 +77,7 @@ def small_ones_too(setting: Callable[[Any, str, Any], object]) -> None:
     """Let compiled code accept small arrays as well. `setting(module, name, value)` sets a name, as
     `monkeypatch.setattr` does.
     """
-    from irexec.lowering import pointwise, rows, work
+    from irexec.runtime.lowering import pointwise, rows, work
 
     setting(rows, "LEAST_SIZE", 1)
     setting(rows, "SHORTEST", 1)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import irexec
-from irexec.types import Array, TensorType
+from irexec.core.types import Array, TensorType
 from support.examples import example_of
 from support.graphs import candidates
 from support.nets import Net, iterating, two_inputs

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from irexec import Model, Node, Value
-from irexec.debug.runtimes.runtime import Aligned, Loaded, Steps
-from irexec.graph.align import align
-from irexec.graph.copies import copied
-from irexec.ops.declare.operator import Operator
-from irexec.types import Array, ElementType
+from irexec.core.types import Array, ElementType
+from irexec.model.graph.copies import copied
+from irexec.ops.spec.operator import Operator
+from irexec.tools.compare.align import align
+from irexec.tools.compare.runtimes.runtime import Aligned, Loaded, Steps
 
 Distort = Callable[[Array], Array]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from irexec.graph.classes import maps_of
-from irexec.graph.model import Model, Node, Value
+from irexec.model.graph.model import Model, Node, Value
+from irexec.tools.compare.classes import maps_of
 
 # Attributes that are file offsets, which are not compared.
 _PLACES = ("offset", "size")

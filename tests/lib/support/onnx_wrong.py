@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from irexec.debug.runtimes.onnx_runtime import OnnxRuntime, Server
-from irexec.debug.runtimes.separate import Apart
+from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime, Server
+from irexec.tools.compare.runtimes.separate import Apart
 
 WRONG = {"HardSigmoid": "Sigmoid", "Softsign": "Tanh"}
 """Operator in the file → the operator that runs in its place."""

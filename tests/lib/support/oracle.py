@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.attributes import attribute_text
-from irexec.ops.declare.operator import Breach, NodeTypes, Operator, PassThrough
-from irexec.types import ElementType, PartialShape, TensorType
+from irexec.core.types import ElementType, PartialShape, TensorType
+from irexec.ops.spec.attributes import attribute_text
+from irexec.ops.spec.operator import Breach, NodeTypes, Operator, PassThrough
 
 
 def infer(op: Operator, inputs: list[TensorType | None], **attributes: Any) -> tuple[list[TensorType], list[Breach]]:

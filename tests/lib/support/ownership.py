@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from irexec.engine import InferRequest
-from irexec.lowering.llvm import compiler
-from irexec.lowering.llvm.memory import Records
-from irexec.lowering.tasks import Sequence
+from irexec.runtime.engine import InferRequest
+from irexec.runtime.lowering.llvm import compiler
+from irexec.runtime.lowering.llvm.memory import Records
+from irexec.runtime.lowering.tasks import Sequence
 
 # Counts are smaller, and addresses larger.
 LEAST_ADDRESS = 1 << 44

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec.engine import CompiledModel, constants
-from irexec.engine.packed.matrix import PackedMatrix
+from irexec.runtime.engine import CompiledModel, constants
+from irexec.runtime.engine.packed.matrix import PackedMatrix
 
 ops: Any = irexec.opset15
 RANGES = {"u4": (0, 16), "i4": (-8, 8), "u8": (0, 256), "i8": (-128, 128)}

@@ -9,7 +9,7 @@ import numpy as np
 
 import irexec
 from irexec import opset15 as ops
-from irexec.types import Array
+from irexec.core.types import Array
 
 
 @dataclass

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import Operator
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import Operator
 from support.oracle import infer, tensor
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import irexec
-from irexec.types import Array
+from irexec.core.types import Array
 
 
 def computed(data: bytes, path: Path | None) -> list[Array]:

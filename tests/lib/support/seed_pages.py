@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from irexec.diagnostics.render.markdown import prose
-from irexec.pages.doctest import CheckedPage, check_page
+from irexec.core.diagnostics.render.markdown import prose
+from irexec.tools.doctest.doctest import CheckedPage, check_page
 
 PAGES = Path(__file__).parents[2] / "data" / "pages"
 SYSTEMS = {

@@ -9,11 +9,11 @@ import numpy as np
 
 import irexec
 from irexec import opset15 as ops
-from irexec.engine import CompiledModel
-from irexec.graph.copies import copy_with_map
-from irexec.graph.cut import constant_nodes
-from irexec.graph.order import ordered
-from irexec.types import Array
+from irexec.core.types import Array
+from irexec.model.graph.copies import copy_with_map
+from irexec.model.graph.cut import constant_nodes
+from irexec.model.graph.order import ordered
+from irexec.runtime.engine import CompiledModel
 
 PRODUCTS = ("MatMul", "Convolution", "GroupConvolution")
 

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from irexec.ops.declare.operator import Operator
+from irexec.ops.spec.operator import Operator
 
 _NUMBER = re.compile(r"C\d+")
 _STATING = {"check", "require", "ConstraintError"}
@@ -92,7 +92,7 @@ def _function(user: Callable[..., Any], name: str) -> Callable[..., Any] | None:
 
 def _is_source(function: Callable[..., Any]) -> bool:
     module = function.__module__ or ""  # None for a function created by exec()
-    return module.startswith("irexec.ops.") and not module.startswith("irexec.ops.declare.")
+    return module.startswith("irexec.ops.") and not module.startswith("irexec.ops.spec.")
 
 
 def _name(node: ast.expr) -> str:

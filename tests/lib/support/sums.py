@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.contents import find
+from irexec.ops.spec.contents import find
 from support.calls import Call
 
 PRECISIONS = (np.float16, np.float32, np.float64)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
-from irexec.parallel.task import Task
-from irexec.threads.parallel import num_threads
+from irexec.core.threads.parallel import num_threads
+from irexec.tools.parallel.task import Task
 from support.waiting import PATIENCE, until
 
 

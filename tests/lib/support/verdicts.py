@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from irexec import Model
-from irexec.debug.comparison.compare import compare
-from irexec.debug.comparison.result import Comparison
-from irexec.debug.record import Reference
-from irexec.debug.runtimes.dumping import dump
-from irexec.debug.runtimes.folder import Folder
-from irexec.debug.runtimes.runtime import OtherModel
+from irexec.tools.compare.compare import compare
+from irexec.tools.compare.result import Comparison
+from irexec.tools.compare.runtimes.dumping import dump
+from irexec.tools.compare.runtimes.folder import Folder
+from irexec.tools.compare.runtimes.runtime import OtherModel
+from irexec.tools.run.record import Reference
 
 ROWS = np.random.default_rng(0).normal(0, 1, (4, 8)).astype(np.float32)
 

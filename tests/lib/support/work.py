@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from irexec.diagnostics import LayerRef, Place
-from irexec.diagnostics.nearest import _nearest
-from irexec.graph.model import Node, Value
+from irexec.core.diagnostics import LayerRef, Place
+from irexec.core.diagnostics.nearest import _nearest
 from irexec.ir.document import Edge, Layer, Port
+from irexec.model.graph.model import Node, Value
 
 # The maximum factor of the work for four times the size.
 MOST = 4.4

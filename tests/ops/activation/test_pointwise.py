@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import F32, I32, U8
 from irexec.ops.compute.elementwise import BLOCK
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import F32, I32, U8
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 ERF = np.vectorize(math.erf, otypes=[np.float64])
 Formula = Callable[[np.ndarray], np.ndarray]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import F32, I32
 from irexec.ops.activation.softmax import log_softmax_5, softmax_1, softmax_8
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import F32, I32
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 
 def exact(x: np.ndarray, axis: int) -> np.ndarray:

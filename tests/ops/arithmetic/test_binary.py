@@ -8,9 +8,9 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import BOOLEAN, F32, I32, Dimension, PartialShape, TensorType
+from irexec.core.types import BOOLEAN, F32, I32, Dimension, PartialShape, TensorType
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 NAMES = ["Add", "Subtract", "Multiply", "Divide", "Mod", "FloorMod", "Maximum", "Minimum", "SquaredDifference", "Power"]
 SHAPES = [((2, 3), (2, 3)), ((2, 1, 5), (1, 4, 5)), ((3, 2, 1, 4), (5, 4)), ((), (2, 3)), ((2, 0, 3), (1, 3))]

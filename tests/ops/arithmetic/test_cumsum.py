@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import F32, I64, U8
 from irexec.ops.arithmetic.cumsum import cumsum_3
-from irexec.ops.declare.operator import ConstraintError
-from irexec.types import F32, I64, U8
+from irexec.ops.spec.operator import ConstraintError
 
 
 @pytest.mark.parametrize(

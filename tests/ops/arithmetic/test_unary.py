@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import BF16, F16, F32, F64, I8, I32, U8
 from irexec.ops.compute.elementwise import BLOCK
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import Operator
-from irexec.types import BF16, F16, F32, F64, I8, I32, U8
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import Operator
 
 OPSETS = {"Acosh": 4, "Asinh": 4, "Atanh": 4, "Round": 5, "ErfInv": 17}
 # The range in which each function is defined and not too steep for f32.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import BOOLEAN, F32
 from irexec.ops.bitwise.bitwise import (
     bitwise_and_13,
     bitwise_left_shift_15,
@@ -14,8 +15,7 @@ from irexec.ops.bitwise.bitwise import (
     bitwise_right_shift_15,
     bitwise_xor_13,
 )
-from irexec.ops.declare.operator import Operator
-from irexec.types import BOOLEAN, F32
+from irexec.ops.spec.operator import Operator
 
 LOGIC = {bitwise_and_13: "__and__", bitwise_or_13: "__or__", bitwise_xor_13: "__xor__"}
 SHIFTS = {bitwise_left_shift_15: "__lshift__", bitwise_right_shift_15: "__rshift__"}

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import BOOLEAN, F32, I32
 from irexec.ops.comparison.classify import is_finite_10, is_inf_10, is_nan_10
-from irexec.ops.declare.operator import Operator
-from irexec.types import BOOLEAN, F32, I32
+from irexec.ops.spec.operator import Operator
 
 VALUES = np.array([[0.0, -0.0, 1.5], [np.inf, -np.inf, np.nan]], np.float32)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import Operator
-from irexec.types import BOOLEAN, F32, I32
+from irexec.core.types import BOOLEAN, F32, I32
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import Operator
 
 NAMES = {
     "Equal": np.equal,

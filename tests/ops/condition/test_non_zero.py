@@ -7,7 +7,7 @@ import pytest
 from support.cases import KINDS, data, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32
+from irexec.core.types import F32
 
 non_zero, bucketize = the("NonZero", 3), the("Bucketize", 3)
 

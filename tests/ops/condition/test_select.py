@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import BOOLEAN, F32, I32, Dimension
 from irexec.ops.condition.select import select_1
-from irexec.ops.declare.operator import ConstraintError
-from irexec.types import BOOLEAN, F32, I32, Dimension
+from irexec.ops.spec.operator import ConstraintError
 
 SHAPES = [
     ((2, 3), (2, 3), (2, 3)),

@@ -9,9 +9,9 @@ import pytest
 from support.amounts import amount
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import F32, I64, PartialShape, TensorType
+from irexec.core.types import F32, I64, PartialShape, TensorType
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 PLAIN = {"strides": (2, 2), "pads_begin": (1, 1), "pads_end": (1, 1), "dilations": (1, 1)}
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import Operator
-from irexec.types import F32, U1
+from irexec.core.types import F32, U1
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import Operator
 
 PLAIN = {"strides": (1, 1), "pads_begin": (0, 0), "pads_end": (0, 0), "dilations": (1, 1), "mode": "xnor-popcount"}
 IMAGE = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 1, 1]])

@@ -12,10 +12,10 @@ import pytest
 from support.amounts import amount
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, NodeTypes, Operator
-from irexec.threads import parallel
-from irexec.types import F32, PartialShape, TensorType
+from irexec.core.threads import parallel
+from irexec.core.types import F32, PartialShape, TensorType
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, NodeTypes, Operator
 
 PLAIN = {"strides": (1, 1), "pads_begin": (1, 1), "pads_end": (1, 1), "dilations": (1, 1)}
 

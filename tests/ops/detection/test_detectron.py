@@ -10,7 +10,7 @@ from support.cases import the
 from support.detections import assert_same, breaches, distinct, f32
 from support.oracle import openvino, run
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.ops.spec.operator import ConstraintError
 
 GRID = "ExperimentalDetectronPriorGridGenerator"
 

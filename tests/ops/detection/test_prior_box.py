@@ -9,9 +9,9 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import I64
+from irexec.core.types import I64
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 
 def op_of(type: str, opset: int) -> Operator:

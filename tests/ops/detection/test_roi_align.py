@@ -12,8 +12,8 @@ from support.oracle import infer, openvino, run, tensor
 from support.regions import BATCHES, SETTINGS, boxes, features
 
 import irexec
-from irexec.ops.declare.operator import ConstraintError
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
+from irexec.ops.spec.operator import ConstraintError
 
 
 @pytest.mark.by_hand(3)

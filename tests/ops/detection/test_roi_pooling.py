@@ -10,8 +10,8 @@ from support.cases import the
 from support.oracle import infer, openvino, run, tensor
 from support.regions import BATCHES, SETTINGS, boxes, features
 
-from irexec.ops.declare.operator import ConstraintError
-from irexec.types import F32
+from irexec.core.types import F32
+from irexec.ops.spec.operator import ConstraintError
 
 
 @pytest.mark.parametrize("method", ["max", "bilinear"])

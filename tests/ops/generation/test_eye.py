@@ -7,7 +7,7 @@ import pytest
 from support.cases import broken, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import I64
+from irexec.core.types import I64
 
 range_1, range_4, eye = the("Range", 1), the("Range", 4), the("Eye", 9)
 

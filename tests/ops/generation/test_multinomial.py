@@ -9,10 +9,10 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
+from irexec.core.types import F32, I64
 from irexec.ops.generation.multinomial import draw, seed_sequence
-from irexec.types import F32, I64
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 PLAIN: dict[str, Any] = {"convert_type": "i64", "with_replacement": True, "log_probs": False}
 

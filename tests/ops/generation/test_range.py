@@ -9,7 +9,7 @@ from support.cases import broken, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 range_1, range_4, eye = the("Range", 1), the("Range", 4), the("Eye", 9)
 

@@ -7,7 +7,7 @@ import pytest
 from support.cases import the
 from support.oracle import infer, tensor
 
-from irexec.types import F32, I64, PartialShape
+from irexec.core.types import F32, I64, PartialShape
 
 parameter, constant, result = the("Parameter", 1), the("Const", 1), the("Result", 1)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import F32, Dimension
 from irexec.ops.infrastructure.identity import identity_16
-from irexec.types import F32, Dimension
 
 
 @pytest.mark.parametrize(

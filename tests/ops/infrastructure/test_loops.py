@@ -7,7 +7,7 @@ import pytest
 from support.cases import the
 from support.oracle import infer, tensor
 
-from irexec.types import BOOLEAN, F32, I64
+from irexec.core.types import BOOLEAN, F32, I64
 
 iterator, loop = the("TensorIterator", 1), the("Loop", 5)
 

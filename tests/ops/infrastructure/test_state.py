@@ -7,7 +7,7 @@ import pytest
 from support.cases import broken, the
 from support.oracle import infer, tensor
 
-from irexec.types import DYNAMIC, F32, I32, PartialShape
+from irexec.core.types import DYNAMIC, F32, I32, PartialShape
 
 read_3, read_6 = the("ReadValue", 3), the("ReadValue", 6)
 

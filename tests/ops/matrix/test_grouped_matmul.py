@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, layer_xml, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import F32, I32, I64, TensorType
+from irexec.core.types import F32, I32, I64, TensorType
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 
 def op() -> Operator:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import F32
+from irexec.core.types import F32
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 
 def op() -> Operator:

@@ -12,11 +12,11 @@ from support.oracle import infer, openvino, run, tensor
 
 from irexec import Model
 from irexec import opset13 as ops
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import NodeTypes, Operator
+from irexec.core.threads import parallel
+from irexec.core.types import F32, TensorType
 from irexec.ops.matrix.matmul import ConstantMatrix, matmul_1
-from irexec.threads import parallel
-from irexec.types import F32, TensorType
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import NodeTypes, Operator
 
 
 def op() -> Operator:

@@ -8,7 +8,7 @@ from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 depth_to_space, space_to_depth = the("DepthToSpace", 1), the("SpaceToDepth", 1)
 

@@ -9,7 +9,7 @@ from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import dims, openvino, run, tensor
 
 import irexec
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 broadcast_1, broadcast_3 = the("Broadcast", 1), the("Broadcast", 3)
 

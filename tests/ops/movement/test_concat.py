@@ -7,7 +7,7 @@ import pytest
 from support.cases import broken, data, refuses, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32
+from irexec.core.types import F32
 
 split, variadic, concat = the("Split", 1), the("VariadicSplit", 1), the("Concat", 1)
 

@@ -10,7 +10,7 @@ from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 gather_1, gather_7, gather_8 = the("Gather", 1), the("Gather", 7), the("Gather", 8)
 

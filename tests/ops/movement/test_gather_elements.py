@@ -8,7 +8,7 @@ from support.amounts import amount
 from support.cases import KINDS, data, ints, refuses, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32, I32
+from irexec.core.types import F32, I32
 
 elements = the("GatherElements", 6)
 

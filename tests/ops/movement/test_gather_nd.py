@@ -8,7 +8,7 @@ from support.amounts import amount
 from support.cases import KINDS, data, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 nd_5, nd_8 = the("GatherND", 5), the("GatherND", 8)
 

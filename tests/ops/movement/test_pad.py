@@ -9,7 +9,7 @@ from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.types import F32, I64, STRING
+from irexec.core.types import F32, I64, STRING
 
 pad_1, pad_12 = the("Pad", 1), the("Pad", 12)
 PAGE = np.arange(1, 13).reshape(3, 4)

@@ -9,8 +9,8 @@ from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import dims, openvino, run, tensor
 
 import irexec
+from irexec.core.types import F32, I64
 from irexec.ops.movement.reverse import reverse_sequence_1
-from irexec.types import F32, I64
 
 broadcast_1, broadcast_3 = the("Broadcast", 1), the("Broadcast", 3)
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import BOOLEAN, F32, I32, STRING, TensorType
 from irexec.ops.movement.scatter_elements_update import scatter_elements_update_3, scatter_elements_update_12
-from irexec.types import BOOLEAN, F32, I32, STRING, TensorType
+from irexec.ops.spec.operator import ConstraintError
 
 REDUCTIONS = ("none", "sum", "prod", "min", "max", "mean")
 INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")

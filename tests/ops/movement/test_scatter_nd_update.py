@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import BOOLEAN, F32, I32, I64, NF4, STRING, PartialShape, TensorType
 from irexec.ops.movement.scatter_nd_update import scatter_nd_update_4, scatter_nd_update_15
-from irexec.types import BOOLEAN, F32, I32, I64, NF4, STRING, PartialShape, TensorType
+from irexec.ops.spec.operator import ConstraintError
 
 REDUCTIONS = ("none", "sum", "sub", "prod", "min", "max")
 NATIVE = ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")

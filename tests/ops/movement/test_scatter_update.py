@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32, I32, I64, Dimension, TensorType
 from irexec.ops.movement.scatter_update import scatter_update_3
-from irexec.types import F32, I32, I64, Dimension, TensorType
+from irexec.ops.spec.operator import ConstraintError
 
 TYPES = ("f4", "f8", "i1", "i8", "u2", "u8", bool, np.float16, ml_dtypes.bfloat16, ml_dtypes.int4)
 SHAPES = (

@@ -8,8 +8,8 @@ from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import F32, I64, Dimension, parse_dimension
 from irexec.ops.rules.slicing import sliced, sliced_length
-from irexec.types import F32, I64, Dimension, parse_dimension
 
 slice_8 = the("Slice", 8)
 

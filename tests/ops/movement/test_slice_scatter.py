@@ -10,9 +10,9 @@ import pytest
 from support.amounts import amount
 from support.oracle import infer, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32, I32, I64, PartialShape, TensorType
 from irexec.ops.movement.slice_scatter import slice_scatter_15
-from irexec.types import F32, I32, I64, PartialShape, TensorType
+from irexec.ops.spec.operator import ConstraintError
 
 INT_MAX, INT_MIN = 2**31 - 1, -(2**31)
 

@@ -8,7 +8,7 @@ from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 split, variadic, concat = the("Split", 1), the("VariadicSplit", 1), the("Concat", 1)
 

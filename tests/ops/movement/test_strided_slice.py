@@ -11,8 +11,8 @@ from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.fixes.applying import apply_fixes
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
+from irexec.tools.fixes.applying import apply_fixes
 
 HOME = Path(__file__).parents[3]
 op = the("StridedSlice", 1)

@@ -6,7 +6,7 @@ import numpy as np
 from support.cases import broken, data, ints, refuses, the
 from support.oracle import dims, openvino, run, tensor
 
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 broadcast_1, broadcast_3 = the("Broadcast", 1), the("Broadcast", 3)
 

@@ -8,7 +8,7 @@ from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 patches, col2im, unique = the("ExtractImagePatches", 3), the("Col2Im", 15), the("Unique", 10)
 

@@ -7,8 +7,8 @@ import pytest
 from support.cases import the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
-from irexec.types import F32
+from irexec.core.types import F32
+from irexec.ops.spec.operator import ConstraintError
 
 
 def normal(*shape: int) -> np.ndarray:

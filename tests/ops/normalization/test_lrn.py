@@ -9,8 +9,8 @@ import pytest
 from support.cases import the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
+from irexec.ops.spec.operator import ConstraintError
 
 LRN = {"alpha": 0.5, "beta": 0.75, "bias": 1.5, "size": 3}
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.threads import parallel
-from irexec.types import F32, I64
+from irexec.core.threads import parallel
+from irexec.core.types import F32, I64
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 PLAIN = {"normalize_variance": True, "eps": 1e-3}
 

@@ -9,8 +9,7 @@ import pytest
 from support.oracle import infer, run, tensor
 
 import irexec
-from irexec.ops.onnx.cast import bit_cast_26, cast_25
-from irexec.types import (
+from irexec.core.types import (
     BOOLEAN,
     C64,
     F4E2M1,
@@ -31,6 +30,7 @@ from irexec.types import (
     U8,
     ElementType,
 )
+from irexec.ops.onnx.cast import bit_cast_26, cast_25
 
 FLOAT8 = {F8E4M3: 448.0, F8E4M3FNUZ: 240.0, F8E5M2: 57344.0, F8E5M2FNUZ: 57344.0}
 

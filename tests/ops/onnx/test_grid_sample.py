@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32
 from irexec.ops.onnx.image import grid_sample_20
-from irexec.types import F32
+from irexec.ops.spec.operator import ConstraintError
 
 
 @pytest.mark.parametrize(("images", "places"), [(1, 0), (1, 2), (2, 1)])

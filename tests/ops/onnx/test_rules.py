@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from support.oracle import infer, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError, Operator
+from irexec.core.types import F32, I64, TensorType
 from irexec.ops.onnx.image import col2im_18
 from irexec.ops.onnx.pooling import max_roi_pool_1, max_unpool_9, roi_align_16
 from irexec.ops.onnx.random import random_normal_1, random_uniform_1
 from irexec.ops.onnx.recurrent import rnn_7
 from irexec.ops.onnx.resize import resize_19
 from irexec.ops.onnx.signals import dft_20, mel_weight_matrix_17, stft_17
-from irexec.types import F32, I64, TensorType
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 
 @pytest.mark.parametrize("op", [random_normal_1, random_uniform_1])

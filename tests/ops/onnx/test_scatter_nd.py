@@ -11,9 +11,9 @@ import pytest
 from support.oracle import infer, run, tensor
 
 import irexec
-from irexec.ops.declare import contents
+from irexec.core.types import BF16, C64, C128, F32, I32, I64, STRING
 from irexec.ops.onnx.scatter_nd import scatter_nd_11, scatter_nd_13, scatter_nd_16, scatter_nd_18
-from irexec.types import BF16, C64, C128, F32, I32, I64, STRING
+from irexec.ops.spec import contents
 
 onnx = pytest.importorskip("onnx")
 

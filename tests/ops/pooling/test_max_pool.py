@@ -10,9 +10,9 @@ import pytest
 from support.amounts import amount
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, NodeTypes, Operator
-from irexec.types import F32, TensorType
+from irexec.core.types import F32, TensorType
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, NodeTypes, Operator
 
 A = [[[[-1, 2, 3], [4, 5, -6], [-7, 8, 9]]]]
 B = [[[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]]

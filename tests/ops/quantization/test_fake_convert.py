@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32
 from irexec.ops.quantization.fake_convert import fake_convert_13
-from irexec.types import F32
+from irexec.ops.spec.operator import ConstraintError
 
 KINDS = {"f8e4m3": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2}
 

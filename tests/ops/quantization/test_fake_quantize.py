@@ -10,11 +10,11 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.diagnostics import IRError
+from irexec.core.diagnostics import IRError
+from irexec.core.types import F32, F64, I32
 from irexec.ops.compute.elementwise import BLOCK
-from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.quantization.fake_quantize import fake_quantize_1
-from irexec.types import F32, F64, I32
+from irexec.ops.spec.operator import ConstraintError
 
 
 def by_the_page(x: np.ndarray, limits: list[np.ndarray], levels: int) -> np.ndarray:

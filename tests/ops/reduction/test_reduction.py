@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import BOOLEAN, F8E4M3, F8E5M2, F32, I64, Dimension, ElementType, PartialShape
+from irexec.core.types import BOOLEAN, F8E4M3, F8E5M2, F32, I64, Dimension, ElementType, PartialShape
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 NUMERIC = ["ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2"]
 LOGICAL = ["ReduceLogicalAnd", "ReduceLogicalOr"]

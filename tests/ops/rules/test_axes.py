@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from irexec.ops.declare.operator import ConstraintError, require
+from irexec.core.types import Dimension
 from irexec.ops.rules.axes import in_range
-from irexec.types import Dimension
+from irexec.ops.spec.operator import ConstraintError, require
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irexec.arrays.draw import draw_for
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import Operator
-from irexec.types import F16, F32, Array, PartialShape, TensorType
+from irexec.core.types import F16, F32, Array, PartialShape, TensorType
+from irexec.model.arrays.draw import draw_for
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import Operator
 
 
 def drawn(operator: Operator, name: str, shape: tuple[int, ...], attributes: dict[str, object] | None = None) -> Array:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from irexec.core.types import Dimension
 from irexec.ops.rules.windows import Windowing, Windows, output_dims, same_padding
-from irexec.types import Dimension
 
 
 def agree(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:

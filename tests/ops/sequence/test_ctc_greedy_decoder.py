@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32, I32
 from irexec.ops.sequence.ctc_greedy_decoder import ctc_greedy_decoder_1, ctc_greedy_decoder_seq_len_6
-from irexec.types import F32, I32
+from irexec.ops.spec.operator import ConstraintError
 
 RNG = np.random.default_rng(6)
 A, B, BLANK = 0, 1, 2

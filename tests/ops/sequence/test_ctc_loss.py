@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32, I32
 from irexec.ops.sequence.ctc_loss import ctc_loss_4
-from irexec.types import F32, I32
+from irexec.ops.spec.operator import ConstraintError
 
 RNG = np.random.default_rng(4)
 

@@ -7,8 +7,8 @@ import pytest
 from support.oracle import infer, run, tensor
 from support.recurrent import assert_close, cell_arrays, cell_shapes, op_of, sequence_arrays
 
-from irexec.ops.declare.contents import find
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
+from irexec.ops.spec.contents import find
 
 
 def test_lstm_cell_follows_the_formula() -> None:

@@ -8,7 +8,7 @@ from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 one_hot_1, one_hot_16 = the("OneHot", 1), the("OneHot", 16)
 ON, OFF = np.array(1, np.float32), np.array(2, np.float32)

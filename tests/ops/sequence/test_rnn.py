@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.recurrent import breaches, cell_shapes, op_of, sequence_arrays, sequence_shapes
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.ops.spec.operator import ConstraintError
 
 
 def test_c1_number_of_activations() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.threads import parallel
-from irexec.types import BOOLEAN, F16, F32, TensorType
+from irexec.core.threads import parallel
+from irexec.core.types import BOOLEAN, F16, F32, TensorType
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import ConstraintError, Operator
 
 
 def op() -> Operator:

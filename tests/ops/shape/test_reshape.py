@@ -8,7 +8,7 @@ from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import dims, infer, openvino, run, tensor
 
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 reshape, unsqueeze = the("Reshape", 1), the("Unsqueeze", 1)
 

@@ -6,7 +6,7 @@ import numpy as np
 from support.cases import the
 from support.oracle import infer, run, tensor
 
-from irexec.types import F32, I32
+from irexec.core.types import F32, I32
 
 reshape, unsqueeze = the("Reshape", 1), the("Unsqueeze", 1)
 

@@ -6,7 +6,7 @@ import numpy as np
 from support.cases import chain, ints, scalar, the
 from support.oracle import tensor
 
-from irexec.types import F32, I64, Dimension, PartialShape, TensorType
+from irexec.core.types import F32, I64, Dimension, PartialShape, TensorType
 
 shape_of, gather, concat = the("ShapeOf", 3), the("Gather", 8), the("Concat", 1)
 reshape, squeeze, unsqueeze = the("Reshape", 1), the("Squeeze", 1), the("Unsqueeze", 1)

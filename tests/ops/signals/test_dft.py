@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32, I64
 from irexec.ops.signals.dft import dft_7, idft_7
 from irexec.ops.signals.rdft import irdft_9, rdft_9
-from irexec.types import F32, I64
+from irexec.ops.spec.operator import ConstraintError
 
 RNG = np.random.default_rng(5)
 

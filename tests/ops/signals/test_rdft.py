@@ -7,10 +7,10 @@ import pytest
 from support.oracle import infer, run, tensor
 
 from irexec import opset9
-from irexec.ops.declare.operator import Operator
+from irexec.core.types import F32, I64
 from irexec.ops.signals.dft import dft_7
 from irexec.ops.signals.rdft import irdft_9, rdft_9
-from irexec.types import F32, I64
+from irexec.ops.spec.operator import Operator
 
 RNG = np.random.default_rng(5)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import F32, I64
 from irexec.ops.signals.stft import istft_16, stft_15
-from irexec.types import F32, I64
 
 RNG = np.random.default_rng(5)
 

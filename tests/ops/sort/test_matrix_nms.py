@@ -10,7 +10,7 @@ from support.cases import the
 from support.detections import assert_same, detections, overlap
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32
+from irexec.core.types import F32
 
 MATRIX: list[dict[str, Any]] = [
     {},

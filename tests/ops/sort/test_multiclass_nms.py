@@ -10,8 +10,8 @@ from support.cases import the
 from support.detections import assert_same, detections, overlap
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
+from irexec.ops.spec.operator import ConstraintError
 
 MULTICLASS: list[dict[str, Any]] = [
     {},

@@ -11,8 +11,8 @@ from support.cases import the
 from support.detections import assert_same
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import F32, I64
 from irexec.ops.sort.nms_rotated import corners_of, intersections
-from irexec.types import F32, I64
 
 
 def rotated(seed: int) -> list[Any]:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.contents import find
-from irexec.ops.declare.operator import Operator
-from irexec.types import F16, F32, I64
+from irexec.core.types import F16, F32, I64
+from irexec.ops.spec.contents import find
+from irexec.ops.spec.operator import Operator
 
 
 def op_of(opset: int) -> Operator:

@@ -8,8 +8,8 @@ from support.amounts import amount
 from support.cases import data, refuses, the
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import F32
 from irexec.ops.sort.search_sorted import search_sorted_15
-from irexec.types import F32
 
 op = the("SearchSorted", 15)
 

@@ -8,7 +8,7 @@ from support.amounts import amount
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.types import F32, I64
+from irexec.core.types import F32, I64
 
 OPS = [the("TopK", v) for v in (1, 3, 11)]
 top_k = OPS[-1]

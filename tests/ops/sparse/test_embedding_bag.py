@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32, I64
 from irexec.ops.sparse.embedding_bag import (
     embedding_bag_offsets_15,
     embedding_bag_offsets_sum_3,
@@ -15,7 +15,7 @@ from irexec.ops.sparse.embedding_bag import (
     embedding_bag_packed_sum_3,
     embedding_segments_sum_3,
 )
-from irexec.types import F32, I64
+from irexec.ops.spec.operator import ConstraintError
 
 TABLE = np.array([[-0.2, -0.6], [-0.1, -0.4], [-1.9, -1.8], [-1.0, 1.5], [0.8, -0.7]], np.float32)
 INDICES = np.array([0, 2, 3, 4], np.int64)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32, I64, TensorType
 from irexec.ops.sparse.segment_max import segment_max_16
-from irexec.types import F32, I64, TensorType
+from irexec.ops.spec.operator import ConstraintError
 
 RNG = np.random.default_rng(16)
 DATA = np.array([3, 1, 2, 5, 4, -6, -8, -7], np.float32)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32, I32, TensorType
 from irexec.ops.sparse.sparse_fill_empty_rows import sparse_fill_empty_rows_16
-from irexec.types import F32, I32, TensorType
+from irexec.ops.spec.operator import ConstraintError
 
 RNG = np.random.default_rng(16)
 PLACES = np.array([[0, 1], [0, 3], [2, 0], [3, 1]], np.int32)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec.ops.declare.constraints import ConstraintError
+from irexec.ops.spec.constraints import ConstraintError
 from irexec.ops.tokenizers import models, normalization, segments, splitting, vocabulary
 from irexec.ops.tokenizers.charsmap import form_of
 from irexec.ops.tokenizers.patterns import Pattern

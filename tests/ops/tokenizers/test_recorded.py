@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec.ops.declare import contents
+from irexec.ops.spec import contents
 
 pytestmark = pytest.mark.any_python
 

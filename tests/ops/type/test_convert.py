@@ -8,10 +8,7 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.ops.compute.casting import cast, nf4
-from irexec.ops.declare.operator import NodeTypes, PassThrough
-from irexec.ops.type.convert import convert_1, convert_like_1
-from irexec.types import (
+from irexec.core.types import (
     BOOLEAN,
     F4E2M1,
     F8E8M0,
@@ -31,6 +28,9 @@ from irexec.types import (
     PartialShape,
     TensorType,
 )
+from irexec.ops.compute.casting import cast, nf4
+from irexec.ops.spec.operator import NodeTypes, PassThrough
+from irexec.ops.type.convert import convert_1, convert_like_1
 
 WHOLE = ["boolean", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
 REAL = ["f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2"]

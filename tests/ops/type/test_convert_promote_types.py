@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, run, tensor
 
-from irexec.ops.declare.operator import ConstraintError
+from irexec.core.types import F32, ElementType
+from irexec.ops.spec.operator import ConstraintError
 from irexec.ops.type.convert_promote_types import convert_promote_types_14
-from irexec.types import F32, ElementType
 
 REAL = ["f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2"]
 NAMES = ["boolean", *REAL, "i4", "i8", "i16", "i32", "i64", "u1", "u4", "u8", "u16", "u32", "u64"]

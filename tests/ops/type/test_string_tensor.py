@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from support.cases import refuses
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.core.types import I32, STRING, U8
 from irexec.ops.type.string_tensor import string_tensor_pack_15, string_tensor_unpack_15
-from irexec.types import I32, STRING, U8
 
 EXAMPLES = [
     (["Intel", "OpenVINO"], [0, 5], [5, 13], "IntelOpenVINO"),

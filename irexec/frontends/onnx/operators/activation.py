@@ -6,7 +6,7 @@ import numpy as np
 
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import EXPERIMENTAL, corresponds, translates
-from irexec.graph.model import Value
+from irexec.model.graph.model import Value
 
 corresponds("Relu", "ReLU", since=(1, 6, 13, 14))
 corresponds("Sigmoid", "Sigmoid", since=(1, 6, 13))

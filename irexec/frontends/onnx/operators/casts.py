@@ -5,12 +5,12 @@ Source: ONNX operator pages Cast, CastLike.
 
 from __future__ import annotations
 
+from irexec.core.types import BF16, BOOLEAN, F16, F32, F64, INTEGERS, ElementType
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import element_type, named
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import BF16, BOOLEAN, F16, F32, F64, INTEGERS, ElementType
+from irexec.model.graph.model import Value
 
 # Between these types IR's Convert is equivalent to ONNX's Cast.
 _SAME = INTEGERS | {F16, BF16, F32, F64, BOOLEAN}

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, CONTAINERS, DYNAMIC, I64, OPTIONALS, PartialShape, TensorType, member_of
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
-from irexec.graph.model import Body, Value
-from irexec.types import BOOLEAN, CONTAINERS, DYNAMIC, I64, OPTIONALS, PartialShape, TensorType, member_of
+from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing
+from irexec.model.graph.model import Body, Value
 
 _VERSIONS = (11, 13, 16, 19, 21, 23, 24, 25)
 # The maximum number of batches in version 8 of Scan: each batch becomes separate nodes.

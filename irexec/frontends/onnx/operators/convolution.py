@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.types import PartialShape
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import PartialShape
+from irexec.model.graph.model import Value
 
 _AUTO_PADS = {"NOTSET": "explicit", "SAME_UPPER": "same_upper", "SAME_LOWER": "same_lower", "VALID": "valid"}
 

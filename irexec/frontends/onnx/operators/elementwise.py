@@ -10,10 +10,10 @@ from math import inf
 
 import numpy as np
 
+from irexec.core.types import F32, FLOATS, UNSIGNED, ElementType
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import corresponds, translates
-from irexec.graph.model import Value
-from irexec.types import F32, FLOATS, UNSIGNED, ElementType
+from irexec.model.graph.model import Value
 
 _UNARY = {
     "Abs": ("Abs", 1, (1, 6, 13)), "Acos": ("Acos", 1, (7, 22)), "Acosh": ("Acosh", 4, (9, 22)),

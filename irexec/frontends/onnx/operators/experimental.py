@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import EXPERIMENTAL, Translator, translates
-from irexec.graph.model import Value
+from irexec.model.graph.model import Value
 
 
 def experimental(*operators: str) -> Callable[[Translator], Translator]:

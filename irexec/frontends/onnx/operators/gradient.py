@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Node, Value
-from irexec.graph.order import ordered
+from irexec.model.graph.model import Node, Value
+from irexec.model.graph.order import ordered
 
 # A node and the derivative with respect to its output → the derivatives with respect to its inputs.
 Rule = Callable[[Op, Node, Value], list[Value]]

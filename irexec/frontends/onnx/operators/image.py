@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import F32, FLOATS, MAX_RANK
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import window_lists
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import F32, FLOATS, MAX_RANK
+from irexec.model.graph.model import Value
 
 _COMMON = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
 _COORDINATES = {11: (*_COMMON, "tf_half_pixel_for_nn"), 13: _COMMON, 18: (*_COMMON, "half_pixel_symmetric")}

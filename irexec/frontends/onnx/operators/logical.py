@@ -5,7 +5,7 @@ from __future__ import annotations
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.elementwise import early_operand
 from irexec.frontends.onnx.registry import corresponds, translates
-from irexec.graph.model import Value
+from irexec.model.graph.model import Value
 
 _PAIRS = {
     "And": ("LogicalAnd", 1), "Or": ("LogicalOr", 1), "Xor": ("LogicalXor", 2), "Equal": ("Equal", 1),

@@ -5,10 +5,10 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
+from irexec.core.types import F64
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import corresponds, translates
-from irexec.graph.model import Value
-from irexec.types import F64
+from irexec.model.graph.model import Value
 
 corresponds("MatMul", "MatMul", 2, since=(1, 9, 13))
 

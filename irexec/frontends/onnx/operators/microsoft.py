@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.types import F32, F64, I32, I64
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import convolved, with_bias
 from irexec.frontends.onnx.operators.normalization import normalized
 from irexec.frontends.onnx.registry import MICROSOFT, Translator, corresponds, translates
-from irexec.graph.model import Value
-from irexec.types import F32, F64, I32, I64
+from irexec.model.graph.model import Value
 
 
 def microsoft(*operators: str) -> Callable[[Translator], Translator]:

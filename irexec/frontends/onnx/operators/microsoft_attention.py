@@ -11,11 +11,11 @@ from functools import reduce
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, I64
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, plus
 from irexec.frontends.onnx.operators.microsoft_quantized import scaled_product
-from irexec.graph.model import Value
-from irexec.types import BOOLEAN, I64
+from irexec.model.graph.model import Value
 
 
 def heads_of(op: Op, x: Value, count: int) -> Value:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from irexec.core.types import Array
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft
 from irexec.frontends.onnx.operators.microsoft_weights import unpacked
-from irexec.graph.model import Value
-from irexec.types import Array
+from irexec.model.graph.model import Value
 
 # Number of a layer of the experts → its weights [experts, outputs, inputs] and its bias [experts, outputs], if any.
 Layer = Callable[[int], tuple[Value, Value | None] | None]

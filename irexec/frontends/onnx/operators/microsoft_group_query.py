@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import F32, I8, I64
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, root_mean_square
 from irexec.frontends.onnx.operators.microsoft_attention import added, attended, heads_of, merged, places_of
-from irexec.graph.model import Value
-from irexec.types import F32, I8, I64
+from irexec.model.graph.model import Value
 
 
 @microsoft("GroupQueryAttention")

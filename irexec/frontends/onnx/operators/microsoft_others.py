@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import F32, I32, I64, U32
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, moved, plus, root_mean_square
 from irexec.frontends.onnx.operators.quantization import whole
 from irexec.frontends.onnx.registry import MICROSOFT, Result, corresponds, translators
-from irexec.graph.model import Value
-from irexec.types import F32, I32, I64, U32
+from irexec.model.graph.model import Value
 
 # Operators that ONNX defines as well → the version of ONNX with the same definition.
 _OF_ONNX = {"Trilu": 14, "GatherND": 11, "GridSample": 16, "Pad": 11}

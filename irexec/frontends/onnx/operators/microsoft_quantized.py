@@ -5,13 +5,13 @@ Source: ONNX Runtime's list of contributed operators.
 
 from __future__ import annotations
 
+from irexec.core.types import F32, U8
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import embedded, microsoft, moved, plus
 from irexec.frontends.onnx.operators.pooling import average_pool
 from irexec.frontends.onnx.operators.quantization import column, dequantized, quantized, quantized_conv, whole
 from irexec.frontends.onnx.operators.recurrent import recurrent
-from irexec.graph.model import Value
-from irexec.types import F32, U8
+from irexec.model.graph.model import Value
 
 
 def _dequantized(op: Op, first: int) -> Value:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import U8, Array
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, plus
 from irexec.frontends.onnx.operators.quantization import dequantized
-from irexec.graph.model import Value
-from irexec.types import U8, Array
+from irexec.model.graph.model import Value
 
 # Values of the 4-bit codes, relative to the largest weight of a block: "FP4" and "NF4" of bitsandbytes.
 _FP4 = [0, 1 / 192, 2 / 3, 1, 1 / 3, 1 / 2, 1 / 6, 1 / 4]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, I64, STRING
 from irexec.frontends.onnx.op import Input, Op
 from irexec.frontends.onnx.registry import corresponds, translates
-from irexec.graph.model import Value
-from irexec.types import BOOLEAN, I64, STRING
+from irexec.model.graph.model import Value
 
 _LATER = (21, 23, 24, 25)
 

@@ -5,11 +5,11 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
+from irexec.core.types import F32, F64, FLOATS
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.quantization import typed
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import F32, F64, FLOATS
+from irexec.model.graph.model import Value
 
 
 @translates("BatchNormalization", since=(14, 15))

@@ -13,7 +13,7 @@ import numpy as np
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import auto_pad, spatial, window_lists
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
+from irexec.model.graph.model import Value
 
 
 def _windows(op: Op) -> dict[str, Any]:

@@ -5,13 +5,13 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
+from irexec.core.types import F16, F32, F64, I4, I8, I16, I32, U4, U8, U16, ElementType
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import convolved
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import F16, F32, F64, I4, I8, I16, I32, U4, U8, U16, ElementType
+from irexec.model.graph.model import Value
 
 _VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
 # Types whose numbers f32 represents exactly, including their differences.

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.types import I32
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import I32
+from irexec.model.graph.model import Value
 
 _DEFAULTS = {"RNN": ["tanh"], "GRU": ["sigmoid", "tanh"], "LSTM": ["sigmoid", "tanh", "tanh"]}
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}

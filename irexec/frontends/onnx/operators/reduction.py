@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import BOOLEAN, FLOATS, I64
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import BOOLEAN, FLOATS, I64
+from irexec.model.graph.model import Value
 
 _IR = {
     "ReduceL1": ("ReduceL1", 4), "ReduceL2": ("ReduceL2", 4), "ReduceMax": ("ReduceMax", 1),

@@ -5,10 +5,10 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
+from irexec.core.types import C64, C128, I64, STRING, Dimension
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import C64, C128, I64, STRING, Dimension
+from irexec.model.graph.model import Value
 
 _REDUCTIONS = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
 

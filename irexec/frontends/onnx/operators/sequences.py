@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import F32, OPTIONALS, optional_of, sequence_of
+from irexec.core.types.containers import packed
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, element_type
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import F32, OPTIONALS, optional_of, sequence_of
-from irexec.types.containers import packed
+from irexec.model.graph.model import Value
 
 
 @translates("SequenceConstruct", since=(11,))

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import F32, I64
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.activation import flattened
 from irexec.frontends.onnx.registry import corresponds, translates
-from irexec.graph.model import Value
-from irexec.types import F32, I64
+from irexec.model.graph.model import Value
 
 # Versions of several operators that only added element types.
 _LATER = (21, 23, 24, 25)

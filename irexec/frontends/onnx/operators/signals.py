@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.types import F32
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.quantization import typed
 from irexec.frontends.onnx.registry import corresponds, translates
-from irexec.graph.model import Value
-from irexec.types import F32
+from irexec.model.graph.model import Value
 
 
 @translates("DFT", since=(20,))

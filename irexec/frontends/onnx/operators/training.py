@@ -5,10 +5,10 @@ Source: ONNX operator pages of ai.onnx.preview.training.
 
 from __future__ import annotations
 
+from irexec.core.types import F32
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Value
-from irexec.types import F32
+from irexec.model.graph.model import Value
 
 _DOMAIN = "ai.onnx.preview.training"
 

@@ -1,4 +1,4 @@
-"""Values that OpenVINO's device computes differently. By layer: `tests/openvino/test_device_faults.py`."""
+"""Values that OpenVINO's device computes differently. By layer: `tests/api/openvino/test_device_faults.py`."""
 
 from __future__ import annotations
 

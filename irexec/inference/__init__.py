@@ -1,6 +1,0 @@
-"""Inference: the type of every value of a model for given inputs, and findings. The model is not changed."""
-
-from irexec.inference.infer import infer, infer_node, infer_types, set_types
-from irexec.inference.inference import Inference
-
-__all__ = ["Inference", "infer", "infer_node", "infer_types", "set_types"]

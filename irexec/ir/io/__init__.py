@@ -1,0 +1,1 @@
+"""Files: reading them whole, replacing them together, and keeping outputs from overwriting inputs."""

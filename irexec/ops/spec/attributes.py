@@ -1,0 +1,287 @@
+"""Attributes: converts the text of a `<data>` attribute to a Python value or to a fault.
+
+An operator declares plain Python types; this module defines the text form of each type. Source: OpenVINO IR, attribute
+syntaxes.
+"""
+
+from __future__ import annotations
+
+import math
+import types as python_types
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from irexec.core.records import MISSING
+from irexec.core.types import ElementType, PartialShape, ShapeFault, UnreadableShape
+from irexec.ir import text
+from irexec.ir.element_names import ELEMENT_TYPES, suggested_element_types
+
+
+class Alias(NamedTuple):
+    """The attribute's name in a file, if it is not a valid Python name: `Annotated[bool, Alias("exclude-pad")]`."""
+
+    name: str
+
+
+class ReaderDefault(NamedTuple):
+    """OpenVINO's default for a missing attribute, if it differs from the default on the page."""
+
+    value: Any
+
+
+class OneLength(NamedTuple):
+    """Marks list attributes that must have equal lengths in OpenVINO, although the page allows different lengths."""
+
+
+class Within(NamedTuple):
+    """The range of a number: `Annotated[float, Within(gt=0)]`. As pydantic's Field, without importing pydantic."""
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+
+
+NonNegative = Annotated[int, Within(ge=0)]
+Positive = Annotated[int, Within(ge=1)]
+# Length 0 means "not given" for list attributes in OpenVINO; each page has its own rule for the lengths.
+PositiveInts = tuple[Annotated[int, Within(ge=1)], ...]
+NonNegativeInts = tuple[Annotated[int, Within(ge=0)], ...]
+
+
+class TakenAs(NamedTuple):
+    """The value that all readers use for a number outside its range: `Annotated[int, Within(ge=0), TakenAs(0)]`."""
+
+    value: Any
+
+
+class Computed(NamedTuple):
+    """Marks a number that OpenVINO computes with although it is outside its range."""
+
+
+MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs, Computed)
+# OpenVINO does not check the numbers that avoid a division by zero.
+Above0 = Annotated[float, Within(gt=0), Computed()]
+
+
+class AttributeFault(NamedTuple):
+    """A fault of one attribute. `attribute` is its name in the file.
+
+    `defined`: despite the fault, the operator's result is well defined by the value among the accepted attributes.
+    `missing`: the name of the required attribute that is missing because of the fault. `computed`: OpenVINO computes
+    with the value.
+    """
+
+    code: str
+    attribute: str
+    message: str
+    hint: str | None = None
+    allowed: str | None = None
+    defined: bool = True
+    candidates: tuple[str, ...] = ()
+    missing: str | None = None
+    computed: bool = False
+
+
+class Unreadable(ValueError):
+    """Raised for a text that is not a value of the attribute's type.
+
+    `lenient` is the value that OpenVINO reads, if it accepts the text; `candidates` are the texts among `allowed` that
+    may be intended.
+    """
+
+    def __init__(
+        self, code: str, message: str, lenient: Any = None, candidates: tuple[str, ...] = (), allowed: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.lenient, self.candidates, self.allowed = code, lenient, candidates, allowed
+
+
+def _unreadable(reading: text.Parsed[Any], message: str) -> Unreadable:
+    """Return the fault of a malformed text, with the value that OpenVINO reads from it."""
+    return Unreadable("D010" if reading.openvino is None else "D003", message, reading.openvino)
+
+
+def read_int(value: str) -> int:
+    """Read a decimal 64-bit integer."""
+    reading = text.int64(value)
+    if reading.strict is None:
+        raise _unreadable(reading, f"{value!r} is not a 64-bit integer")
+    return reading.strict
+
+
+def read_float(value: str) -> float:
+    """Read a decimal number, `inf`, `-inf` or `nan`."""
+    reading = text.float64(value)
+    if reading.strict is None:
+        raise _unreadable(reading, f"{value!r} is not a number")
+    return reading.strict
+
+
+def read_bool(value: str) -> bool:
+    """Read `true`, `false`, `1` or `0`, in any letter case."""
+    result = text.boolean(value).strict
+    if result is None:
+        raise Unreadable("D004", f"{value!r} is not a boolean: write true or false")
+    return result
+
+
+def read_list(item: Callable[[str], Any], value: str) -> tuple[Any, ...]:
+    """Read comma-separated items, with optional blanks; an empty text is an empty list."""
+    if not value.strip():
+        return ()
+    parts = [part.strip() for part in value.split(",")]
+    trailing = parts.index("") == len(parts) - 1 if "" in parts else False
+    if "" in parts and not trailing:
+        raise Unreadable("D006", f"the list {value!r} has an empty item")
+    items, wrong = [], None
+    for part in parts[:-1] if trailing else parts:
+        try:
+            items.append(item(part))
+        except Unreadable as error:
+            if error.lenient is None:
+                raise
+            items.append(error.lenient)
+            wrong = wrong or error
+    if wrong is not None:
+        raise Unreadable(wrong.code, str(wrong), tuple(items))
+    if trailing:
+        raise Unreadable("D006", f"the list {value!r} has a trailing comma", tuple(items))
+    return tuple(items)
+
+
+def read_element_type(value: str) -> ElementType:
+    """Read an element type by its attribute name (`f32`, `i64`)."""
+    found = ElementType.from_attribute(value)
+    if found is None:
+        meant, allowed = suggested_element_types(value), ", ".join(ELEMENT_TYPES)
+        raise Unreadable("D010", f"{value!r} is not an element type", candidates=meant, allowed=allowed)
+    return found
+
+
+def read_shape(value: str) -> PartialShape:
+    """Read a partial shape: `1,3,?,1..10`, `...`, or an empty text for a scalar."""
+    try:
+        return PartialShape.parse(value)
+    except UnreadableShape as error:
+        lenient = None if error.lenient is None else PartialShape(error.lenient)
+        raise Unreadable(_SHAPE_CODES[error.fault], str(error), lenient) from None
+
+
+_SHAPE_CODES = {
+    ShapeFault.REVERSED: "S001", ShapeFault.NEGATIVE: "S002", ShapeFault.TOO_LARGE: "S003", ShapeFault.FORM: "S006",
+}  # fmt: skip
+
+
+_READERS: dict[Any, Callable[[str], Any]] = {
+    int: read_int, float: read_float, bool: read_bool, str: str, ElementType: read_element_type,
+    PartialShape: read_shape,
+}  # fmt: skip
+
+
+def base_type(annotation: Any) -> Any:
+    """Return the annotation without Annotated and without `| None`."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, python_types.UnionType):
+        members = [a for a in get_args(annotation) if a is not type(None)]
+        if len(members) == 1:
+            return base_type(members[0])
+    return annotation
+
+
+def reader_of(annotation: Any) -> Callable[[str], Any]:
+    """Return the reader of a declared type's text form. Raises TypeError for a type without a text form."""
+    base = base_type(annotation)
+    if get_origin(base) is tuple:
+        return partial(read_list, reader_of(get_args(base)[0]))
+    if get_origin(base) is Literal:
+        return partial(_read_member, get_args(base))
+    if base in _READERS:
+        return _READERS[base]
+    raise TypeError(
+        f"{annotation!r} has no text form: use int, float, bool, str, ElementType, PartialShape, Literal or tuple"
+    )
+
+
+def _read_member(members: tuple[str, ...], value: str) -> str:
+    if value in members:
+        return value
+    folded = {m.lower(): m for m in members}
+    if (meant := folded.get(value.lower())) is not None:
+        raise Unreadable("D008", f"{value!r} is spelled {meant!r}", meant)
+    allowed = ", ".join(repr(m) for m in members)
+    raise Unreadable("D005", f"{value!r} is not one of {allowed}")
+
+
+class Attribute(NamedTuple):
+    """One declared attribute: its Python name, its name in a file, its annotation and default.
+
+    `read` converts a text to a value; the schema of the layer determines which values are accepted (see acceptance.py).
+    """
+
+    name: str
+    file_name: str
+    annotation: Any
+    read: Callable[[str], Any]
+    default: Any = MISSING
+    reader_default: Any = MISSING
+
+    @property
+    def required(self) -> bool:
+        return self.default is MISSING
+
+    @property
+    def differs(self) -> bool:
+        """True if OpenVINO's default differs from the default on the page."""
+        return self.reader_default is not MISSING
+
+    @property
+    def of_one_length(self) -> bool:
+        """True for a list that OpenVINO rejects if another such list of the layer has a different length."""
+        return any(isinstance(mark, OneLength) for mark in getattr(self.annotation, "__metadata__", ()))
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The allowed texts of an enumeration; empty for other types."""
+        base = base_type(self.annotation)
+        return get_args(base) if get_origin(base) is Literal else ()
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether OpenVINO computes with numbers outside the declared range."""
+        return any(isinstance(mark, Computed) for mark in getattr(self.annotation, "__metadata__", ()))
+
+    @property
+    def taken_as(self) -> Any:
+        """The value that readers use for a number outside the declared range; None if there is no such value."""
+        marks = getattr(self.annotation, "__metadata__", ())
+        return next((mark.value for mark in marks if isinstance(mark, TakenAs)), None)
+
+    @staticmethod
+    def declare(name: str, annotation: Any, default: Any) -> Attribute:
+        """Declare an attribute from a keyword-only parameter. Raises TypeError for a type without a text form."""
+        read = reader_of(annotation)
+        marks = getattr(annotation, "__metadata__", ())
+        file_name = next((m.name for m in marks if isinstance(m, Alias)), name)
+        reader_default = next((m.value for m in marks if isinstance(m, ReaderDefault)), MISSING)
+        return Attribute(name, file_name, annotation, read, default, reader_default)
+
+
+def attribute_text(value: Any) -> str:
+    """Return the text of a value as OpenVINO writes it in a file, with floats exact."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, ElementType):
+        return value.name
+    if isinstance(value, PartialShape):
+        return value.to_string()
+    if isinstance(value, float):
+        return (
+            repr(int(value))
+            if value.is_integer() and abs(value) < 1e15 and not math.copysign(1, value) < 0
+            else repr(value)
+        )
+    if isinstance(value, (tuple, list)):
+        return ", ".join(attribute_text(v) for v in value)
+    return str(value)

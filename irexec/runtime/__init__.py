@@ -1,0 +1,1 @@
+"""Running a model: the engine, its compiled back end, and child processes."""

@@ -1,0 +1,110 @@
+"""The plan cache of a model: a general plan for all shapes, and special plans for recently repeated shapes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from irexec.core.diagnostics import IRError
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.types import PartialShape, Stored, TensorType
+from irexec.ir.weights.file import mapped_file
+from irexec.model.graph.model import Model, Value
+from irexec.model.inference import infer
+from irexec.model.inference.opened import opened
+from irexec.runtime.engine.aligned import as_taken
+from irexec.runtime.engine.constants import Constants
+from irexec.runtime.engine.plan import Plan, make_plan
+
+Shapes = tuple[tuple[int, ...], ...]
+
+# The number of combinations of input shapes of a dynamic model that are remembered.
+MAX_PLANS = 8
+
+
+class Plans:
+    """Creates plans on demand, from any thread. Does not change the model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        nodes = list(model.walk())
+        self.has_state = any(node.has_state for node in nodes)
+        self._constants = Constants(as_taken(nodes))
+        self._lock = threading.Lock()
+        constants = [node.held.raw if isinstance(node.held, Stored) else node.held for node in nodes]
+        self._files = {id(file): file for data in constants if (file := mapped_file(data)) is not None}
+        self._require_files()
+        self._is_dynamic = any(value.type.shape.is_dynamic for value in model.inputs)
+        self._general = make_plan(model, constants=self._constants)
+        self._observed: Plan | None = None
+        self._special: OrderedDict[Shapes, Plan | None] = OrderedDict()
+        self.optional_inputs = model.optional_inputs
+        self._opened: dict[frozenset[Value], Plans] = {}
+
+    def opened(self, given: Iterable[Value]) -> Plans:
+        """Return the plans of the same model in which these optional inputs are given by the caller. Raises IRError."""
+        key = frozenset(given)
+        if not key:
+            return self
+        with self._lock:
+            if key not in self._opened:
+                self._opened[key] = Plans(opened(self.model, key))
+            return self._opened[key]
+
+    @property
+    def general(self) -> Plan:
+        """The plan for every shape that the model accepts."""
+        return self._general
+
+    def of(self, shapes: Shapes, *, observed: bool = False) -> Plan:
+        """Return the plan for these input shapes.
+
+        When a dynamic model receives the same shapes a second time, a special plan is made for these static shapes.
+        `observed`: a plan that computes every output of every layer. Raises IRError if the weights' file was truncated.
+        """
+        self._require_files()
+        if observed:
+            with self._lock:
+                if self._observed is None:
+                    self._observed = make_plan(self.model, constants=self._constants, observed=True)
+                return self._observed
+        if not self._is_dynamic:
+            return self._general
+        with self._lock:
+            if shapes not in self._special:
+                self._special[shapes] = None
+                if len(self._special) > MAX_PLANS:
+                    self._special.popitem(last=False)
+                return self._general
+            plan = self._special[shapes]
+            if plan is None:
+                plan = self._special[shapes] = self._made_for(shapes)
+            self._special.move_to_end(shapes)
+            return plan
+
+    def _require_files(self) -> None:
+        """Raise IRError if a mapped file was truncated: reading the missing part would terminate the process."""
+        for file in self._files.values():
+            if file.size() < len(file):
+                message = f"the file was truncated: {file.size()} of the {len(file)} bytes of the weights remain"
+                hint = "to update a model that is in use, replace its file instead of writing into it"
+                raise IRError(Findings(file=self.model.file).add("C002", message, hint=hint))
+
+    def __len__(self) -> int:
+        """Return the number of remembered combinations of shapes."""
+        return len(self._special)
+
+    def _made_for(self, shapes: Shapes) -> Plan:
+        given = [
+            TensorType(value.element_type, PartialShape(shape))
+            for value, shape in zip(self.model.inputs, shapes, strict=True)
+        ]
+        inference = infer(self.model, given, Findings(file=self.model.file))
+        # The error may be in a branch that is not taken, so fall back to the general plan, which detects it at run
+        # time. The same holds for a value whose shape contradicts the one that the model promises.
+        if inference.report.ok and all(
+            inference[value].shape.compatible(value.type.shape) for node in self.model.nodes for value in node.outputs
+        ):
+            return make_plan(self.model, inference, self._constants)
+        return self._general

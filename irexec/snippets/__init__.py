@@ -1,1 +1,0 @@
-"""Printed `<layer>` examples: repair, completion, evaluation, and comparison with the documented values."""

@@ -1,0 +1,96 @@
+"""Remarks about a comparison: amplified rounding, parts that were not exercised, differences without an effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from irexec.model.arrays.brief import plural
+from irexec.model.graph.model import Node
+from irexec.tools.compare.coverage import Shapes, not_exercised
+from irexec.tools.compare.errors import Error, shown_part
+from irexec.tools.compare.layer_pairs import LayerPairs, Relation
+from irexec.tools.compare.result import NO_EFFECT, Row, few
+from irexec.tools.run.record import Reference
+
+_COMPARING = ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual")
+_CHOOSING = ("TopK", "NonMaxSuppression", "MatrixNms", "MulticlassNms", "Bucketize", "SearchSorted", "OneHot", "Unique")
+_ROUNDING = ("Round", "Floor", "Ceiling", "Sign", "Mod", "FloorMod", "FakeQuantize", "QuantizeLinear", "FakeConvert")
+_TYPES = frozenset((*_COMPARING, *_CHOOSING, *_ROUNDING))
+# The relative error up to which the error of an input counts as rounding, including rounding to bf16.
+_SMALL = 0.02
+# The factor by which the relative error of the result must exceed the error of the input.
+_LARGER = 8.0
+_NAMED = 3
+
+
+def jumps(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield sentences about the layers that amplify rounding differences, in the order of the layers."""
+    known = {row.node: row for row in rows}
+    found = [(row, given) for row in rows if (given := _jump(row, known)) is not None]
+    for row, given in found[:_NAMED]:
+        assert row.total is not None
+        made = shown_part(row.total) if row.node.outputs[0].element_type.is_real else f"{row.total.absolute:g}"
+        layer = f"{row.node.friendly_name} ({row.node.type})"
+        yield (
+            f"a rounding difference is amplified by {layer}: its input differs by {shown_part(given)}, its result by "
+            f"{made}"
+        )
+    if len(found) > _NAMED:
+        yield f"rounding differences are amplified by {len(found) - _NAMED} more layers"
+
+
+def _jump(row: Row, known: dict[Node, Row]) -> Error | None:
+    """Return the rounding error of an input that a layer, correct by itself, amplifies; None if it amplifies none."""
+    total = row.total
+    if not row.agrees or not total or not _is_step(row.node):
+        return None
+    above = [known[value.node] for value in row.node.inputs if value is not None and value.node in known]
+    errors = [row.total for row in above if row.total]
+    worst = max(errors, key=lambda error: error.relative, default=None)
+    if worst is None or worst.relative > _SMALL or total.relative < _LARGER * worst.relative:
+        return None
+    return worst
+
+
+def _is_step(node: Node) -> bool:
+    whole = not node.outputs[0].element_type.is_real
+    return node.type in _TYPES or (node.type == "Convert" and whole)
+
+
+# The largest number of layers without effect that are listed.
+_SHOWN = 3
+
+
+def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, layer_pairs: LayerPairs | None) -> Iterator[str]:
+    """Yield sentences about the layers of a comparison. `shapes`: the shapes of their values in each step.
+    `layer_pairs`: None unless the other side is a model.
+    """
+    yield from jumps(rows)
+    for text in (*not_exercised(reference, shapes), *_silent(rows)):
+        yield f"not exercised: {text}"
+    if layer_pairs is not None:
+        narrowed = [row.node.friendly_name for row in rows if not row.agrees and layer_pairs.is_narrowed(row.node)]
+        if narrowed:
+            yield f"constants of {plural(len(narrowed), 'layer')} have fewer bits in one of the files: {few(narrowed)}"
+        for text in _without_effect(rows, layer_pairs):
+            yield f"{NO_EFFECT}: {text}"
+
+
+def _without_effect(rows: Sequence[Row], layer_pairs: LayerPairs) -> Iterator[str]:
+    """Yield layers that differ in the other model, but compute the same values."""
+    texts = []
+    for row in rows:
+        if row.agrees and not row.behind and layer_pairs.relation([row.node]) is Relation.CHANGED:
+            texts += [f"{row.node.friendly_name} ({row.node.type}) {text}" for text in layer_pairs.changes(row.node)]
+    yield from texts[:_SHOWN]
+    if len(texts) > _SHOWN:
+        yield f"{len(texts) - _SHOWN} more"
+
+
+def _silent(rows: Sequence[Row]) -> list[str]:
+    silent = (row.node for row in rows if row.total is not None and not row.can_differ)
+    names = [node.friendly_name for node in silent if node.type != "ReadValue"]
+    if not names:
+        return []
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return [f"{names[0]}{more}: all values were NaN on both sides, or the output was empty"]

@@ -1,0 +1,342 @@
+"""The outcome of a comparison of two runs of a model, and its verdict as a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from irexec.core.types import Array
+from irexec.model.arrays.brief import plural
+from irexec.model.graph.model import Node
+from irexec.tools.compare.culprit import Culprit
+from irexec.tools.compare.errors import Error, off
+from irexec.tools.compare.noise import GROUP, packed
+
+NO_EFFECT = "without effect on these inputs"
+"""The beginning of the notes about layers that differ, but compute the same values."""
+# Maximum number of layers that are all named.
+_FEW = 3
+# The multiple of its tolerance that a layer's error may reach if the results are not affected.
+_MARGINAL = 16.0
+# The relative error that such a layer may have.
+_SMALL = 1e-3
+
+
+@dataclass(slots=True)
+class Row:
+    """One layer in both runs: the largest error of all steps, and the step where it occurred.
+
+    `behind` lists preceding layers that the other side does not expose; they are judged with this layer. `own`
+    is None if the inputs of these layers are unknown, or if the results are random. `compensated`: the layer computes
+    different values, but later layers compensate for them; `made_up_for`: these later layers are wrong as well.
+    `limit`: the tolerance in units in the last place; `noise`: the additional error that rounding in the other side's
+    types explains. `can_differ`: whether there are values that could differ. `module`: the module of the other side
+    whose result the layer computes. `changed`: the layer itself differs in the other model, regardless of its inputs.
+    """
+
+    node: Node
+    outer: tuple[str, ...]
+    agrees: bool
+    own: Error | None
+    total: Error | None
+    tolerance: str
+    step: int = 0
+    behind: Sequence[Node] = ()
+    compensated: bool = False
+    limit: float = 0.0
+    noise: float = 0.0
+    can_differ: bool = False
+    module: str = ""
+    changed: bool = False
+    made_up_for: bool = False
+
+    def __repr__(self) -> str:
+        state = "agrees" if self.agrees else "differs"
+        return f"<Row: {self.node.friendly_name} ({self.node.type}) {state}>"
+
+    @property
+    def is_marginal(self) -> bool:
+        """Whether the layer is off by more than its tolerance, but not by much."""
+        if self.agrees or self.own is None:
+            return False
+        return self.own.ulp <= _MARGINAL * self.limit and self.own.relative <= _SMALL
+
+    @property
+    def excess(self) -> float:
+        """The error of the layer as a multiple of its tolerance; infinite if it reads and computes no real numbers
+        that could be rounded.
+        """
+        if self.own is None:
+            return 0.0
+        values = [value for node in (*self.behind, self.node) for value in (*node.inputs, *node.outputs)]
+        if self.own and not any(value is not None and value.element_type.is_real for value in values):
+            return math.inf
+        return self.own.ulp / max(self.limit, self.noise, 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row in the form of `Compared`, which `irexec report` reads."""
+        return {
+            "name": self.node.friendly_name,
+            "type": self.node.type,
+            **({"module": self.module} if self.module else {}),
+            "behind": [node.friendly_name for node in self.behind],
+            "outer": list(self.outer),
+            "agrees": self.agrees,
+            "compensated": self.compensated,
+            "own": self.own.to_dict() if self.own is not None else None,
+            "total": self.total.to_dict() if self.total is not None else None,
+            "tolerance": self.tolerance,
+            "step": self.step,
+        }
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Two runs of one model. `results` contains the errors of the results when no layer was exposed. `suspect`: the
+    first layer that is wrong by itself, even if the results do not show it.
+
+    `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
+    False if the results differ and no layer's own error explains it; `where` names the layers between which it appears.
+    `precision`: the type in which the other runtime computes, if it reports one; `about`: its other properties. `file`:
+    the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
+    could differ. `exact`: both sides are run by irexec. `notes`: sentences about amplified rounding, parts that the
+    inputs did not exercise, and differences without an effect. `plain`: the other side's results per step, when no
+    layer was exposed. `random`: layers with random values, on which differing results depend. `unpaired`: sentences
+    about results that only one of two models has.
+    """
+
+    other: str
+    precision: str = ""
+    file: str | None = None
+    rows: list[Row] = field(default_factory=list)
+    results: list[tuple[str, Error]] = field(default_factory=list)
+    culprit: Culprit | None = None
+    suspect: Culprit | None = None
+    hidden: bool = False
+    results_agree: bool = True
+    layers: int = 0
+    about: dict[str, str] = field(default_factory=dict)
+    failure: str | None = None
+    empty: bool = False
+    exact: bool = False
+    where: str = ""
+    notes: list[str] = field(default_factory=list)
+    plain: list[list[Array]] = field(default_factory=list, repr=False)
+    random: list[str] = field(default_factory=list)
+    layout: str = ""
+    unpaired: list[str] = field(default_factory=list)
+
+    @property
+    def unseen(self) -> int:
+        """The number of layers that could not be judged, neither alone nor together with their readers."""
+        return self.layers - len({node for row in self.rows if row.own is not None for node in (row.node, *row.behind)})
+
+    @property
+    def _only_results(self) -> bool:
+        """Whether the other side exposes no values but results, of more layers than those that compute the results."""
+        seen = [row.node for row in self.rows if row.own is not None]
+        users = ({user.type for value in node.outputs for user in value.users} for node in seen)
+        return 0 < len(seen) < self.layers and all("Result" in types for types in users)
+
+    @property
+    def same(self) -> bool:
+        """Whether the results are equal, bit for bit."""
+        return self.failure is None and not self.empty and not any(error for _, error in self.results)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the results agree, or differ no more than rounding explains."""
+        return self.common_agree and not self.unpaired
+
+    @property
+    def common_agree(self) -> bool:
+        """Whether the results that both sides have agree."""
+        if self.failure is not None or self.empty:
+            return False
+        return self.same or (self.culprit is None and self.results_agree)
+
+    @property
+    def others(self) -> list[str]:
+        """The layers whose values differ from irexec's, although the results agree."""
+        if not self.common_agree:
+            return []
+        # A layer that reads another value and computes equal values only follows another layer.
+        rows = [row for row in self.rows if not row.agrees and (self.exact or not row.is_marginal)]
+        rows = [row for row in rows if row.total or row.changed or not self.exact]
+        names = [row.node.friendly_name for row in rows]
+        if self.culprit is not None and self.culprit.outer:
+            names += [f"{node.friendly_name} in {' / '.join(self.culprit.outer)}" for node in self.culprit.nodes]
+        return names
+
+    @property
+    def verdict(self) -> str:
+        """The outcome of the comparison, in one line."""
+        if not self.unpaired:
+            return self._about_common
+        more = f" (and {plural(len(self.unpaired) - 1, 'other')})" if len(self.unpaired) > 1 else ""
+        both = self._about_common, f"{self.unpaired[0]}{more}"
+        return "; ".join(both if self.culprit is not None else both[::-1])
+
+    @property
+    def _about_common(self) -> str:
+        """The outcome for the results that both sides have."""
+        unseen = f" ({self.unseen} of {plural(self.layers, 'layer')} not observed)" if self.unseen else ""
+        if self.empty:
+            return f"nothing was compared with {self.other}: no result has a value other than NaN, on either side"
+        if self.common_agree:
+            return self._agreement(unseen)
+        if self.culprit is not None:
+            return self._first_wrong(self.culprit)
+        if self.failure is not None:
+            return f"{self.other} fails: {self.failure}; all layers before agree"
+        if self.hidden:
+            return "the results differ, but not when layers are observed; no part of the model differs by itself"
+        name, error = max(self.results, key=lambda entry: entry[1].ulp)
+        text = f"unexplained difference: {name} is {off(error)}, which the errors of the layers do not explain"
+        return text + (f"; {self.where}" if self.where else unseen)
+
+    def _agreement(self, unseen: str) -> str:
+        seen = self.layers - self.unseen
+        which = "observed " if self.unseen else ""
+        agree = f"the one {which}layer agrees" if seen == 1 else f"all {seen} {which}layers agree"
+        agree = agree if seen else "the results agree"
+        if self._only_results:
+            agree, unseen = "the results agree", " (the other layers were not observed)"
+        if any(note.startswith(NO_EFFECT) for note in self.notes):
+            unseen += " on these inputs, although the models differ"
+        others = self.others
+        if others:
+            same = "the same results as" if self.same else "the same results, but for rounding, as"
+            verb = "layer computes" if len(others) == 1 else "layers compute"
+            what = f"{verb} different values"
+            if not self.exact and not self.same:
+                what = f"{'layer exceeds its' if len(others) == 1 else 'layers exceed their'} tolerance"
+            return f"{same} {self.other}; {len(others)} {what}: {few(others)}"
+        worst = max((error for _, error in self.results), key=lambda e: e.ulp, default=None)
+        if self.random and worst:
+            cause = f"the random values of {few(self.random)} make the results differ"
+            return f"{agree} with {self.other}, but {cause}: {off(worst)}{unseen}"
+        if self.precision in LOWER and worst:
+            return f"{agree} with {self.other}, within the rounding of {self.precision}: {off(worst)}{unseen}"
+        if self.exact and worst:
+            return f"the same results, but for rounding, as {self.other}: {off(worst)}{unseen}"
+        return f"{agree} with {self.other}{unseen}"
+
+    def _first_wrong(self, culprit: Culprit) -> str:
+        layers = "layers" if len(culprit.nodes) > 1 else "layer"
+        text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}"
+        if culprit.changes:
+            text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}; " if culprit.own else ""
+            text = text or f"first wrong {layers}: {culprit.described}: "
+            text += ", ".join(culprit.changes[:_FEW])
+        if self.precision in LOWER:
+            text += f"; the other side computes in {self.precision}"
+        if self.failure is not None:
+            text += f"; {self.other} then fails: {self.failure}"
+        return f"{text}; only if the layers between them are not observed" if self.hidden else text
+
+    @property
+    def hints(self) -> list[str]:
+        """Possible causes of the verdict, and suggested next steps."""
+        errors = [error for _, error in self.results]
+        found = [self.layout] if self.layout else []
+        suspected = [row.node for row in self.rows] if self.culprit is None else self.culprit.nodes
+        if self.other.startswith("OpenVINO") and _CACHE not in self.other and not self.agrees:
+            kept = self.about.get(_CACHE, "")
+            if kept != "f32" and any(map(_reads_a_state, suspected)):
+                how = f"keeps the caches of attention in {kept}" if kept else "may keep the caches of attention in u8"
+                found.append(f"OpenVINO {how}; --config {_CACHE}=f32 keeps them in f32")
+        return found + list(
+            hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees and not self.random)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison in the form of `Comparison`, which `irexec report` reads, with more fields."""
+        inner = self.culprit is not None and bool(self.culprit.outer)
+        return {
+            "kind": "compare",
+            "reference": "irexec",
+            "other": self.other,
+            "precision": self.precision,
+            "about": self.about,
+            "verdict": self.verdict,
+            "hints": self.hints,
+            "notes": self.notes,
+            "agrees": self.agrees,
+            "same": self.same,
+            "failure": self.failure,
+            "hidden": self.hidden,
+            "unseen": self.unseen,
+            "culprit": self.culprit.to_dict() if self.culprit is not None else None,
+            "results": [{"name": name, "total": error.to_dict()} for name, error in self.results],
+            "layers": [*(row.to_dict() for row in self.rows), *(self.culprit.rows() if inner and self.culprit else [])],
+        }
+
+
+def few(names: Sequence[str]) -> str:
+    more = len(names) - _FEW
+    return ", ".join(names[:_FEW]) + (f" and {plural(more, 'other')}" if more > 0 else "")
+
+
+LOWER = ("f16", "bf16")
+"""The types other than f32 in which devices compute models in f32."""
+_CACHE = "KV_CACHE_PRECISION"
+# The layers through which a cache of attention is read: it is reordered by beams, extended and repeated for groups.
+_MOVING = ("Gather", "Concat", "Convert", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Broadcast", "Tile")
+# The relative error of results above which hints are given.
+_NOTABLE = 1e-3
+
+
+def hints(
+    other: str,
+    precision: str,
+    culprit: Culprit | None,
+    results: Sequence[Error],
+    file: str | None,
+    agrees: bool,
+) -> Iterator[str]:
+    """Yield hints about a comparison.
+
+    `other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: the
+    file of the model. `agrees`: the verdict.
+    """
+    if precision in LOWER:
+        yield (
+            f"the device or the settings chose {precision}, which hides smaller errors; --config "
+            "INFERENCE_PRECISION_HINT=f32 compares in f32"
+        )
+    if culprit is None:
+        if agrees and precision not in LOWER and any(error.relative > _NOTABLE for error in results):
+            yield "each layer is within its tolerance; the difference in the results is accumulated rounding"
+        return
+    if other.startswith("OpenVINO") and GROUP not in other and any(map(packed, culprit.nodes)):
+        yield (
+            f"OpenVINO may quantize activations that are multiplied with low-bit weights; --config {GROUP}=0 "
+            "disables this"
+        )
+    if other.startswith("PyTorch") and any(map(_halved, culprit.nodes)):
+        yield "the model has weights in f16; ovc and save_model keep f32 with compress_to_fp16=False"
+    if any(text.endswith("rounded to f16") for text in culprit.changes):
+        yield "ovc and save_model compress weights to f16 by default; compress_to_fp16=False keeps f32"
+    if other.lower().endswith((".xml", ".onnx")) and file is not None:
+        yield f"irexec diff {file} {other} lists the differences between the files"
+
+
+def _reads_a_state(node: Node) -> bool:
+    """Return whether a layer reads a variable, directly or through layers that only move its values."""
+    seen = [node]
+    for layer in seen:
+        if layer is node or layer.type in _MOVING:
+            seen += [v.node for v in layer.inputs if v is not None and v.node not in seen]
+    return any(layer.type == "ReadValue" for layer in seen)
+
+
+def _halved(node: Node) -> bool:
+    """Return whether a layer reads a constant in f16 that is converted to another type."""
+    sources = [value.node for value in node.inputs if value is not None]
+    sources += [value.node for source in sources for value in source.inputs if value is not None]
+    return any(
+        s.type == "Convert" and s.inputs[0] is not None and s.inputs[0].element_type.name == "f16" for s in sources
+    )

@@ -1,0 +1,50 @@
+"""Choosing the runtime for `--with`; the package of a runtime is imported only if it is chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from irexec.model.graph.model import Model
+from irexec.tools.compare.runtimes.process import LIMIT
+from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Runtime
+
+ONNX_RUNTIME = "onnxruntime"
+TORCH = "torch:"
+
+
+def runtime_of(
+    text: str, config: dict[str, str] | None = None, original: Model | None = None, limit: float | None = LIMIT
+) -> Runtime:
+    """Return the runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
+    or a folder or an archive of arrays.
+
+    `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that a
+    runtime in a separate process may take for an answer; None or 0: no limit.
+
+    Raises CannotRun.
+    """
+    kind, _, device = text.partition(":")
+    if kind == "openvino":
+        from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
+
+        return OpenVINO(device or "CPU", config, original, limit=limit)
+    if text == ONNX_RUNTIME:
+        from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime
+
+        return OnnxRuntime(limit=limit)
+    if text.startswith(TORCH):
+        from irexec.tools.compare.pytorch.runtime import Torch
+
+        return Torch(text.removeprefix(TORCH), limit=limit)
+    path = Path(text)
+    if path.is_dir() or (path.suffix.lower() == ".npz" and path.is_file()):
+        from irexec.tools.compare.runtimes.folder import Folder
+
+        return Folder(path)
+    if path.suffix.lower() in (".xml", ".onnx"):
+        return OtherModel(text)
+    raise CannotRun(
+        f"{text!r} is neither a known runtime (openvino, openvino:DEVICE, onnxruntime, "
+        "torch:MODULE:FUNCTION) nor an existing model, folder or .npz file",
+        "U005",
+    )

@@ -1,0 +1,189 @@
+"""Runtimes in separate processes: models are passed as files, arrays through a pipe."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from irexec.core.diagnostics import IRError
+from irexec.core.types import Array
+from irexec.model.graph.model import Model, Node, Value
+from irexec.model.graph.write import write_model, written_names
+from irexec.tools.compare.runtimes.process import LIMIT, Process
+from irexec.tools.compare.runtimes.runtime import CannotWrite, Died, Loaded, Steps
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A value as the other process identifies it: output `index` of the layer, or a tensor with one of these names."""
+
+    layer: str
+    index: int
+    names: tuple[str, ...]
+
+
+class Server(Protocol):
+    """The object in the other process. It holds one model at a time; methods raise CannotRun."""
+
+    def load(self, file: str) -> str:
+        """Read and compile a model. Return the precision in which it will run, or an empty text if it is unknown."""
+
+    def results(self, steps: Steps) -> list[list[Array]]: ...
+
+    def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
+        """Return the values that the runtime exposes, by their position, for each step."""
+
+    def fused(self) -> list[list[str]]: ...
+
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        """Return the variables after each step, by name."""
+
+    def about(self) -> dict[str, str]:
+        """Return how the loaded model runs: devices, instruction sets, precisions."""
+
+    def describe(self) -> str:
+        """Return the runtime's name as shown in messages."""
+
+
+class Apart:
+    """A runtime whose Server runs in a separate process.
+
+    `original` is the model that it reads from its own file; every other model is written to a file for it. `title` is
+    the runtime's name until it reports a more specific name.
+    """
+
+    @property
+    def remote(self) -> type[Remote]:
+        """The class of loaded models."""
+        return Remote
+
+    def __init__(
+        self,
+        server: str,
+        arguments: tuple[Any, ...],
+        *,
+        title: str = "the runtime",
+        original: Model | None = None,
+        runs_parts: bool = True,
+        limit: float | None = LIMIT,
+    ) -> None:
+        self.original, self.runs_parts = original, runs_parts
+        self.process = Process(server, arguments, limit)
+        # The model in the other process, and the number of the process start after which it was loaded.
+        self.holds: tuple[int, Path] | None = None
+        # The model whose observed values the other process keeps.
+        self.looking: object = None
+        self.name = title
+        self.name = self.ask("describe")
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """Call a method in the other process and return its result. Raises CannotRun and Died."""
+        try:
+            return self.process.call(method, *arguments)
+        except Died as error:
+            raise Died(error.how, f"{self.name} {error}") from None
+
+    def load(self, model: Model) -> Loaded:
+        if model is self.original and model.file is not None and Path(model.file).is_file():
+            return self.reads(Path(model.file))
+        folder = tempfile.TemporaryDirectory(prefix="irexec-")
+        file = Path(folder.name) / "model.xml"
+        try:
+            write_model(model, file)
+        except IRError as error:
+            raise CannotWrite(f"the model cannot be written for {self.name}: {error.report.errors[0]}") from None
+        return self.remote(self, file, written_names(model), folder)
+
+    def reads(self, file: Path) -> Loaded:
+        """Return the model of a file that the other process reads as it is."""
+        return self.remote(self, file, {})
+
+
+class _Observed(Mapping[Value, Array]):
+    """The values of one step in the other process; arrays are fetched when they are requested."""
+
+    def __init__(self, take: Callable[[int, Sequence[int]], list[Array]], step: int, places: dict[Value, int]) -> None:
+        self._take, self._step, self._places = take, step, places
+
+    def __getitem__(self, value: Value) -> Array:
+        return self.several([value])[value]
+
+    def several(self, values: Sequence[Value]) -> dict[Value, Array]:
+        """Return the arrays of some of the values, all in one message."""
+        return dict(zip(values, self._take(self._step, [self._places[value] for value in values]), strict=True))
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._places
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class Remote:
+    """A model loaded from a file in the other process. It is loaded again after a crash or after another model."""
+
+    def __init__(self, runtime: Apart, file: Path, names: dict[Node, str], folder: Any = None) -> None:
+        self._runtime, self._file, self._names, self._folder = runtime, file, names, folder
+        self.precision = ""
+        self._call("describe")
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        found: list[list[Array]] = self._call("results", steps)
+        return found
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
+        """Return the values; their arrays stay in the other process until they are requested."""
+        known = [(value, shown) for value in values if (shown := self.shown(value)) is not None]
+        mine = object()
+
+        def look() -> list[list[int]]:
+            self._runtime.looking = mine
+            there: list[list[int]] = self._call("keep", steps, [shown for _, shown in known])
+            return there
+
+        def take(step: int, indices: Sequence[int]) -> list[Array]:
+            if self._runtime.looking is not mine:
+                look()
+            arrays: list[Array] = self._call("kept", step, indices)
+            return arrays
+
+        return [_Observed(take, step, {known[i][0]: i for i in there}) for step, there in enumerate(look())]
+
+    def shown(self, value: Value) -> Shown | None:
+        """Return how the other process identifies a value; None if the other process cannot expose the value."""
+        name = self._names.get(value.node, value.node.friendly_name)
+        return Shown(name, value.index, tuple(sorted(value.names)))
+
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        found: list[dict[str, Array]] = self._call("states", steps)
+        return found
+
+    @cached_property
+    def about(self) -> dict[str, str]:
+        """See `Server.about`; the other process answers once, because it looks at every layer."""
+        found: dict[str, str] = self._call("about")
+        return found
+
+    def fused(self) -> list[list[str]]:
+        groups: list[list[str]] = self._call("fused")
+        return groups
+
+    def _begin(self) -> str:
+        """Send the model; return the precision in which it will run, or an empty text."""
+        precision: str = self._runtime.ask("load", str(self._file))
+        return precision
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        runtime = self._runtime
+        if runtime.holds != (runtime.process.life, self._file):
+            runtime.holds = runtime.looking = None
+            self.precision = self._begin()
+            runtime.holds = (runtime.process.life, self._file)
+        return runtime.ask(method, *arguments)

@@ -1,0 +1,110 @@
+"""Tolerances of layers, computed from the declaration of the operator and the shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from irexec.core.types import Array, ElementType, PartialShape, TensorType
+from irexec.model.graph.model import Node, Value
+from irexec.model.graph.multiply_adds import multiply_adds
+from irexec.ops.spec.operator import Tolerance, exact, rounded
+from irexec.tools.run.record import known_value
+
+# Defaults if the number of terms or the extent of an axis is unknown.
+_UNKNOWN_TERMS, _UNKNOWN_EXTENT = 1024.0, 256
+_F32_BITS = 32
+FUSED = 4.0
+"""The tolerance, in units in the last place, of a layer of real numbers that is exact alone: a runtime that fuses it
+with its neighbours does not round the values between them."""
+
+
+def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tolerance:
+    """Return the tolerance of a layer; for a layer with bodies, the sum of the tolerances of its inner layers.
+    `values`: the inputs and outputs, if known, for dynamic extents.
+    """
+    if node.bodies:
+        return combined(tolerance_of(inner) for body in node.bodies for inner in body.model.nodes)
+    tolerance = exact if node.operator is None else node.operator.tolerance
+    if tolerance.per == "root":
+        return rounded(tolerance.ulp * math.sqrt(_terms(node)))
+    if tolerance.per == "extent":
+        return _positioned(node, tolerance.ulp, values or {})
+    if tolerance.among:
+        return tolerance._replace(least=_largest(node, tolerance.among, values or {}))
+    return tolerance
+
+
+def _largest(node: Node, names: Iterable[str], values: Mapping[Value, Array]) -> float:
+    """Return the largest magnitude of these inputs; 0 if it is unknown."""
+    assert node.operator is not None
+    ports = (node.operator.signature.port_name(index) for index in range(len(node.inputs)))
+    largest = 0.0
+    for name, value in zip(ports, node.inputs, strict=True):
+        if name in names and value is not None:
+            array = values[value] if value in values else known_value(value)
+            if array is not None and array.size:
+                wide = np.abs(array.astype(np.float64))
+                largest = max(largest, float(wide.max(where=np.isfinite(wide), initial=0.0)))
+    return largest
+
+
+def _terms(node: Node) -> float:
+    """Return the number of terms of the sum for an element of the result; dynamic extents, such as a batch size, are
+    not counted.
+    """
+    inputs = [None if value is None else _closed(value.type) for value in node.inputs]
+    outputs = [_closed(value.type) for value in node.outputs]
+    total = multiply_adds(node, inputs, outputs)
+    return max(1.0, total / max(1, outputs[0].shape.size.min)) if total else _UNKNOWN_TERMS
+
+
+def _closed(type: TensorType) -> TensorType:
+    if type.shape.rank is None:
+        return type
+    return TensorType(type.element_type, PartialShape([d.value if d.is_static else 1 for d in type.shape]))
+
+
+def _positioned(node: Node, units: float, values: Mapping[Value, Array]) -> Tolerance:
+    """Return a tolerance of `units` times the sum of the extents of resized axes; exact for mode `nearest`."""
+    if node.attributes.get("mode") == "nearest" or node.inputs[0] is None:
+        return exact
+    before, after = (_extents(value, values) for value in (node.inputs[0], node.outputs[0]))
+    if before is None or after is None:
+        return rounded(units * _UNKNOWN_EXTENT)
+    changed = [a for a, b in zip(before, after, strict=True) if a != b or a == _UNKNOWN_EXTENT]
+    return rounded(units * max(1, sum(changed)))
+
+
+def _extents(value: Value, values: Mapping[Value, Array]) -> list[int] | None:
+    if value in values:
+        return list(values[value].shape)
+    shape = value.type.shape
+    return None if shape.rank is None else [d.value if d.is_static else _UNKNOWN_EXTENT for d in shape]
+
+
+def combined(tolerances: Iterable[Tolerance]) -> Tolerance:
+    """Return the tolerance of a chain of layers: independent errors add as the root of their squares. The last layer
+    determines the smallest unit.
+    """
+    found = list(tolerances)
+    if any(t.kind == "random" for t in found):
+        return Tolerance("random")
+    units = math.sqrt(sum(t.ulp**2 for t in found))
+    return rounded(units, least=found[-1].least) if units else exact
+
+
+def accumulated(tolerance: Tolerance, kind: ElementType) -> Tolerance:
+    """Return the tolerance of a layer of a half type whose sums are accumulated in f32 and rounded once."""
+    if kind.kind != "f" or kind.bitwidth >= _F32_BITS or not tolerance.ulp:
+        return tolerance
+    return tolerance._replace(ulp=min(tolerance.ulp, FUSED))
+
+
+def tolerance_text(tolerance: Tolerance, kind: ElementType) -> str:
+    """Return the text of a tolerance: `64 ulp of f32`."""
+    if tolerance.kind == "random" or not kind.is_real:
+        return "exact" if tolerance.kind != "random" else "random"
+    return f"{max(tolerance.ulp, FUSED):.4g} ulp of {kind}"

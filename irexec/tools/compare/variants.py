@@ -1,0 +1,150 @@
+"""Variants of a model that are equally correct: other ways in which a runtime may compute its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+
+import ml_dtypes
+import numpy as np
+
+from irexec.api.opsets.nodes import constant_node
+from irexec.core.types import BF16, F16, F32, Array, ElementType, TensorType
+from irexec.model.graph.copies import copied
+from irexec.model.graph.cut import constant_nodes
+from irexec.model.graph.model import Model, Node, Value
+from irexec.model.graph.order import ordered
+from irexec.model.inference import infer_types
+from irexec.ops.spec.contents import load
+from irexec.ops.spec.operator import Tolerance
+from irexec.tools.compare.errors import Bounds, Error, Run, judge
+
+_HALVES = (F16, BF16)
+_NUDGES = {
+    kind: units * float(ml_dtypes.finfo(kind.dtype).eps)  # type: ignore[no-untyped-call]
+    for kind, units in ((F32, 4), (F16, 1), (BF16, 1))
+}
+"""The distances by which values between layers are perturbed: in f32 the same as for inputs, in 16 bits one unit, by
+which another order of operations changes a value."""
+_FEW = 8
+"""The number of values between layers up to which each is also perturbed by itself."""
+
+
+def judge_model(
+    model: Model,
+    make: Callable[[Model], Run],
+    inputs: Sequence[Array],
+    other: Sequence[Array | None],
+    tolerance: Tolerance,
+    bounds: Bounds | None = None,
+) -> tuple[Error, bool]:
+    """Judge the result of `make` for a model, as `judge` does. The other side may also agree with a variant of
+    the model, and values between its layers may be rounded differently.
+    """
+
+    def wavering() -> Iterator[Run]:
+        return map(make, moved_inside(model))
+
+    found = judge(make(model), inputs, other, tolerance, bounds, wavering)
+    if not found[1] and (wide := widened(model)) is not None:
+        again = judge(make(wide), inputs, other, tolerance, bounds)
+        return again if again[1] else found
+    return found
+
+
+def widened(model: Model) -> Model | None:
+    """Return the model with f16 and bf16 weights decompressed in f32, as in OpenVINO; None without such weights."""
+    if not _halves(model):
+        return None
+    made = copied(model)
+    wide: dict[Value, Value] = {}
+    for node in _halves(made):
+        given = node.inputs[0]
+        assert given is not None
+        node.replace_input_with(0, _wide(given, wide, made.node_class))
+    made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
+    infer_types(made)
+    return made
+
+
+def _halves(model: Model) -> list[Node]:
+    """Return the layers that convert constants computed in f16 or bf16 to f32."""
+    constant = constant_nodes(model)
+    converts = (node for node in model.nodes if node.type == "Convert" and node in constant)
+    return [
+        node
+        for node in converts
+        if node.outputs[0].element_type is F32
+        and (given := node.inputs[0]) is not None
+        and given.element_type in _HALVES
+        and given.node.constant is None
+    ]
+
+
+def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Value:
+    """Return the same value, computed in f32."""
+    if value.element_type not in _HALVES:
+        return value
+    if value not in known:
+        node = value.node
+        if node.constant is not None:
+            array = node.constant.astype(np.float32)
+            made = constant_node(node_class, array, element_type=F32, name=node.friendly_name)
+        else:
+            inputs = [None if given is None else _wide(given, known, node_class) for given in node.inputs]
+            changed = {"destination_type": F32} if node.type == "Convert" else {}
+            made = node_class(node.operator, inputs, node.attributes | changed, name=node.friendly_name)
+            made.set_outputs([TensorType(F32, output.type.shape) for output in node.outputs])
+        known[value] = made.outputs[value.index]
+    return known[value]
+
+
+def moved_inside(model: Model, nudges: Mapping[ElementType, float] = _NUDGES) -> Iterator[Model]:
+    """Yield models whose floats between layers are some units larger or smaller: all of them, and in a small model also
+    each by itself; nothing for a single layer. `nudges`: the relative changes.
+    """
+    count = len(_inner(model))
+    groups = [range(count)] * (count > 0) + [range(n, n + 1) for n in range(count) if 1 < count <= _FEW]
+    for group, sign in product(groups, (1, -1)):
+        made = copied(model)
+        inner = _inner(made)
+        for value in (inner[number] for number in group):
+            steps = [("Multiply", 1 + sign * nudges[value.element_type])]
+            if (limit := _limit_of_levels(value)) is not None:
+                steps.append(("Add", sign * _NUDGES[F32] * limit))
+            _move(value, steps)
+        made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
+        yield made
+
+
+def _move(value: Value, steps: Sequence[tuple[str, float]]) -> None:
+    """Change a value before it is read: apply operators, each with a number as the second input."""
+    node_class, moved = type(value.node), value
+    made: list[Node] = []
+    for type_, number in steps:
+        operand = constant_node(
+            node_class, np.asarray(number, value.element_type.dtype), element_type=value.element_type
+        )
+        node = node_class(load(type_, 1), [moved, operand.outputs[0]], {}, name=f"{value.node.friendly_name}/{type_}")
+        node.set_outputs([value.type])
+        made.append(node)
+        moved = node.outputs[0]
+    value.replace_uses(moved, keep=made)
+
+
+def _limit_of_levels(value: Value) -> float | None:
+    """Return the largest magnitude of the levels of a FakeQuantize: a level of 0 may be off by its rounding error."""
+    if value.node.type != "FakeQuantize":
+        return None
+    limits = [given.node.constant for given in value.node.inputs[3:] if given is not None]
+    known = [float(np.abs(limit.astype(np.float64)).max(initial=0)) for limit in limits if limit is not None]
+    return max(known, default=None)
+
+
+def _inner(model: Model) -> list[Value]:
+    """Return the floats between the layers of a model."""
+    constant = constant_nodes(model)
+    ends = {value for result in model.results for value in result.inputs}
+    computing = (node for node in model.nodes if node not in constant and node.type != "Parameter")
+    values = (value for node in computing for value in node.outputs)
+    return [v for v in values if v.users and v.element_type in _NUDGES and v not in ends]

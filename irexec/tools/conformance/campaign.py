@@ -1,0 +1,76 @@
+"""Campaigns: the choice of the cases that are judged, and their order, until all are done or the time is over."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from irexec.tools.conformance.drawing import operators
+from irexec.tools.conformance.grown import NAME as GROWN
+
+BLOCK = 8
+_BLOCKS, _FEWEST_ITEMS = 8, 16
+"""The number of blocks in an item, during which no process waits for others; fewer if a round has too few blocks for
+this number of items."""
+PART, PART_OF_MANY = 8, 64
+"""The number of blocks after which a campaign checks the time, with one process and with several processes, which are
+started anew for each part."""
+GROWN_SHARE = 32
+"""The number of blocks of grown graphs for each block of an operator."""
+QUICK, FULL = 16, 400
+"""The number of cases of each operator in the quick and in the full list."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The number of cases for each operator and pattern, or the seconds after which a campaign ends."""
+
+    cases: int | None = None
+    seconds: float | None = None
+
+
+def families(only: Sequence[str] = ()) -> list[str]:
+    """Return the operators and graph patterns whose names match one of the patterns in `only`; all if it is empty. Case
+    does not matter, and an operator's name without a version stands for all its versions.
+    """
+    from irexec.tools.conformance.graphs import patterns
+
+    names = [*map(str, operators()), *patterns(), GROWN]
+    if not only:
+        return names
+    wanted = [pattern.lower() for pattern in only]
+    forms = {name: (name.lower(), name.lower().rpartition("-")[0]) for name in names}
+    return [name for name in names if any(fnmatch.fnmatchcase(f, w) for f in forms[name] for w in wanted)]
+
+
+def rounds(
+    names: Sequence[str],
+    extent: Extent,
+    seed: int = 0,
+    *,
+    part: int = PART,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[list[str]]:
+    """Yield the items of `JudgeBlock`, each with some blocks, in parts. A round has a block of every operator and
+    pattern, in an order drawn from the seed, so that a campaign that ends early has covered a part of every operator
+    and pattern. `graph.grown` has more cases than other patterns. `part`: the number of blocks after which the time is
+    checked."""
+    begun, first = clock(), 0
+    while extent.cases is None or first < extent.cases:
+        count = BLOCK if extent.cases is None else min(BLOCK, extent.cases - first)
+        blocks = [f"{name}#{first}+{count}" for name in names if name != GROWN]
+        if GROWN in names:
+            begin = first * GROWN_SHARE
+            blocks += [f"{GROWN}#{begin + number * count}+{count}" for number in range(GROWN_SHARE)]
+        blocks = [blocks[int(place)] for place in np.random.default_rng([seed, first]).permutation(len(blocks))]
+        size = min(_BLOCKS, max(1, len(blocks) // _FEWEST_ITEMS))
+        for begin in range(0, len(blocks), part):
+            if extent.seconds is not None and clock() - begun >= extent.seconds:
+                return
+            chosen = blocks[begin : begin + part]
+            yield [" ".join(chosen[start : start + size]) for start in range(0, len(chosen), size)]
+        first += count

@@ -1,0 +1,401 @@
+"""The verdict on a case: whether a runtime's results are within what the specification allows, and who is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from irexec.core.diagnostics import IRError
+from irexec.core.records import record
+from irexec.core.types import F32, F64, Array, ElementType
+from irexec.model.graph.model import Model, Node
+from irexec.ops.spec.contents import category_of
+from irexec.ops.spec.operator import Tolerance
+from irexec.tools.compare.culprit import function_of
+from irexec.tools.compare.errors import Error, measure, shown_error
+from irexec.tools.compare.tolerances import FUSED, combined, tolerance_of
+from irexec.tools.compare.variants import judge_model
+from irexec.tools.conformance.bias import lost, systematic
+from irexec.tools.conformance.case import Case
+from irexec.tools.conformance.default_precision import agrees_in_bf16
+from irexec.tools.conformance.defendant import Answer
+from irexec.tools.conformance.exact import agrees_if_rounded_once, exact_results
+from irexec.tools.conformance.readings import contradicts, with_allowances
+from irexec.tools.conformance.undefined import exceeds, is_float, is_meaningless, is_undefined
+from irexec.tools.run.record import Reference
+
+WORDS = (
+    "passed", "wrong", "shape", "type", "refused", "error", "crash", "hang", "open", "accepted", "reference", "invalid",
+)  # fmt: skip
+"""passed; wrong: wrong values; shape, type: a wrong shape or element type; refused: a valid model was refused; error: a
+call of a compiled model raised an exception; crash, hang: the process ended or did not answer; open: the page leaves
+the result open; accepted: a case that the specification forbids was computed; reference: exact evaluation agrees with
+the runtime and not with irexec; invalid: irexec itself refuses the case when it runs."""
+_LEAST_UNITS, _ROUNDING = 64.0, 2.0**-22
+"""The units in the last place by which floats may always differ (0.0004 % in f32), and the rounding error of f32."""
+_F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), 8 * float(np.finfo(np.float32).tiny)
+_I32_END = 2.0**31
+_ENDLESS = 2.0**60
+_F16_MAX = float(np.finfo(np.float16).max)
+_SUM_FLOOR, _HALF_SUM_FLOOR, _QUANTISED_FLOOR = 2e-5, 0.01, 0.04
+_GRAPH_FLOOR, _HALF_FLOOR, _DEFAULT_FLOOR = 1e-4, 0.04, 0.06
+FAILED = frozenset({"wrong", "shape", "type", "error", "crash", "hang"})
+
+
+@record
+class Verdict:
+    """A verdict: its word, a description of the error, and the wrong call (from 0) and output."""
+
+    word: str
+    detail: str = ""
+    call: int = 0
+    output: int = 0
+    ulp: float = 0.0
+
+
+def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
+    """Judge an answer. `units`: element type → the type in which the device computes it, such as {"f64": "f32"}."""
+    if answer.how == "memory":
+        return Verdict("invalid", answer.message)
+    if "forbidden" in case.flags:
+        accepted = {"results": "accepted", "refused": "passed"}
+        return Verdict(accepted.get(answer.how, answer.how), answer.message)
+    stateful = bool(case.model.sinks)
+    steps = [case.inputs[call] for call in case.calls] if stateful else case.inputs
+    try:
+        expected = Reference(case.model, steps).results()
+    except IRError as error:
+        # A case that irexec rejects at run time is not legal, regardless of the runtime's behaviour.
+        return Verdict("invalid", str(error.report.errors[0].message))
+    if answer.how != "results":
+        meaningless = any(
+            is_meaningless(node, values) for call in case.inputs for node, values in _nodes(case.model, call)
+        )
+        # A runtime that has compiled the model must accept legal inputs.
+        how = "error" if answer.how == "refused" and answer.stage == "infer" else answer.how
+        return Verdict("open" if meaningless else how, answer.message)
+    # After a reset the calls are repeated, with the same results.
+    per_call = 1 if stateful else max(1, len(answer.results) // len(case.calls))
+    result = Verdict("passed")
+    for position, found in enumerate(answer.results):
+        place = position // per_call % len(case.calls)
+        call = case.calls[place]
+        right = expected[place if stateful else call]
+        verdict = _judge_call(case, case.inputs[call], right, found, units)
+        verdict.call = position // per_call
+        if verdict.word not in ("passed", "open"):
+            return verdict
+        result = verdict if verdict.word == "open" and result.word == "passed" else result
+    return result
+
+
+def _judge_call(
+    case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]
+) -> Verdict:
+    model = case.model
+    if len(found) != len(expected):
+        return Verdict("shape", f"{len(found)} outputs instead of {len(expected)}")
+    expected, found = _in_range(expected, found, units), [_comparable(a, units) for a in found]
+    expected = [_comparable(a, units) for a in expected]
+    if forms := _judge_forms(expected, found):
+        return Verdict("open", forms.detail, output=forms.output) if _is_open(case, inputs) else forms
+    tolerance = _tolerance(model, inputs, expected)
+    if tolerance.kind == "random":
+        return Verdict("passed")
+    if case.config != "default" and (small := lost(model, inputs, expected, found)) and not _is_open(case, inputs):
+        return Verdict("wrong", small)
+    worst = _worst(expected, found, tolerance, units)
+    if worst is not None and (changed := with_allowances(_nodes(model, inputs), model, expected, found)) is not None:
+        found = changed
+        worst = _worst(expected, found, tolerance, units)
+    if worst is None:
+        whole = None if case.config == "default" else systematic(model, inputs, found, tolerance)
+        return Verdict("passed") if whole is None or _is_open(case, inputs) else Verdict("wrong", whole)
+    if (floor := _floor(case)) and all(map(partial(_is_near, floor=floor), expected, found)):
+        return Verdict("passed")
+    if model.sinks or case.config == "default":
+        if not model.sinks and agrees_in_bf16(model, inputs, expected, found, floor):
+            return Verdict("passed")
+        word = "open" if not model.sinks and _is_open(case, inputs) else "wrong"
+        return Verdict(word, shown_error(worst[1]), output=worst[0], ulp=float(min(worst[1].ulp, 1e300)))
+    return _second_look(case, inputs, expected, found, tolerance, worst, units)
+
+
+def _worst(
+    expected: Sequence[Array], found: Sequence[Array], tolerance: Tolerance, units: Mapping[str, str]
+) -> tuple[int, Error] | None:
+    """Return the output with the largest error, and this error, if one exceeds the tolerance."""
+    worst: tuple[int, Error] | None = None
+    for number, (right, other) in enumerate(zip(expected, found, strict=True)):
+        error = measure(right, other, _unit(right, units))
+        limit = max(tolerance.ulp, _LEAST_UNITS) if ElementType.of(right.dtype).is_real else 0.0
+        if error.ulp > limit and (worst is None or error.ulp > worst[1].ulp):
+            worst = (number, error)
+    return worst
+
+
+def _floor(case: Case) -> float:
+    """Return the error allowed for a graph, as a fraction of the largest magnitude: a runtime may round after other
+    layers than irexec. 0 for a single operator in its declared precision.
+    """
+    if case.config == "default":
+        # Rounding before a FakeQuantize may move values to a neighbouring level.
+        levels = [node.all_attributes["levels"] for node in case.model.nodes if node.type == "FakeQuantize"]
+        return _DEFAULT_FLOOR + (2 / (min(levels) - 1) if levels else 0.0)
+    if not case.operator.startswith("graph."):
+        return 0.0
+    if any(node.type == "FakeQuantize" for node in case.model.nodes):
+        # Transformations for low precision round zero points, which moves results by up to half a level.
+        return _QUANTISED_FLOOR
+    return _GRAPH_FLOOR if case.facts.get("type") == "f32" else _HALF_FLOOR
+
+
+def _is_near(right: Array, other: Array, floor: float) -> bool:
+    """Return whether the largest difference is less than this fraction of the largest magnitude."""
+    if right.dtype.kind in "TU" or (right.dtype.kind != "f" and right.dtype.isbuiltin == 1):
+        return not measure(right, other)
+    a, b = right.astype(np.float64), other.astype(np.float64)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(all="ignore"):
+        distance = np.abs(np.where(same, 0.0, a - b))
+    top = np.abs(a[np.isfinite(a)]).max(initial=0.0)
+    return bool((distance <= floor * top).all())
+
+
+def _second_look(
+    case: Case,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    found: Sequence[Array],
+    tolerance: Tolerance,
+    worst: tuple[int, Error],
+    units: Mapping[str, str],
+) -> Verdict:
+    """Judge results beyond the tolerance: inputs are moved by a few units, and the changes of the results compared."""
+    number, error = worst
+    try:
+        measured, agrees = judge_model(case.model, function_of, inputs, list(found), tolerance)
+    except IRError as failed:
+        return Verdict("invalid", str(failed.report.errors[0].message))
+    # irexec rounds between layers, as the types of the model require; a runtime need not round there.
+    if agrees or (case.operator.startswith("graph.") and agrees_if_rounded_once(case.model, inputs, found, tolerance)):
+        return Verdict("passed")
+    if _is_open(case, inputs) and not _contradicts(case, inputs, expected, found):
+        return Verdict(
+            "open", f"{shown_error(error)}{_place_of(error, expected[number], found[number])}", output=number
+        )
+    # For f64 that a device may compute in f32, even an elementwise function is allowed the error of a sum.
+    strict = _is_elementwise(case.model) and not any(a.dtype == np.float64 for a in expected)
+    if all(map(_is_near_sum, expected, found)) and not strict:
+        return Verdict("passed")
+    cancels = any(node.operator is not None and node.operator.allowed.cancels for node in case.model.nodes)
+    part = math.inf if cancels else _SMALL_PART
+    narrow = [[_narrowed(a, units) for a in arrays] for arrays in (expected, found)]
+    if _is_elementwise(case.model) and all(map(partial(_is_cancelled, top=_top(inputs), part=part), *narrow)):
+        return Verdict("passed")
+    if np.isfinite(error.ulp) and measured.ulp and np.isfinite(measured.ulp):
+        error = measured
+    if _agrees_with_exact(case, inputs, found, expected, tolerance):
+        return Verdict("reference", f"exact evaluation agrees with the runtime: {shown_error(error)}", output=number)
+    place = _place_of(error, expected[number], found[number])
+    note = _of_integers(case, inputs, expected, found, units)
+    return Verdict("wrong", f"{shown_error(error)}{place}{note}", output=number, ulp=float(min(error.ulp, 1e300)))
+
+
+def _place_of(error: Error, right: Array, other: Array) -> str:
+    """Return the index of an error and the two values there, as the end of a sentence."""
+    place = error.at
+    if (
+        place is None
+        or len(place) != right.ndim
+        or any(at >= extent for at, extent in zip(place, right.shape, strict=True))
+    ):
+        return "" if place is None else f" at {list(place)}"
+    return f" at {list(place)}: {right[place]} expected, {other[place]} found"
+
+
+def _of_integers(
+    case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]
+) -> str:
+    """Return the limit of an integer type that may have caused a wrong result."""
+    if _is_beyond([*inputs, *_constants(case.model), *expected], units):
+        return f"; {NARROWED}"
+    if all(map(_is_rounded, expected, found)):
+        return f"; {ROUNDED}"
+    return f"; {WRAPS}" if any(exceeds(node, values) for node, values in _nodes(case.model, inputs)) else ""
+
+
+NARROWED = "64-bit integers beyond 32 bits"
+WRAPS = "the result exceeds the integer type"
+ROUNDED = "integers above 2**24 are rounded as f32 rounds them"
+
+
+def _is_rounded(right: Array, other: Array) -> bool:
+    """Return whether all differences between integers are as small as rounding errors of f32."""
+    if right.dtype.kind not in "iu":
+        return False
+    a, b = right.astype(np.float64), other.astype(np.float64)
+    return bool((np.abs(a - b) <= _ROUNDING * np.abs(a).max(initial=0.0)).all())
+
+
+def _constants(model: Model) -> list[Array]:
+    """Return the integers of a model's constants, except for those that mean "up to the end"."""
+    found = (node.constant for node in model.nodes if node.constant is not None)
+    return [a[np.abs(a.astype(np.float64)) < _ENDLESS] for a in found if a.dtype in (np.int64, np.uint64)]
+
+
+def _contradicts(case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array]) -> bool:
+    """Return whether results that a page leaves open follow no reading of it; False for graphs."""
+    nodes = _nodes(case.model, inputs)
+    if len(nodes) != 1 or case.operator.startswith("graph.") or "turned" in case.flags:
+        return False
+    with np.errstate(all="ignore"):
+        return contradicts(nodes[0][0], nodes[0][1], expected, found)
+
+
+def _is_elementwise(model: Model) -> bool:
+    """Return whether each result depends on single elements: no small result is then a difference of large numbers."""
+    nodes = [n.operator for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
+    return all(
+        op is not None and category_of(op.type) in ("activation", "arithmetic") and not op.allowed.mixes for op in nodes
+    )
+
+
+def _is_near_sum(right: Array, other: Array) -> bool:
+    """Return whether errors are small relative to the largest result, as with sums in another order."""
+    floor = _SUM_FLOOR if right.dtype.itemsize > 2 else _HALF_SUM_FLOOR
+    return _is_near(right, other, floor)
+
+
+def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]) -> list[Array]:
+    """Return the expected results; if the device computes f64 in f32, numbers beyond the range of f32 are replaced by
+    an infinity or the largest f32 where the runtime returned it.
+    """
+    if units.get("f64") != "f32":
+        return list(expected)
+    made = []
+    for right, other in zip(expected, found, strict=True):
+        if right.dtype == np.float64 and other.dtype == np.float64 and right.shape == other.shape:
+            beyond = np.isfinite(right) & (np.abs(right) >= _F32_MAX) & (np.abs(other) >= _F32_MAX)
+            right = np.where(beyond & (np.signbit(right) == np.signbit(other)), other, right)
+        made.append(right)
+    return made
+
+
+def _is_cancelled(right: Array, other: Array, top: float, part: float) -> bool:
+    """Return whether small results are off by at most the rounding error of 1 + x, and by at most this fraction."""
+    if not is_float(right) or right.dtype == np.float64 or right.shape != other.shape:
+        return False
+    a, b = right.astype(np.float64), other.astype(np.float64)
+    near = 0.0 if right.dtype == np.float32 else _HALF_PART
+    with np.errstate(all="ignore"):
+        distance = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+        # The error of the formula for small results, or the rounding error of larger results.
+        limit = np.maximum(np.minimum(part * np.abs(a), _CANCELLED * top), near * np.abs(a))
+        return bool((((distance <= limit) & np.isfinite(a) & np.isfinite(b)) | (distance == 0)).all())
+
+
+def _top(inputs: Sequence[Array]) -> float:
+    """Return the largest finite magnitude of the inputs, at least 1."""
+    found = [np.abs(a[np.isfinite(a)]).max(initial=1.0) for a in inputs if a.dtype.kind == "f"]
+    return float(max(found, default=1.0))
+
+
+_SMALL_PART, _HALF_PART, _CANCELLED = 1e-3, 1e-2, 1e-6
+
+
+def _narrowed(array: Array, units: Mapping[str, str]) -> Array:
+    """Return an f64 array as f32 if the device computes f64 in f32; any other array unchanged."""
+    return array.astype(np.float32) if array.dtype == np.float64 and units.get("f64") == "f32" else array
+
+
+def _comparable(array: Array, units: Mapping[str, str]) -> Array:
+    """Return results as a device may compute them: with 0 for subnormal numbers, and f64 in f32. NumPy's strings, which
+    runtimes return, have no NUL at the end.
+    """
+    if array.dtype.kind in "UOT":
+        texts = [text.rstrip("\0") for text in array.ravel().tolist()]
+        return np.array(texts, np.dtypes.StringDType()).reshape(array.shape)
+    if array.dtype == np.float64 and units.get("f64") == "f32":
+        with np.errstate(all="ignore"):
+            array = array.astype(np.float32)
+        return np.asarray(np.where(np.abs(array) < _F32_MIN, 0.0, array), np.float64)
+    if array.dtype == np.float16:
+        # A device may saturate at the limits of a type.
+        return np.where(np.abs(array) >= _F16_MAX, np.copysign(np.float16(np.inf), array), array)
+    if array.dtype == np.float32:
+        return np.asarray(np.where(np.abs(array) < _F32_MIN, np.float32(0), array))
+    return array
+
+
+def _is_beyond(arrays: Sequence[Array], units: Mapping[str, str]) -> bool:
+    """Return whether a device that computes 64-bit integers with 32 bits cannot represent a result."""
+    if units.get("i64") != "i32":
+        return False
+    wide = (a for a in arrays if a.dtype in (np.int64, np.uint64) and a.size)
+    return any(bool((a.astype(np.float64) >= _I32_END).any() or (a.astype(np.float64) < -_I32_END).any()) for a in wide)
+
+
+def _is_open(case: Case, inputs: Sequence[Array]) -> bool:
+    """Return whether the page leaves the result open for these inputs.
+
+    In a graph, values computed from integers that wrap are also open.
+    """
+    nodes = _nodes(case.model, inputs)
+    wraps = len(nodes) > 1 and any(exceeds(node, values) for node, values in nodes)
+    return wraps or any(is_undefined(node, values, partly=len(nodes) > 1) for node, values in nodes)
+
+
+def _nodes(model: Model, inputs: Sequence[Array]) -> list[tuple[Node, list[Array | None]]]:
+    nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
+    wanted = {v for n in nodes for v in n.inputs if v is not None}
+    values = Reference(model, [list(inputs)]).record(wanted)[0]
+    for value in wanted:
+        if value not in values and value.node.constant is not None:
+            values[value] = value.node.constant
+    return [(n, [None if v is None else values.get(v) for v in n.inputs]) for n in nodes]
+
+
+def _agrees_with_exact(
+    case: Case, inputs: Sequence[Array], found: Sequence[Array], expected: Sequence[Array], tolerance: Tolerance
+) -> bool:
+    """Return whether an evaluation in f64 agrees with the runtime and not with irexec."""
+    exact = exact_results(case.model, inputs)
+    if exact is None:
+        return False
+    limit = max(tolerance.ulp, FUSED)
+    theirs = max((measure(e, f).ulp for e, f in zip(exact, found, strict=True)), default=0.0)
+    ours = max((measure(e, f).ulp for e, f in zip(exact, expected, strict=True)), default=0.0)
+    return theirs <= limit < ours
+
+
+def _tolerance(model: Model, inputs: Sequence[Array], expected: Sequence[Array]) -> Tolerance:
+    known = dict(zip(model.inputs, inputs, strict=True))
+    for result, array in zip(model.results, expected, strict=True):
+        if result.inputs[0] is not None:
+            known[result.inputs[0]] = array
+    nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
+    return tolerance_of(nodes[0], known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
+
+
+def _judge_forms(expected: Sequence[Array], found: Sequence[Array]) -> Verdict | None:
+    """Return the verdict on a wrong shape or type; None if all shapes and types are right."""
+    forms = (_form(right, other, number) for number, (right, other) in enumerate(zip(expected, found, strict=True)))
+    return next((form for form in forms if form is not None), None)
+
+
+def _form(right: Array, other: Array, number: int) -> Verdict | None:
+    if right.shape != other.shape:
+        return Verdict("shape", f"shape {list(other.shape)} instead of {list(right.shape)}", output=number)
+    if right.dtype.kind in "TU" and other.dtype.kind in "TU":
+        return None
+    if right.dtype != other.dtype:
+        return Verdict("type", f"{other.dtype.name} instead of {right.dtype.name}", output=number)
+    return None
+
+
+def _unit(array: Array, units: Mapping[str, str]) -> ElementType | None:
+    return F32 if ElementType.of(array.dtype) is F64 and units.get("f64") == "f32" else None

@@ -1,0 +1,1 @@
+"""The examples of documentation pages, checked: outcomes, errata, the pytest plugin."""

@@ -1,0 +1,348 @@
+"""Summarizing: one pass over a model's layers, including bodies, that collects the facts.
+
+The peak memory counts the values between layers, each kept from the layer that produces it to the last layer that reads
+it. Views take no memory. Constants are not counted, because they are part of the weights.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from irexec.core.diagnostics import Report
+from irexec.core.diagnostics.findings import At
+from irexec.core.types import TensorType
+from irexec.ir.xml.source import Source
+from irexec.model.arrays.brief import shown
+from irexec.model.graph.model import Body, Model, Node, Value
+from irexec.model.graph.multiply_adds import multiply_adds
+from irexec.model.inference import Inference
+from irexec.ops.spec.attributes import attribute_text
+from irexec.tools.inspect.facts import (
+    Attribute,
+    Input,
+    Layer,
+    Live,
+    OperatorCount,
+    Output,
+    Port,
+    State,
+    Summary,
+    Totals,
+)
+
+
+def bytes_of(type: TensorType) -> int | None:
+    """Return the memory of a tensor of this type; None if the shape is dynamic or elements have no fixed size."""
+    dtype = type.element_type.dtype
+    if dtype is None or type.element_type.bitwidth == 0 or not type.shape.is_static:
+        return None
+    return type.shape.size.value * dtype.itemsize
+
+
+def most_live(
+    nodes: Sequence[Node], inside: dict[Node, int | None], types: Inference
+) -> tuple[int | None, Node | None]:
+    """Return the largest sum of values alive at once, and the layer that runs at that time.
+
+    `nodes` are in execution order; `inside` is the memory that the bodies of a layer need while it runs.
+    """
+    owner: dict[Value, Value] = {}
+    last: dict[Value, int] = {}
+    for position, node in enumerate(nodes):
+        for value in node.outputs:
+            owner[value] = _owner(node, value, owner)
+            last.setdefault(owner[value], position)
+        for read in node.inputs:
+            if read is not None and read in owner:
+                last[owner[read]] = position
+    for result in nodes:  # Results stay until the end.
+        for read in result.inputs if result.type == "Result" else ():
+            if read is not None and read in owner:
+                last[owner[read]] = len(nodes)
+    freed: dict[int, list[int]] = {}
+    now, most, where = 0, 0, None
+    for position, node in enumerate(nodes):
+        for value in node.outputs if node.type not in ("Const", "Result") else ():
+            if owner[value] is not value:
+                continue
+            size = bytes_of(types[value])
+            if size is None:
+                return None, None
+            now += size
+            freed.setdefault(last[value], []).append(size)
+        within = inside.get(node, 0)
+        if within is None:
+            return None, None
+        if now + within > most:
+            most, where = now + within, node
+        now -= sum(freed.pop(position, ()))
+    return most, where
+
+
+def _owner(node: Node, value: Value, owner: dict[Value, Value]) -> Value:
+    """Return the value that owns an output's memory: another value if the output is a view of it."""
+    if node.operator is None or not node.operator.view or len(node.outputs) != 1:
+        return value
+    for index, read in enumerate(node.inputs):
+        viewed = node.operator.signature.port_name(index) in node.operator.view
+        if viewed and read is not None and read.node.type != "Const" and read in owner:
+            return owner[read]
+    return value
+
+
+_BRANCHES = {"If": ("then", "else")}
+_SHOWN_CONSTANT = 64
+
+
+def summarize(
+    model: Model, report: Report | None = None, source: Source | None = None, types: Inference | None = None
+) -> Summary:
+    """Return the facts about a model. `source` is the text from which it was read, for the places of its layers.
+
+    `types`: the types of its values for certain inputs, by default those of the model.
+    """
+    findings = report or Report()
+    types = Inference() if types is None else types
+    layers = list(_layers(model, source, types))
+    _add_findings(layers, findings)
+    facts = [row.facts for row in layers]
+    return Summary(
+        name=model.name,
+        file=model.file,
+        version=model.version,
+        inputs=[_port(value, value.node.friendly_name, types) for value in model.inputs],
+        outputs=[_port(value, _result_name(value.node), types) for value in model.outputs],
+        totals=_totals(model, layers, types),
+        states=_states(layers, types),
+        layers=facts,
+        findings=[finding.to_dict() for finding in findings],
+    )
+
+
+@dataclass(slots=True)
+class _Row:
+    """A layer and its node. `times`: how often the layer runs in one inference; None if this number is unknown."""
+
+    node: Node
+    facts: Layer
+    times: int | None = 1
+    children: list[_Row] = field(default_factory=list)
+
+
+def _layers(
+    model: Model,
+    source: Source | None,
+    types: Inference,
+    first: int = 0,
+    parent: int | None = None,
+    branch: str = "",
+    times: int | None = 1,
+) -> Iterator[_Row]:
+    """Yield rows of all layers; a layer of a body comes after the layer that holds the body."""
+    index = first
+    known: dict[Value | None, tuple[int | None, int]] = {}
+    unreachable = set(model.unreachable)
+    for node in (*model.nodes, *model.unreachable):
+        facts = _layer(node, index, known, source, types)
+        facts.parent, facts.branch, facts.unreachable = parent, branch, node in unreachable
+        yield _Row(node, facts, times)
+        known |= {value: (index, number) for number, value in enumerate(node.outputs)}
+        outer, index = index, index + 1
+        names = _BRANCHES.get(node.type, ("body",))
+        for name, body in zip(names, node.bodies, strict=False):
+            often = _iterations(node, body, types)
+            inside = None if often is None or times is None else often * times
+            for row in _layers(body.model, source, types, index, outer, name, inside):
+                yield row
+                index += 1
+
+
+def _layer(
+    node: Node, index: int, known: dict[Value | None, tuple[int | None, int]], source: Source | None, types: Inference
+) -> Layer:
+    operator = node.operator
+    facts = Layer(index, node.id, node.friendly_name, node.type, node.version, str(operator) if operator else None)
+    facts.attributes = list(_attributes(node))
+    for position, value in enumerate(node.inputs):
+        name = operator.signature.port_name(position) if operator and operator.inputs else str(position)
+        facts.inputs.append(Input(name, *known.get(value, (None, 0))))
+    facts.outputs = [_output(value, types[value]) for value in node.outputs]
+    if node.constant is not None:
+        facts.constant = _constant_text(node)
+    facts.multiply_adds = 0 if operator is None else multiply_adds(node, types.inputs(node), types.outputs(node))
+    if node.layer is not None and source is not None:
+        place = source.locate(At(node.layer.at))
+        facts.line, facts.column = place.line, place.column
+    return facts
+
+
+def _attributes(node: Node) -> Iterator[Attribute]:
+    written = node.layer.data if node.layer is not None else {}
+    if node.operator is None or node.type == "Const":
+        yield from (Attribute(name, text) for name, text in written.items())
+        if node.operator is None and node.layer is None:
+            yield from (Attribute(name, str(value)) for name, value in node.attributes.items())
+        return
+    for attribute in node.operator.attributes:
+        if attribute.name in node.attributes:
+            value = node.attributes[attribute.name]
+            default = attribute.file_name not in written if node.layer is not None else value == attribute.default
+            yield Attribute(attribute.file_name, "" if value is None else attribute_text(value), bool(default))
+        elif attribute.file_name in written:  # A finding reports an invalid value of an attribute.
+            yield Attribute(attribute.file_name, written[attribute.file_name])
+    known = {attribute.file_name for attribute in node.operator.attributes}
+    yield from (Attribute(name, text) for name, text in written.items() if name not in known)
+
+
+def _output(value: Value, type: TensorType) -> Output:
+    declared = value.declared
+    if value.node.type == "Result" or str(declared) == str(type):
+        declared = None
+    return Output(
+        str(type.element_type),
+        str(type.shape),
+        f"{declared.element_type} {declared.shape}" if declared is not None else None,
+        sorted(value.names),
+        bytes_of(type),
+    )
+
+
+def _constant_text(node: Node) -> str:
+    assert node.constant is not None
+    array = node.constant
+    if array.size <= _SHOWN_CONSTANT:
+        return shown(array, 200)
+    return shown(array.reshape(-1)[:8]).removesuffix("]") + ", ...]"
+
+
+def _port(value: Value, name: str, types: Inference) -> Port:
+    type = types[value]
+    return Port(name, str(type.element_type), str(type.shape), sorted(value.names))
+
+
+def _result_name(result: Node) -> str:
+    value = result.outputs[0]
+    if value.names:
+        return min(value.names)
+    source = result.inputs[0] if result.inputs else None
+    return source.node.friendly_name if source is not None else result.friendly_name
+
+
+def _iterations(node: Node, body: Body, types: Inference) -> int | None:
+    """Return the number of iterations of a body, if a sliced input or a constant trip count of a Loop determines it."""
+    if node.type == "If":
+        return 1
+    if node.type == "Loop":
+        trip = types[node.inputs[0]].scalar if node.inputs and node.inputs[0] is not None else None
+        goes_on = body.model.results[body.condition].inputs[0] if body.condition is not None else None
+        steady = goes_on is not None and types[goes_on].scalar is not None and bool(types[goes_on].scalar)
+        return int(trip) if trip is not None and trip >= 0 and steady else None
+    given = types.inputs(node)
+    for entry in body.inputs:
+        outer = given[entry.external] if entry.external is not None and entry.external < len(given) else None
+        if entry.slicing is None or outer is None or outer.rank is None:
+            continue
+        axis = entry.slicing.axis
+        if -outer.rank <= axis < outer.rank and (extent := outer.shape[axis]).is_static:
+            return entry.slicing.count(extent.value)
+    return None
+
+
+# Findings
+
+
+def _add_findings(rows: Sequence[_Row], report: Report) -> None:
+    """Add each finding to its layer. Layers of two bodies with the same name are distinguished by their place."""
+    by_ref: dict[Any, list[Layer]] = {}
+    for row in rows:
+        by_ref.setdefault(row.node.ref, []).append(row.facts)
+        if row.node.layer is not None and row.node.layer.ref != row.node.ref:
+            by_ref.setdefault(row.node.layer.ref, []).append(row.facts)
+    for number, finding in enumerate(report):
+        found = by_ref.get(finding.layer, []) if finding.layer is not None else []
+        before = [layer for layer in found if (layer.line or 0) <= (finding.line or 0)]
+        if found:
+            max(before or found, key=lambda layer: layer.line or 0).findings.append(number)
+
+
+# Sums
+
+
+def _totals(model: Model, rows: Sequence[_Row], types: Inference) -> Totals:
+    constants = [node for row in rows if ((node := row.node).type == "Const" or node.held is not None) and node.outputs]
+    weights: Counter[str] = Counter()
+    for node in constants:
+        weights[str(node.outputs[0].element_type)] += _stored(node)
+    operators: dict[str, OperatorCount] = {}
+    uncounted: list[int] = []
+    for row in rows:
+        facts = row.facts
+        name = facts.operator or f"{facts.type} ({facts.version})"
+        count = operators.setdefault(name, OperatorCount(name, 0, 0))
+        count.layers += 1
+        count.multiply_adds += (facts.multiply_adds or 0) * (1 if row.times is None else row.times)
+        if facts.multiply_adds is None or (facts.multiply_adds and row.times is None):
+            uncounted.append(facts.index)
+    most, where = live(model, types)
+    return Totals(
+        layers=len(rows),
+        constants=len(constants),
+        parameters=sum(_size(node) for node in constants if _is_parameter(node)),
+        weight_bytes=sum(weights.values()),
+        weight_types=dict(weights.most_common()),
+        multiply_adds=sum(count.multiply_adds for count in operators.values()),
+        uncounted=uncounted,
+        live=Live(most, next((row.facts.index for row in rows if row.node is where), None)),
+        opsets=dict(sorted(Counter(row.facts.version for row in rows).items(), key=lambda item: _natural(item[0]))),
+        operators=sorted(operators.values(), key=lambda count: (-count.layers, count.operator)),
+        dynamic=[row.facts.index for row in rows if any(not types[v].shape.is_static for v in row.node.outputs)],
+    )
+
+
+def _natural(version: str) -> tuple[str, int]:
+    name = version.rstrip("0123456789")
+    return name, int(version[len(name) :] or 0)
+
+
+def _size(node: Node) -> int:
+    """Return the number of elements of a constant, even if the `.bin` does not contain them."""
+    shape = node.outputs[0].type.shape
+    return prod(shape.to_shape()) if shape.is_static else 0
+
+
+def _stored(node: Node) -> int:
+    """Return the size of a constant in the `.bin`, in bytes."""
+    size = node.layer.data.get("size", "") if node.layer is not None else ""
+    return int(size) if size.isascii() and size.isdigit() else node.outputs[0].element_type.nbytes(_size(node))
+
+
+def _is_parameter(node: Node) -> bool:
+    value = node.outputs[0]
+    converts = (user for user in value.users if user.type == "Convert")
+    return bool(value.element_type.is_real) or any(user.outputs[0].element_type.is_real for user in converts)
+
+
+def live(model: Model, types: Inference) -> tuple[int | None, Node | None]:
+    """Return the peak memory of a model's values, and the layer that runs at that time."""
+    inside: dict[Node, int | None] = {}
+    for node in model.nodes:
+        if node.bodies:
+            needs = [live(body.model, types)[0] for body in node.bodies]
+            inside[node] = None if None in needs else max(need for need in needs if need is not None)
+    return most_live(model.nodes, inside, types)
+
+
+def _states(rows: Sequence[_Row], types: Inference) -> list[State]:
+    found: dict[str, State] = {}
+    for row in rows:
+        if not row.node.has_state:
+            continue
+        name = str(row.node.attributes.get("variable_id", ""))
+        type = types[row.node.outputs[0]] if row.node.outputs else TensorType()
+        state = found.setdefault(name, State(name, str(type.element_type), str(type.shape)))
+        (state.reads if row.node.type == "ReadValue" else state.assigns).append(row.facts.index)
+    return list(found.values())

@@ -1,0 +1,95 @@
+"""Comparing a model with another runtime on many inputs: for each input, the agreement and the first wrong layer."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+
+from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics.findings import Findings
+from irexec.ir.io.files import named_files
+from irexec.model.arrays.given import Given
+from irexec.model.graph.model import Model
+from irexec.tools.compare.compare import compare
+from irexec.tools.compare.errors import Bounds
+from irexec.tools.compare.runtimes.choose import runtime_of
+from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
+from irexec.tools.parallel.inputs import SUFFIXES, arrays_of, compiled_model, model_files, option_files, split_item
+from irexec.tools.parallel.task import PathLike, Task
+from irexec.tools.run.record import run_with
+from irexec.tools.run.run import complete
+from irexec.tools.run.values import read_inputs, read_shapes
+
+
+@dataclass(frozen=True, slots=True)
+class InputComparison:
+    """The comparison on one input: its verdict in one line and its first wrong layer; None for an impossible
+    comparison.
+    """
+
+    agrees: bool | None
+    verdict: str
+    culprit: str | None
+    report: Report
+
+
+@dataclass(frozen=True)
+class CompareInput(Task[InputComparison]):
+    """Compare a model's run in irexec with its run in another runtime, as `irexec compare` does. Items: see RunInput.
+
+    `other`: the argument of --with, in the version `version`. `config`: settings of the other runtime. `inputs` and
+    `shapes` are the arguments of --input and --shape of `irexec compare`, for all items.
+    """
+
+    words = (InputComparison,)
+
+    model: str
+    other: str
+    version: str = ""
+    weights: str | None = None
+    config: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
+    seed: int = 0
+    bounds: tuple[float, float] | None = None
+    window: int | None = None
+    limit: float | None = 600
+
+    def __call__(self, item: str) -> InputComparison:
+        model = compiled_model(self.model, self.weights).model
+        findings = Findings(file=item)
+        given = Given(
+            inputs=read_inputs(self.inputs, findings) | arrays_of(item, model, findings),
+            shapes=read_shapes(self.shapes, findings),
+            seed=self.seed,
+            typical=True,
+        )
+        entries = complete(model, given, findings) if findings.report.ok else []
+        if not findings.report.ok:
+            return InputComparison(None, "", None, findings.report)
+        reference = run_with(model, [entries])
+        bounds = None if self.bounds is None else Bounds(*self.bounds)
+        try:
+            runtime = _runtime(self.other, self.config, model, self.limit)
+            found = compare(reference, runtime, bounds=bounds, window=self.window)
+        except CannotRun as error:
+            findings.add(error.code, f"--with {self.other}: {error}", place=Place(file=item))
+            return InputComparison(None, "", None, findings.report)
+        culprit = None if found.culprit is None else ", ".join(n.friendly_name for n in found.culprit.nodes)
+        return InputComparison(found.agrees, found.verdict, culprit, findings.report)
+
+    def files(self, item: str) -> list[PathLike]:
+        named = [*model_files(self.model, self.weights), *option_files(self.inputs), split_item(item)[0]]
+        if os.path.isdir(self.other):
+            return [*named, *named_files([self.other], SUFFIXES)]
+        return [*named, *model_files(self.other, None)] if os.path.isfile(self.other) else named
+
+    def report(self, result: InputComparison) -> Report:
+        return result.report
+
+
+@lru_cache(maxsize=1)
+def _runtime(other: str, config: tuple[str, ...], model: Model, limit: float | None) -> Runtime:
+    """Return the other runtime, which each process creates once. Raises CannotRun."""
+    return runtime_of(other, dict(entry.partition("=")[::2] for entry in config), model, limit)

@@ -1,0 +1,396 @@
+"""The answer: the sizes that a model accepts, as an object with methods for questions, and as JSON."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from irexec.core.diagnostics import IRError
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.display import html_of, text_of
+from irexec.core.records import record
+from irexec.core.types import PartialShape
+from irexec.model.graph.model import Node
+from irexec.model.graph.ports import port_name
+from irexec.model.inference.inference import Inference
+from irexec.tools.shapes.alternatives import alternatives_of, declared_bounds, plain, says_equal
+from irexec.tools.shapes.baked import Baked, baked_sizes
+from irexec.tools.shapes.case import Reason
+from irexec.tools.shapes.conditions import Condition
+from irexec.tools.shapes.evidence import Evidence
+from irexec.tools.shapes.expressions import Expression, fit
+from irexec.tools.shapes.limits import limits
+from irexec.tools.shapes.names import assignment, equal_groups, symbols
+from irexec.tools.shapes.probe import Prober, Refusal, Sizes
+from irexec.tools.shapes.samples import accepted_samples, least_samples, path_to, raised
+from irexec.tools.shapes.study import Study
+
+# The number of dynamic dimensions up to which an expression is fitted to an output's sizes without a trace.
+_MOST_FITTED = 24
+
+
+@record(frozen=True)
+class Because:
+    """The reason for a restriction: the refusal of a combination of sizes that violates the restriction."""
+
+    symbol: str
+    dim: int
+    sizes: Sizes
+    refusal: Refusal
+    path: tuple[Node, ...]
+
+
+class Shapes:
+    """The sizes that a model accepts (the result of `irexec.shapes`).
+
+    `symbols`: the name of each dynamic dimension; equal names mean equal sizes.
+    """
+
+    def __init__(self, prober: Prober, found: Study) -> None:
+        self._prober, self._study = prober, found
+        self.model = prober.model
+        self.dims = prober.dims
+        self.groups = equal_groups(found.cases, len(prober.dims))
+        self.alternatives: list[list[Condition]] = alternatives_of(prober, found.cases, self.groups)
+        self._evidence = None if found.paths is None or not found.cases else Evidence(prober, found.paths)
+        self._is_derived = self._evidence is not None and self._derived(self._evidence)
+        self.declared: list[Condition] = declared_bounds(prober, self.groups, self.alternatives)
+        self.symbols = symbols(prober, self.groups)
+        self._samples = accepted_samples(prober, found.cases)
+        self.outputs_expressions = self._fitted()
+        self.baked: list[Baked] = baked_sizes(prober, found.cases)
+
+    def __repr__(self) -> str:
+        return f"<Shapes: {', '.join(dict.fromkeys(self.symbols)) or 'every dimension is fixed'}; {self.evidence}>"
+
+    def __str__(self) -> str:
+        return text_of("Shapes", self)
+
+    def _repr_html_(self) -> str:
+        return html_of("Shapes", self)
+
+    def _derived(self, evidence: Evidence) -> bool:
+        """Replace the description by conditions from the traces if traces contradict it; return True if it was
+        replaced.
+        """
+        wrong = evidence.differing(self.alternatives, self.groups)
+        if not wrong:
+            return False
+        self._study.is_complete = False
+        found = evidence.conditions()
+        if found is None:
+            if (refusal := self._prober.at(wrong[0]).refusal) is not None:
+                self._study.cases[0].unexplained.append(Reason(0, wrong[0], refusal))
+            return False
+        groups = evidence.groups()
+        alternatives: list[list[Condition]] = [
+            [plain(each) for each in part if not says_equal(each, groups)] for part in found
+        ]
+        if evidence.differing(alternatives, groups):
+            return False
+        self.groups, self.alternatives = groups, alternatives
+        self._study.is_complete = True
+        for case in self._study.cases:
+            case.unexplained.clear()
+        return True
+
+    @property
+    def certainty(self) -> list[list[str]]:
+        """The certainty of each of `conditions`: "proved" if derived from the comparisons of all layers, or declared,
+        else "checked".
+        """
+        found = [[False] * len(each) for each in self.alternatives]
+        if self._evidence is not None:
+            found = self._evidence.proved(self.alternatives, self.groups)
+        declared = ["proved"] * len(self.declared)
+        return [[*("proved" if yes else "checked" for yes in each), *declared] for each in found]
+
+    @property
+    def evidence(self) -> str:
+        """The evidence for the description: proved, checked, or incomplete."""
+        if not self.is_complete:
+            return "incomplete"
+        is_proved = self._evidence is not None and self._evidence.is_proved(self.alternatives, self.groups)
+        return "proved" if is_proved else "checked"
+
+    @property
+    def conditions(self) -> list[list[str]]:
+        """Lists of conditions: the model accepts sizes for which all conditions of one list hold. Declared bounds are
+        last.
+        """
+        return [[each.text(self.symbols) for each in (*part, *self.declared)] for part in self.alternatives]
+
+    @property
+    def is_complete(self) -> bool:
+        """False if the description contradicts some combinations that were tried, or if the time ran out."""
+        return self._study.is_complete
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """The refusal at the latest layer that any attempt reached; None if accepted sizes were found."""
+        return self._study.refusal
+
+    def accepts(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> bool:
+        """Return whether the model accepts inputs of these shapes, by name or in order.
+
+        The answer follows from the description if this is complete; otherwise the model is inferred at these shapes.
+        """
+        sizes = self._sizes(shapes)
+        if sizes is None:
+            return False
+        if not self.is_complete:
+            return self._prober.accepts(sizes)
+        return all(dim.allows(size) for dim, size in zip(self.dims, sizes, strict=True)) and any(
+            all(condition.holds(sizes) for condition in each) and self._equal(sizes) for each in self.alternatives
+        )
+
+    def outputs(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> list[PartialShape]:
+        """Return the shapes of the outputs for inputs of these shapes. Raises IRError if the model refuses them."""
+        sizes = self._sizes(shapes)
+        if sizes is None or not self._prober.accepts(sizes):
+            findings = Findings(file=self.model.file)
+            refusal = None if sizes is None else self._prober.at(sizes).refusal
+            if refusal is not None:
+                findings.keep(refusal.finding)
+            else:
+                findings.add("O008", "the shapes do not fit the inputs that the model declares")
+            raise IRError(findings.report)
+        return list(self._prober.at(sizes).outputs)
+
+    def smallest(self) -> dict[str, tuple[int, ...]]:
+        """Return the accepted input shapes with the fewest elements, without empty shapes."""
+        return self._named(self.smallest_sizes)
+
+    def sample(self, count: int = 10, seed: int = 0) -> list[dict[str, tuple[int, ...]]]:
+        """Return up to `count` different input shapes that the model accepts, chosen at random."""
+        chance = random.Random(seed)
+        found: dict[Sizes, None] = {}
+        for _ in range(20 * count):
+            sizes = chance.choice(self._study.cases).draw(chance)
+            if sizes is not None and min(sizes, default=1) > 0 and self._prober.accepts(sizes):
+                found.setdefault(sizes)
+            if len(found) == count:
+                break
+        return [self._named(sizes) for sizes in found]
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether any sizes were found that the model accepts."""
+        return bool(self._study.cases)
+
+    @property
+    def probes(self) -> int:
+        """The number of combinations at which the model was inferred."""
+        return self._prober.probes
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs."""
+        return [port_name(value) for value in self.model.inputs]
+
+    def refusal_at(self, sizes: Sizes) -> Refusal | None:
+        """Return the refusal of these sizes of the dynamic dimensions; None if the model accepts them."""
+        return self._prober.at(sizes).refusal
+
+    @property
+    def leads(self) -> list[int]:
+        """The dynamic dimensions whose sizes can be chosen; other sizes follow from these, or are fixed."""
+        return [dim for dim, accepted in self._study.cases[0].choices.items() if not accepted.is_single]
+
+    def regular_samples(self, leads: Sequence[int], count: int, multiple: int, start: int = 0) -> list[Sizes]:
+        """Return accepted combinations of up to `count` sizes of each given lead, preferably multiples of `multiple`.
+
+        Other leads have the sizes of the base. `start`: the first size to use if a lead accepts no such multiple.
+        """
+        case = self._study.cases[0]
+        sizes: list[list[int]] = []
+        for lead in leads:
+            accepted = case.choices[lead]
+            steps = range(multiple, 40 * multiple, multiple) if multiple > 1 else ()
+            regular = [size for size in steps if accepted.contains(size)]
+            # Every fourth size: neighbouring sizes may cost the same, because strides round them.
+            sizes.append(regular[:count] or [size for size in accepted.some(4 * count) if size][start::4][:count])
+        base = {lead: case.base[lead] for lead in case.choices}
+        combined = (case.fill(base | dict(zip(leads, chosen, strict=True))) for chosen in product(*sizes))
+        return [each for each in combined if case.contains(each) and self._prober.accepts(each)]
+
+    @property
+    def smallest_sizes(self) -> Sizes:
+        """The sizes of `smallest`."""
+        return min(
+            [*least_samples(self._prober, self._study.cases), *self.decided_sizes[:1]],
+            key=lambda sizes: (_elements(self._prober, sizes), sizes),
+        )
+
+    @property
+    def decided_sizes(self) -> list[Sizes]:
+        """The accepted combinations that traces decided, the smallest first."""
+        return [] if self._evidence is None else self._evidence.accepted
+
+    def broadcasts(self, sizes: Sizes) -> bool:
+        """Return whether one of these sizes is 1 beside a larger one with which it is broadcast."""
+        return any(case.broadcasts(sizes) for case in self._study.cases)
+
+    def types_at(self, sizes: Sizes) -> Inference:
+        """Return the types of all values at these sizes."""
+        return self._prober.types_at(sizes)
+
+    @property
+    def base_sizes(self) -> Sizes:
+        """The sizes at which the study of the model began."""
+        return self._study.cases[0].base
+
+    def inputs_at(self, sizes: Sizes) -> list[PartialShape]:
+        """Return the shapes of the inputs at these sizes of the dynamic dimensions."""
+        return self._prober.inputs_at(sizes)
+
+    def reached(self, number: int) -> list[Node]:
+        """Return the layers that depend on the input with this number."""
+        return [node for node, bits in self._prober.reached.items() if bits >> number & 1]
+
+    def because(self) -> list[Because]:
+        """Return the reasons of the restrictions, one for each symbol and layer, in the order of the dimensions."""
+        found: dict[tuple[str, Node | None], Because] = {}
+        for reason in self._reasons():
+            path = path_to(self._prober, reason)
+            because = Because(self.symbols[reason.dim], reason.dim, reason.sizes, reason.refusal, path)
+            found.setdefault((because.symbol, reason.refusal.node), because)
+        return sorted(found.values(), key=lambda each: each.dim)
+
+    def _reasons(self) -> Iterator[Reason]:
+        # If conditions from traces replaced the description, only its reasons for equal sizes remain valid.
+        found = [reason for case in self._study.cases for reason in case.reasons]
+        yield from (reason for reason in found if not self._is_derived or not self._equal(reason.sizes))
+        named = set() if self._is_derived else {self.symbols[reason.dim] for reason in found}
+        for each in () if self._evidence is None else self._evidence.refused(self.alternatives, self.groups):
+            if not named & {self.symbols[dim] for dim in each.condition.dims}:
+                yield Reason(min(each.condition.dims), each.sizes, each.refusal)
+
+    def limits(self) -> list[str]:
+        """Return sentences about cases that the answer does not cover, and about side effects of accepted sizes."""
+        return limits(self._study, self.symbols, self.outputs_expressions, self._samples, [*self._reasons()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON values; see docs/commands/shapes.md for the keys."""
+        return {
+            "dims": [{"id": f"{number}.{axis}", "symbol": name} for (number, axis), name in self._places()],
+            "accepts": self.conditions,
+            "outputs": [
+                ["?" if each is None else _plain(each.text(self.symbols)) for each in shape]
+                if shape is not None
+                else "?"
+                for shape in self.outputs_expressions
+            ],
+            "inputs": [
+                {"name": name, "type": str(value.element_type), "shape": self.input_text(number)}
+                for number, (name, value) in enumerate(zip(self.input_names, self.model.inputs, strict=True))
+            ],
+            "because": [
+                {
+                    "symbol": each.symbol,
+                    **each.refusal.to_dict(),
+                    "refused": self.assignment(each.sizes),
+                    "path": [node.friendly_name for node in each.path],
+                }
+                for each in self.because()
+            ],
+            "smallest": {name: list(shape) for name, shape in self.smallest().items()} if self._study.cases else None,
+            "baked": [each.to_dict(self.symbols) for each in self.baked],
+            "certainty": self.certainty,
+            "evidence": self.evidence,
+            "limits": self.limits(),
+            "probes": self._prober.probes,
+        }
+
+    def input_text(self, number: int) -> list[int | str]:
+        """Return the shape of an input with symbols for its dynamic dimensions."""
+        names = {axis: name for (input, axis), name in self._places() if input == number}
+        return [names.get(axis, extent.min) for axis, extent in enumerate(self._prober.shapes[number])]
+
+    def _places(self) -> list[tuple[tuple[int, int], str]]:
+        """Return the input and the axis of each dynamic dimension, in order, with its symbol."""
+        return sorted((place, name) for dim, name in zip(self.dims, self.symbols, strict=True) for place in dim.places)
+
+    def assignment(self, sizes: Sizes) -> dict[str, int]:
+        """Return sizes by symbol; a dimension that does not have the size of its symbol has its own entry."""
+        return assignment(self._prober, self.symbols, sizes)
+
+    def _equal(self, sizes: Sizes) -> bool:
+        return all(sizes[number] == sizes[group] for number, group in enumerate(self.groups))
+
+    def _named(self, sizes: Sizes) -> dict[str, tuple[int, ...]]:
+        shapes = self._prober.inputs_at(sizes)
+        named = zip(self.input_names, shapes, strict=True)
+        return {name: shape.to_shape() for name, shape in named}
+
+    def _sizes(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> Sizes | None:
+        """Return the sizes of the dynamic dimensions; None if a shape contradicts the declared shape."""
+        given = self._given(shapes)
+        for shape, declared in zip(given, self._prober.shapes, strict=True):
+            if not PartialShape(list(shape)).compatible(declared):
+                return None
+        if any(len({given[number][axis] for number, axis in dim.places}) > 1 for dim in self.dims):
+            return None
+        return tuple(int(given[dim.input][dim.axis]) for dim in self.dims)
+
+    def _given(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+        """Return the shape of each input. Raises TypeError and ValueError."""
+        each = shapes.values() if isinstance(shapes, Mapping) else shapes
+        if not isinstance(each, Iterable) or any(isinstance(s, str) or not isinstance(s, Iterable) for s in each):
+            form = ", ".join(f"{name!r}: [...]" for name in self.input_names)
+            raise TypeError(f"expected the shapes as a dict, {{{form}}}, or as a list with one shape for each input")
+        if isinstance(shapes, Mapping):
+            names = self.input_names
+            unknown = [name for name in shapes if name not in names]
+            if unknown:
+                raise ValueError(f"the model has no input {unknown[0]!r}; its inputs are {', '.join(names)}")
+            known = [*zip(names, self._prober.shapes, strict=True)]
+            if missing := [name for name, shape in known if name not in shapes and shape.is_dynamic]:
+                raise ValueError(f"the shape of {missing[0]!r} is missing")
+            given = [tuple(shapes[name]) if name in shapes else shape.to_shape() for name, shape in known]
+        else:
+            given = [tuple(shape) for shape in shapes]
+        if len(given) != len(self._prober.shapes):
+            raise ValueError(f"{len(given)} shapes are given, the model has {len(self._prober.shapes)} inputs")
+        return given
+
+    def _fitted(self) -> list[list[Expression | None] | None]:
+        """Return an expression for each dimension of each output; None if none fits, or the size is unknown."""
+        cases = self._study.cases
+        if not cases:
+            return []
+        base = cases[0].base
+        every = [number for number, group in enumerate(self.groups) if group == number]
+        tried = dict.fromkeys((*self._samples, *raised(self._prober, self.smallest_sizes)))
+        shapes = [(sizes, self._prober.outputs_after_reset(sizes)) for sizes in tried]
+        fitted: list[list[Expression | None] | None] = []
+        for number in range(len(self.model.outputs)):
+            own = [(sizes, found[number]) for sizes, found in shapes]
+            ranks = {None if shape is None else len(shape) for _, shape in own}
+            if len(ranks) != 1 or None in ranks:
+                fitted.append(None)
+                continue
+            dims: list[Expression | None] = []
+            for axis in range(ranks.pop() or 0):
+                extents = [(sizes, shape[axis]) for sizes, shape in own if shape is not None]
+                samples = [(sizes, size) for sizes, size in extents if size is not None]
+                if len(samples) < len(extents):
+                    dims.append(None)
+                    continue
+                # With many sizes, fitting takes too long, and only traces provide an expression.
+                few = len(every) <= _MOST_FITTED
+                found = fit(samples, base, self.leads) or fit(samples, base, every) if few else None
+                dims.append(found if self._evidence is None else self._evidence.output(number, axis, found, samples))
+            fitted.append(dims)
+        return fitted
+
+
+def _plain(text: str) -> int | str:
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _elements(prober: Prober, sizes: Sizes) -> int:
+    return sum(prod(extent.value for extent in shape) for shape in prober.inputs_at(sizes))

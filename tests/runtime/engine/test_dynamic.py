@@ -1,0 +1,174 @@
+"""Dynamic shapes: one plan for all shapes, a separate one for repeated shapes, and extents checked when they
+are known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.nets import two_inputs
+
+import irexec
+from irexec import Model
+from irexec.core.types import PartialShape
+from irexec.runtime.engine import InferRequest
+from irexec.runtime.engine.plans import MAX_PLANS, Plans
+
+ops: Any = irexec.opset15
+
+
+def flattening() -> irexec.CompiledModel:
+    """Return a model that flattens [?, ?, 4] to [batch, rest] through ShapeOf, Gather, Concat, Reshape, and
+    doubles it.
+    """
+    x = ops.parameter([-1, -1, 4], np.float32, name="x")
+    batch = ops.gather(ops.shape_of(x), ops.constant(np.array([0])), ops.constant(np.int64(0)))
+    target = ops.concat([batch, ops.constant(np.array([-1]))], axis=0)
+    flat = ops.reshape(x, target, special_zero=False)
+    return irexec.compile_model(Model([ops.add(flat, flat)], [x]))
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=12))
+def test_any_order_of_shapes(shapes: list[tuple[int, int]]) -> None:
+    compiled = flattening()
+    for batch, length in shapes:
+        x = np.arange(batch * length * 4, dtype=np.float32).reshape(batch, length, 4)
+        np.testing.assert_array_equal(compiled([x])[0], 2 * x.reshape(batch, -1))
+
+
+def test_shapes_that_come_again_have_a_plan_with_static_shapes() -> None:
+    compiled = flattening()
+    x = np.ones((2, 3, 4), np.float32)
+    plans = Plans(compiled.model)
+    first, second = plans.of((x.shape,)), plans.of((x.shape,))
+    assert first is plans.of(((9, 9, 4),)) is plans.general
+    assert second is plans.of((x.shape,)) is not first
+    assert second.steps[-1].shape == (2, 12)
+    # Sub-graphs of shapes are constants then: only Reshape and Add remain.
+    assert [step.operator.type for step in second.steps] == ["Reshape", "Add"]
+    np.testing.assert_array_equal(compiled([x])[0], 2 * x.reshape(2, 12))
+
+
+def either() -> irexec.CompiledModel:
+    """Return an If whose branches add constants of four and of eight elements to the rows of x."""
+    x, cond = ops.parameter([-1, -1], np.float32, name="x"), ops.parameter([], np.bool_, name="cond")
+    choice = ops.if_op(cond)
+    inner = [ops.parameter(PartialShape([-1, -1]), np.float32) for _ in range(2)]
+    sums = [ops.add(given, ops.constant(np.ones(size, np.float32))) for given, size in zip(inner, (4, 8), strict=True)]
+    bodies = [Model([total], [given], "branch") for total, given in zip(sums, inner, strict=True)]
+    choice.set_then_body(bodies[0])
+    choice.set_else_body(bodies[1])
+    choice.set_input(x.output(0), *inner)
+    out = choice.set_output(bodies[0].results[0], bodies[1].results[0])
+    return irexec.compile_model(Model([ops.negative(out)], [x, cond]))
+
+
+def test_a_branch_that_cannot_run_with_a_shape_prevents_no_plan_for_it() -> None:
+    compiled = either()
+    plans = Plans(compiled.model)
+    for size, fits in ((4, True), (8, False)):
+        x = np.zeros((2, size), np.float32)
+        for _ in range(3):
+            assert np.array_equal(compiled([x, np.bool_(fits)])[0], np.full((2, size), -1))
+            with pytest.raises(irexec.IRError, match="do not broadcast"):
+                compiled([x, np.bool_(not fits)])
+        shapes = ((2, size), ())
+        plans.of(shapes)
+        assert plans.of(shapes) is not plans.general
+        assert plans.of(shapes).steps[-1].shape == (2, size)
+
+
+def test_a_shape_with_which_neither_branch_can_run_is_refused_every_time() -> None:
+    compiled = either()
+    for _ in range(3):
+        with pytest.raises(irexec.IRError, match="do not broadcast"):
+            compiled([np.zeros((2, 5), np.float32), np.bool_(True)])
+
+
+def test_a_plan_of_its_own_does_not_change_the_model() -> None:
+    compiled = flattening()
+    before = [str(value.type) for node in compiled.model.nodes for value in node.outputs]
+    for _ in range(3):
+        compiled([np.ones((2, 3, 4), np.float32)])
+    assert [str(value.type) for node in compiled.model.nodes for value in node.outputs] == before
+    assert str(compiled.output(0).partial_shape) == "[?,4..]" or compiled.output(0).partial_shape.rank == 2
+
+
+def test_old_plans_and_their_buffers_go() -> None:
+    plans = Plans(flattening().model)
+    request = InferRequest(plans)
+    for length in [*range(1, 30), *range(1, 30)]:
+        for _ in range(2):
+            request.infer([np.ones((1, length, 4), np.float32)])
+    assert len(plans) <= MAX_PLANS
+    assert len(request._runners) <= MAX_PLANS
+    np.testing.assert_array_equal(request.infer([np.ones((1, 3, 4), np.float32)])[0], np.full((1, 12), 2))
+
+
+def test_results_of_one_shape_survive_a_run_of_another() -> None:
+    compiled = flattening()
+    kept = []
+    for length in (3, 3, 5, 5, 3):
+        x = np.full((1, length, 4), length, np.float32)
+        kept.append((compiled([x])[0], 2 * x.reshape(1, -1)))
+    for got, expected in kept:
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_extents_that_do_not_fit_are_a_finding_each_time() -> None:
+    compiled = irexec.compile_model(irexec.read_model(two_inputs().text.encode()))
+    x, y = np.ones((2, 3), np.float32), np.ones((3, 3), np.float32)
+    for _ in range(4):
+        with pytest.raises(irexec.IRError) as caught:
+            compiled([x, y])
+        assert [(f.code, f.layer and f.layer.name) for f in caught.value.report] == [("O001", "product")]
+
+
+def test_bounds_of_an_input_are_kept() -> None:
+    x = ops.parameter(PartialShape.parse("1..3,4"), np.float32, name="x")
+    compiled = irexec.compile_model(Model([ops.relu(x)], [x]))
+    assert compiled([np.ones((3, 4), np.float32)])[0].shape == (3, 4)
+    with pytest.raises(irexec.IRError, match=r"has shape \[4,4\], which does not match .* \[1\.\.3,4\]"):
+        compiled([np.ones((4, 4), np.float32)])
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 0, 3), (1, 2, 3, 4)])
+def test_a_rank_that_is_not_known(shape: tuple[int, ...]) -> None:
+    x = ops.parameter(PartialShape.dynamic(), np.float32, name="x")
+    compiled = irexec.compile_model(Model([ops.relu(ops.negative(x))], [x]))
+    for _ in range(3):
+        assert compiled([np.ones(shape, np.float32)])[0].shape == shape
+
+
+def test_empty_tensors() -> None:
+    compiled = flattening()
+    for _ in range(3):
+        assert compiled([np.ones((3, 0, 4), np.float32)])[0].shape == (3, 0)
+
+
+def test_constants_whose_shapes_only_folding_gives_are_checked() -> None:
+    x = ops.parameter([1], np.int64)
+    places = ops.non_zero(ops.constant(np.ones(5000, np.float32)))
+    product = ops.matmul(places, ops.constant(np.ones((4, 1), np.int64)), False, False)
+    with pytest.raises(irexec.IRError, match="b has 4 rows, expected 5000") as caught:
+        irexec.compile_model(Model([ops.add(product, x)], [x]))([np.zeros(1, np.int64)])
+    assert [finding.constraint for finding in caught.value.report] == ["MatMul-1 C2"]
+
+
+def test_a_shape_that_the_model_excludes_is_refused_every_time() -> None:
+    x = ops.parameter(PartialShape.parse("1..6"), np.float32, name="x")
+    compiled = irexec.compile_model(Model([ops.relu(ops.squeeze(x, [0]))], [x]))
+    for _ in range(3):
+        with pytest.raises(irexec.IRError, match="3 elements along axis 0"):
+            compiled([np.ones(3, np.float32)])
+    assert compiled([np.ones(1, np.float32)])[0].shape == ()
+
+
+def test_a_computed_array_can_be_a_result() -> None:
+    x = ops.parameter([2], np.float32, name="x")
+    model = Model([ops.result(ops.minimum([1.0, 5.0], [2.0, 2.0]))], [x])
+    assert irexec.compile_model(model)([np.zeros(2, np.float32)])[0].tolist() == [1, 2]
