@@ -1,4 +1,4 @@
-"""The pages of the site that are generated from the code: operators, commands, codes, rooms.
+"""The pages of the site that are generated from the code: operators, commands, codes, packages.
 
 `docs/conf.py` has them written to docs/reference, which is not part of the repository, so they are never out of date.
 """
@@ -41,7 +41,7 @@ from irexec.tools.catalog.documentation import page_address  # noqa: E402
 from irexec.tools.catalog.facts import OperatorFacts, PortFacts, all_facts, module_path, operator_of  # noqa: E402
 from irexec.tools.catalog.text import count_text, opsets_text, types_text  # noqa: E402
 
-FLOORS = runpy.run_path(str(ROOT / "tests" / "test_rooms.py"))["FLOORS"]
+LAYERS = runpy.run_path(str(ROOT / "tests" / "test_layers.py"))["LAYERS"]
 _LONGEST = 1200
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 EXAMPLES = DOCS / "examples"
@@ -50,7 +50,7 @@ EXAMPLES = DOCS / "examples"
 
 def write() -> None:
     """Write all generated pages anew. A page that would be the same keeps its time, so that it is not read again."""
-    pages = dict([*_operator_pages(), *_command_pages(), *_code_pages(), *_room_pages(), *_reports(), *_notebooks()])
+    pages = dict([*_operator_pages(), *_command_pages(), *_code_pages(), *_package_pages(), *_reports(), *_notebooks()])
     for stale in TARGET.rglob("*") if TARGET.exists() else ():
         if stale.is_file() and stale.relative_to(TARGET).as_posix() not in pages:
             stale.unlink()
@@ -323,21 +323,21 @@ def _code_pages() -> Iterator[tuple[str, str]]:
     yield "codes.md", "\n".join([*lines, ""])
 
 
-# Rooms
+# Packages
 
 
-def _room_pages() -> Iterator[tuple[str, str]]:
+def _package_pages() -> Iterator[tuple[str, str]]:
     lines = ["| package | purpose |", "|---|---|"]
-    for floor in FLOORS:
-        for room in sorted(floor):
-            path = ROOT / "irexec" / room / "__init__.py"
-            path = path if path.exists() else ROOT / "irexec" / f"{room}.py"
-            if room.startswith("__") or not path.exists():
+    for layer in LAYERS:
+        for package in sorted(layer):
+            path = ROOT / "irexec" / package / "__init__.py"
+            path = path if path.exists() else ROOT / "irexec" / f"{package}.py"
+            if package.startswith("__") or not path.exists():
                 continue
             doc = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
             first = " ".join(doc.split("\n\n")[0].split())
-            lines.append(f"| `{room}` | {cell(first)} |")
-    yield "rooms.txt", "\n".join(lines) + "\n"
+            lines.append(f"| `{package}` | {cell(first)} |")
+    yield "packages.txt", "\n".join(lines) + "\n"
 
 
 # Reports, to be opened from the page of `irexec report`

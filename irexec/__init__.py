@@ -16,51 +16,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from irexec.api import *  # noqa: F403 - all that it holds
-
-# The public names of each module. For type checkers and readers, api.py lists the same names.
-_HOMES = {
-    "irexec.core.diagnostics.deadline": "time_limit",
-    "irexec.core.diagnostics": "Diagnostic IRError Report Severity",
-    "irexec.tools.fixes.files": "validate",
-    "irexec.tools.functions.debugging": "Comparison Differences Reduction compare diff reduce",
-    "irexec.tools.functions.files": "CheckedPages Fixed ModelReport doctest fix report",
-    "irexec.tools.functions.progress": "sensitivity shapes",
-    "irexec.api.openvino.async_queue": "AsyncInferQueue",
-    "irexec.api.openvino.compiled": "CompiledModel",
-    "irexec.api.openvino.core": "Core Extension OpExtension Version compile_model get_batch get_version read_model "
-    "set_batch shutdown tensor_from_file",
-    "irexec.api.openvino.custom": "Op",
-    "irexec.api.openvino.frontend": "convert_model",
-    "irexec.api.openvino.infer_request": "InferRequest",
-    "irexec.api.openvino.layout": "Layout",
-    "irexec.api.openvino.model": "Model",
-    "irexec.api.openvino.node": "Node",
-    "irexec.api.openvino.ov_any": "OVAny",
-    "irexec.api.openvino.ports": "ConstOutput Input Output Value",
-    "irexec.api.openvino.profiling": "ProfilingInfo",
-    "irexec.api.openvino.remote": "RemoteContext RemoteTensor VAContext VASurfaceTensor",
-    "irexec.api.openvino.rt_map": "RTMap",
-    "irexec.api.openvino.saving": "save_model serialize",
-    "irexec.api.openvino.shapes": "AxisSet AxisVector Coordinate CoordinateDiff PartialShape Shape Strides Symbol",
-    "irexec.api.openvino.tensor": "Tensor TensorVector",
-    "irexec.api.openvino.type_info": "DiscreteTypeInfo",
-    "irexec.ops.spec.operator": "operator",
-    "irexec.tools.shapes.answer": "Shapes",
-    "irexec.core.types.dimension": "Dimension",
-    "irexec.core.types.element": "ElementType Type",
-}
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 # The modules of OpenVINO's API that programs reach as attributes.
 _MODULES = [
     "exceptions", "experimental", "frontend", "helpers", "layout_helpers", "op", "passes", "preprocess", "properties",
     "tools", "utils",
 ]  # fmt: skip
 
-__all__ = sorted(_HOME_OF)
-
 
 def __getattr__(name: str) -> Any:
+    if name in ("__all__", "_HOME_OF"):
+        globals().update(_HOME_OF=_homes(), __all__=sorted(_homes()))
+        return globals()[name]
     if "numpy" in sys.modules:
         value = _named(name)
     else:
@@ -68,9 +34,16 @@ def __getattr__(name: str) -> Any:
 
         with set_while_loading(*_BLAS_PATIENCE):
             value = _named(name)
-    if name in _HOME_OF or is_opset(name) or not _is_registered(name):
+    if is_opset(name) or not _is_registered(name):
         globals()[name] = value
     return value
+
+
+def _homes() -> dict[str, str]:
+    """Return the module of each public name: the stub `__init__.pyi`, which type checkers read, is their only list."""
+    with open(__file__.rpartition("__init__")[0] + "__init__.pyi", encoding="utf-8") as stub:
+        words = [line.split() for line in stub if line.startswith("from irexec.")]
+    return {name: module for _, module, _, name, *_ in words}
 
 
 # The threads of NumPy's OpenBLAS spin for 2 ** 26 rounds after they are started: some 40 ms, on cores that the first
@@ -81,14 +54,15 @@ _BLAS_PATIENCE = "OPENBLAS_THREAD_TIMEOUT", "22"
 def _named(name: str) -> Any:
     import importlib
 
-    if name in _HOME_OF:
+    homes: dict[str, str] = sys.modules[__name__]._HOME_OF
+    if name in homes:
         from irexec.core.collector import no_collection
 
         with no_collection(to_stay=True):
-            return getattr(importlib.import_module(_HOME_OF[name]), name)
+            return getattr(importlib.import_module(homes[name]), name)
     if is_opset(name) or _is_registered(name):
         return opset_module(name)
-    if real_module(f"irexec.{name}") is not None:
+    if name == "tools" or real_module(f"irexec.{name}") is not None:
         return importlib.import_module(f"irexec.{name}")
     raise AttributeError(f"module 'irexec' has no attribute {name!r}")
 
@@ -100,7 +74,7 @@ def _is_registered(opset: str) -> bool:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES, *(f"opset{number}" for number in range(1, 18)), "__version__"})
+    return sorted({*_homes(), *_MODULES, *(f"opset{number}" for number in range(1, 18)), "__version__"})
 
 
 ModuleAliases.install()

@@ -1,4 +1,4 @@
-"""The rooms of the package: allowed imports, the length of files, and their first lines, checked in the source."""
+"""The layers of the package: allowed imports, the length of files, and their first lines, checked in the source."""
 
 from __future__ import annotations
 
@@ -20,37 +20,44 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "irexec"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# A room may import rooms on earlier lines; rooms on one line do not import each other.
-FLOORS: list[set[str]] = [
-    {"collector", "records", "environment", "display", "version"},
-    {"types", "diagnostics", "processes"},
+# A package may import packages on earlier lines; packages on one line do not import each other.
+LAYERS: list[set[str]] = [
+    {"core/collector", "core/display", "core/environment", "core/records", "version"},
+    {"core/types", "core/diagnostics"},
+    {"core/threads"},
     {"ir"},
-    {"settings", "threads"},
     {"ops"},
-    {"arrays"},
-    {"graph"},
-    {"inference", "status"},
-    {"engine", "opsets"},
-    {"lowering"},
-    {"frontends", "snippets"},
-    {"reading"},
-    {"openvino", "sizes"},
-    {"runs"},
-    {"catalog"},
-    {"pages"},
-    {"fixes"},
-    {"inspect"},
-    {"debug"},
-    {"render"},
+    {"model/arrays"},
+    {"model/graph"},
+    {"model/inference"},
+    {"runtime/engine", "runtime/processes"},
+    {"runtime/lowering"},
+    {"frontends/onnx", "frontends/pages"},
+    {"frontends/reading"},
+    {"api/opsets"},
+    {"api/openvino"},
+    {"api/aliases"},
+    {"tools/settings", "tools/status"},
+    {"tools/catalog", "tools/shapes"},
+    {"tools/run"},
+    {"tools/doctest"},
+    {"tools/fixes"},
+    {"tools/inspect"},
+    {"tools/cut"},
+    {"tools/compare"},
+    {"tools/diff"},
+    {"tools/reduce"},
+    {"tools/sensitivity"},
+    {"tools/render"},
+    {"tools/parallel"},
+    {"tools/conformance", "tools/functions"},
     {"lsp"},
-    {"parallel"},
-    {"functions", "conformance"},
     {"cli"},
-    {"aliases"},
-    {"api"},
     {"__init__", "__main__"},
 ]
-FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
+DIVIDED = {package.partition("/")[0] for package in LAYER if "/" in package}
+"""The folders at the top whose packages have an order of their own."""
 COMPARED_WITH = {"openvino", "onnx", "onnxruntime"}
 MAY_IMPORT_ONNX = "frontends/onnx"
 RUNTIMES = (
@@ -67,8 +74,14 @@ def name(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-def room(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def package_of(module: str) -> str:
+    """Return the row of LAYERS to which a module belongs: `irexec.core.types.shape` to `core/types`."""
+    first, *rest = module.removeprefix("irexec.").split(".")
+    return f"{first}/{rest[0]}" if first in DIVIDED and rest else first
+
+
+def package(path: Path) -> str:
+    return package_of("irexec." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"))
 
 
 class Imports(ast.NodeVisitor):
@@ -106,7 +119,7 @@ class Imports(ast.NodeVisitor):
         assert node.level == 0, f"line {node.lineno}: modules are named whole"
         module = node.module or ""
         self.names += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
-        # `from irexec import graph` names a room as well as `from irexec.model.graph import Model`.
+        # `from irexec import graph` names a package as well as `from irexec.model.graph import Model`.
         self._add([f"irexec.{a.name}" for a in node.names] if module == "irexec" else [module], node)
 
     def _add(self, modules: list[str], node: ast.stmt) -> None:
@@ -127,44 +140,50 @@ def imports(path: Path) -> Imports:
 
 
 def wrong_ways(path: Path) -> Iterator[str]:
-    """Yield the imports of a file from a higher room, or from a room on the same line."""
-    own = room(path)
+    """Yield the imports of a file from a higher layer, or from another package of its own."""
+    own = package(path)
     for module, line in imports(path).all:
         if not module.startswith("irexec."):
             continue
-        other = module.split(".")[1]
-        if other == own or other not in FLOOR:
+        other = package_of(module)
+        if other == own or other not in LAYER:
             continue
-        if FLOOR[other] >= FLOOR[own]:
+        if LAYER[other] >= LAYER.get(own, -1):
             yield f"{name(path)}:{line} imports {module}"
 
 
-def test_every_room_has_its_floor() -> None:
-    rooms = {room(path) for path in MODULES}
-    assert rooms <= FLOOR.keys()
-    assert {"types", "diagnostics", "ir", "ops", "graph", "inference", "engine", "snippets", "runs", "cli"} <= rooms
+def test_every_package_has_its_layer() -> None:
+    packages = {package(path) for path in MODULES} - DIVIDED
+    assert packages == LAYER.keys()
+
+
+def test_the_folder_list_shows_the_layers() -> None:
+    folders = {path.relative_to(PACKAGE).parts[0] for path in MODULES if path.parent != PACKAGE}
+    modules = {path.stem for path in MODULES if path.parent == PACKAGE}
+    assert len(folders) <= 10
+    assert modules == {"__init__", "__main__", "version"}
 
 
 def test_imports_go_one_way() -> None:
     assert [wrong for path in MODULES for wrong in wrong_ways(path)] == []
 
 
-def test_higher_rooms_are_named_in_tables_only() -> None:
+def test_higher_packages_are_named_in_tables_only() -> None:
     """A module name in a text is an import that the imports of the source do not show."""
     named = [
         f"{name(path)}:{node.lineno} names {node.value}"
         for path in MODULES
-        if room(path) not in ("__init__", "aliases", "display")
+        if package(path) not in ("__init__", "api/aliases", "core/display")
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if (other := re.fullmatch(r"irexec\.(\w+)[\w.]*", node.value)) is not None
-        if FLOOR.get(other[1], -1) > FLOOR[room(path)]
+        if re.fullmatch(r"irexec\.(\w+)[\w.]*", node.value) is not None
+        if LAYER.get(package_of(node.value), -1) > LAYER.get(package(path), -1)
     ]
     assert named == []
 
 
 def test_no_two_files_import_each_other() -> None:
-    """Check that no modules import each other, even within a room; imports inside functions and for type checkers
+    """Check that no modules import each other, even within a package; imports inside functions and for type checkers
     count.
     """
     files = {".".join(("irexec", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in MODULES}
@@ -284,11 +303,11 @@ print(json.dumps([sum(map(len, defined.values())), changed, missing]))
 """
 
 
-def modules_by_floor() -> list[str]:
-    """Return all modules, those of lower rooms first, so that a class is recorded before a higher room can
+def modules_by_layer() -> list[str]:
+    """Return all modules, those of lower layers first, so that a class is recorded before a higher one can
     change it.
     """
-    paths = sorted((path for path in MODULES if path.stem != "__main__"), key=lambda path: FLOOR[room(path)])
+    paths = sorted((path for path in MODULES if path.stem != "__main__"), key=lambda path: LAYER.get(package(path), -1))
     names = (".".join(("irexec", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in paths)
     return [name.removesuffix(".__init__") for name in names]
 
@@ -296,7 +315,7 @@ def modules_by_floor() -> list[str]:
 def test_no_class_changes_after_its_definition() -> None:
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        input=json.dumps(modules_by_floor()),
+        input=json.dumps(modules_by_layer()),
         capture_output=True,
         text=True,
         timeout=PATIENCE,

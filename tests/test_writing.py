@@ -29,6 +29,10 @@ ALLOWED = {
         "irexec/ops/spec/contents.py",
         "open(os.path.join(os.path.dirname(__file__), 'table.txt'), encoding='ascii')",
     ),
+    (
+        "irexec/__init__.py",
+        "open(__file__.rpartition('__init__')[0] + '__init__.pyi', encoding='utf-8')",
+    ),
     # The limits of the machine.
     ("irexec/ops/spec/capacity.py", "open('/sys/fs/cgroup/memory.max')"),
     # Functions of the Python API that only read, for programs, not in commands.

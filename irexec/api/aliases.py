@@ -1,4 +1,4 @@
-"""Aliases of modules: the names that OpenVINO's programs import (`irexec.opset13`, `irexec.op.util`), and old names."""
+"""Aliases of modules: names that OpenVINO's programs import (`irexec.opset13`, `irexec.op.util`), and former names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # Modules of OpenVINO's API and the irexec modules that they are aliases of; submodules are found the same way.
 _PARTS = (
     "_offline_transformations", "exceptions", "experimental", "frontend", "helpers", "layout_helpers", "op",
-    "package_utils", "passes", "preprocess", "properties", "tools", "utils",
+    "package_utils", "passes", "preprocess", "properties", "utils",
 )  # fmt: skip
 _MODULES = {f"irexec.{name}": f"irexec.api.openvino.{name}" for name in (*_PARTS, "_pyopenvino")}
 # The compiled module contains most of the others.
@@ -22,24 +22,36 @@ _MODULES |= {
     "irexec._op_base": "irexec.api.openvino.custom",
     "irexec._ov_api": "irexec.api.openvino._pyopenvino",
     "irexec.passes.graph_rewrite": "irexec.api.openvino.passes.rewrite",
+    "irexec.tools.ovc": "irexec.api.openvino.tools.ovc",
     "irexec.tools.ovc.convert": "irexec.api.openvino.tools.ovc",
+    "irexec._pyopenvino.tools": "irexec.api.openvino.tools",
     "irexec.utils.postponed_constant": "irexec.api.openvino.utils.postponed",
 }
-# The names of modules in version 0.1; they are removed in version 0.3.
-_RENAMED = {
-    "irexec.model.arrays.options": "irexec.tools.run.values",
-    "irexec.farm": "irexec.tools.parallel",
-    "irexec.mend": "irexec.tools.fixes",
-    "irexec.ops.compute.blas": "irexec.core.threads.blas",
-    "irexec.ops.compute.parallel": "irexec.core.threads.parallel",
-    "irexec.show": "irexec.tools.render",
-    "irexec.survey": "irexec.tools.inspect",
-    "irexec.trust": "irexec.tools.compare",
-    "irexec.trust.compare": "irexec.tools.compare.compare",
-    "irexec.trust.culprit": "irexec.tools.compare.culprit",
-    "irexec.trust.reduce": "irexec.tools.reduce.reduce",
-    "irexec.trust.runtimes": "irexec.tools.compare.runtimes.runtime",
-    "irexec.watch": "irexec.tools.run",
+# Former names of packages, which programs and extensions import.
+_FORMER = {
+    "core": "collector diagnostics display environment records threads types",
+    "model": "arrays graph inference",
+    "runtime": "engine lowering processes",
+    "frontends": "pages reading",
+    "api": "openvino opsets",
+    "tools": "catalog conformance fixes functions inspect parallel render settings status",
+}
+_MODULES |= {f"irexec.{name}": f"irexec.{layer}.{name}" for layer, names in _FORMER.items() for name in names.split()}
+_MODULES |= {
+    "irexec.debug": "irexec.tools.compare",
+    "irexec.debug.comparison": "irexec.tools.compare",
+    "irexec.debug.diff": "irexec.tools.diff.diff",
+    "irexec.debug.extract": "irexec.tools.cut.extract",
+    "irexec.debug.record": "irexec.tools.run.record",
+    "irexec.debug.reduction": "irexec.tools.reduce",
+    "irexec.debug.sanitize": "irexec.tools.run.sanitize",
+    "irexec.debug.sensitivity": "irexec.tools.sensitivity",
+    "irexec.ops.declare": "irexec.ops.spec",
+    "irexec.pages.doctest": "irexec.tools.doctest.doctest",
+    "irexec.pages.pytest_plugin": "irexec.tools.doctest.pytest_plugin",
+    "irexec.runs": "irexec.tools.run",
+    "irexec.sizes": "irexec.tools.shapes",
+    "irexec.snippets": "irexec.frontends.pages",
 }
 
 
@@ -55,25 +67,9 @@ def real_module(name: str) -> str | None:
     parts = name.split(".")
     for length in (4, 3, 2):
         head = ".".join(parts[:length])
-        if present := _MODULES.get(head) or _RENAMED.get(head):
+        if present := _MODULES.get(head):
             return present + name[len(head) :]
     return None
-
-
-def _warn_if_renamed(name: str, present: str) -> None:
-    """Issue a DeprecationWarning, attributed to the line that imports a module under its old name."""
-    if not any(name == old or name.startswith(f"{old}.") for old in _RENAMED):
-        return
-    import warnings
-
-    package = __file__.removesuffix("aliases.py")
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and (
-        frame.f_code.co_filename.startswith(package) or "importlib" in frame.f_code.co_filename
-    ):
-        frame = frame.f_back
-        level += "importlib._bootstrap" not in frame.f_code.co_filename
-    warnings.warn(f"{name} was renamed to {present}; irexec 0.3 removes the old name", DeprecationWarning, level)
 
 
 def opset_module(name: str) -> ModuleType:
@@ -120,7 +116,6 @@ class ModuleAliases:
         name = module.__name__
         real = real_module(name)
         if real is not None:
-            _warn_if_renamed(name, real)
             sys.modules[name] = _imported(real)
             return
         try:

@@ -37,7 +37,7 @@ class Reading:
 
     `source` is the text; ONNX has none. `document` holds its elements, `model` is the model built from them. `snippet`
     holds the printed layers of a text without a `<net>`: the report lists the repairs of their text until they are
-    evaluated (frontends/pages/evaluate.py). `seconds`: the times of reading and checking. `weights`: the given weights, or
+    evaluated (pages/evaluate.py). `seconds`: the times of reading and checking. `weights`: the given weights, or
     those that were found. `again` repeats the checks in another mode; it opens a file again only for an ONNX model.
     `nodes` returns a model of an ONNX file's nodes as written, to be looked at if there is no other model.
     """

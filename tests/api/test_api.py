@@ -1,20 +1,14 @@
-"""api.py contains exactly the names of `import irexec`."""
+"""The public names: the stub lists all of them, and each can be imported."""
 
 from __future__ import annotations
 
 import types
 
 import irexec
-from irexec import api
-
-
-def test_api_holds_what_irexec_exports() -> None:
-    held = {name for name in vars(api) if name[0] not in "_@" and name != "annotations"}
-    assert held == set(irexec.__all__)
-    assert [name for name in held if getattr(api, name) is not getattr(irexec, name)] == []
 
 
 def test_each_public_name_is_a_thing_and_no_module() -> None:
+    assert len(irexec.__all__) > 60
     assert [name for name in irexec.__all__ if isinstance(getattr(irexec, name), types.ModuleType)] == []
 
 

@@ -154,6 +154,7 @@ def test_before_that_little_is_imported() -> None:
         "atexit",
         "gc",
         "irexec",
+        "irexec.api",
         "irexec.api.aliases",
         "irexec.cli",
         "irexec.cli.interrupts",

@@ -156,7 +156,7 @@ def test_a_record_may_be_derived_from_and_extended_by_a_dataclass() -> None:
 
 
 def test_a_field_of_dataclasses_is_not_a_field_of_a_record() -> None:
-    with pytest.raises(TypeError, match=r"names: use irexec\.records\.field for the fields of a record"):
+    with pytest.raises(TypeError, match=r"names: use irexec\.core\.records\.field for the fields of a record"):
 
         @record
         class Wrong:

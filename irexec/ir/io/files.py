@@ -22,7 +22,7 @@ def open_regular(path: str | os.PathLike[str], role: str = "a file") -> IO[bytes
     """Open a regular file for reading. Raises OSError for anything else: reading a pipe could block forever.
 
     A path that the system does not accept (with a NUL or an unencodable character) also raises OSError. `role`: the
-    purpose of the file for a command, which never writes to it: see `irexec.ir.io.guard`, whose OutputIsInput is raised.
+    purpose of the file for a command, which never writes to it: see guard.py, whose OutputIsInput is raised.
     """
     with path_errors(path):
         # Without O_NONBLOCK, opening a pipe waits until a process writes to it.

@@ -1,7 +1,7 @@
 """The model: operators bound to layers, the values that connect them, and the ordered nodes.
 
 Names follow OpenVINO's Python API (`Model.inputs`, `Output.any_name`, `Node.friendly_name`, ...). The API's other names
-are defined by the subclasses in irexec/api/openvino: the class of a model determines the classes of its nodes and values.
+are defined by the subclasses in api/openvino: the class of a model determines the classes of its nodes and values.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def write_model(
     """Write `path` and `weights`, by default the `.bin` beside it; either both are written completely, or neither is
     changed.
 
-    `version` is the IR version written in the file: 10 only for models that IR 10 can represent (`irexec.tools.fixes.older`).
+    `version`: the IR version that is written; 10 only for models that IR 10 can represent (see tools/fixes/older.py).
     `files`: further files that are put in place together with these two, before them.
 
     Raises IRError (W001) with everything in the model that IR cannot represent, OSError if a file cannot be written,

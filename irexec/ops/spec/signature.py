@@ -313,7 +313,7 @@ def output_types(
 
 
 def _as_shape(shape: Any) -> PartialShape:
-    """Return a rule's result as a PartialShape of irexec.core.types. The public subclass has OpenVINO's members, such as a
+    """Return a rule's result as a PartialShape of core/types. The public subclass has OpenVINO's members, such as a
     rank that is a Dimension.
     """
     if type(shape) is PartialShape:

@@ -32,7 +32,7 @@ _FACTOR = 8
 _MAX_SMALL = 64
 
 
-# The least number of elements of a matrix of packed weights (irexec.runtime.engine.packed) that stays packed, and of all
+# The least number of elements of a matrix of packed weights (engine/packed) that stays packed, and of all
 # constants of few bits in its model. Smaller matrices are folded, because copies cost little memory.
 LEAST_PACKED, LEAST_PACKED_TOTAL = 1 << 14, 1 << 21
 # The types of layers that may compute the final values of such a matrix.

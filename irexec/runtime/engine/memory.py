@@ -30,7 +30,7 @@ from irexec.core.records import field, record
 from irexec.ops.compute.precision import compute_dtype
 from irexec.runtime.engine.step import Step
 
-# The size below which a result is cheaper to allocate than to plan, unless compiled code computes it (irexec.runtime.lowering).
+# The size below which a result is cheaper to allocate than to plan, unless compiled code computes it (lowering).
 _MIN_BYTES = 1 << 12
 # Copying more bytes than this takes longer than the call of compiled code that the copy would save.
 MOST_COPIED = 1 << 15

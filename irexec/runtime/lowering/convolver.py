@@ -1,4 +1,4 @@
-"""Convolution by compiled code: the parameters of `irexec.runtime.lowering.llvm.convolution`, computed once per shape."""
+"""Convolution by compiled code: the parameters of llvm/convolution.py, computed once per shape."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ A run need not call a step whose inputs last if
 - the group of an earlier step computes it (irexec.runtime.lowering.fusion), or
 - its results are views of its inputs, and follow from the shapes and constants alone, or
 - it copies its input in another shape: compiled code then makes the copy, in memory of the program, or
-- compiled code alone computes it (`Lowered.tasks`). Values of f16 and bf16 are then in f32 (irexec.runtime.lowering.wide).
+- compiled code alone computes it (`Lowered.tasks`). Values of f16 and bf16 are then in f32 (wide.py).
 
 All other steps are calls, in order. The results of a call are verified in every run. The results of all other steps are
 arrays of the expected element type and shape by their construction; if they are not, a call reports it.

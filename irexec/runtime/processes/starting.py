@@ -20,7 +20,9 @@ from irexec.runtime.processes.path import absolute_path
 Process = subprocess.Popen[bytes]
 """A process that was started here."""
 # The child imports the same irexec as this process, even if the path contains another package of that name.
-_IREXEC = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "__init__.py")
+_IREXEC = os.path.join(
+    os.path.abspath(__file__).rpartition(os.path.join("irexec", "runtime"))[0], "irexec", "__init__.py"
+)
 _FIRST = """\
 import sys
 sys.path[:] = {path!r}

@@ -11,7 +11,7 @@ import irexec.ops
 from irexec.model.arrays.saving import save_text
 from irexec.ops.spec.operator import REGISTRY
 
-TABLE = Path(__file__).parents[2] / "ops" / "declare" / "table.txt"
+TABLE = Path(__file__).parents[2] / "ops" / "spec" / "table.txt"
 
 
 def table() -> str:

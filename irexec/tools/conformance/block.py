@@ -1,4 +1,4 @@
-"""The work of a campaign in blocks: some cases of one operator or graph pattern, as a task of `irexec.tools.parallel`."""
+"""The work of a campaign in blocks: some cases of one operator or graph pattern, as a task of tools/parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of the results of `irexec.shapes` and `irexec.sensitivity`, for printing and notebooks: see irexec.core.display."""
+"""Texts of the results of `irexec.shapes` and `irexec.sensitivity`, for printing and notebooks: see core/display.py."""
 
 from __future__ import annotations
 

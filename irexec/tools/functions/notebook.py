@@ -1,4 +1,4 @@
-"""Models in notebooks: the graph as a picture, or a text if the picture would be too large (see irexec.core.display)."""
+"""Models in notebooks: the graph as a picture, or a text if the picture would be too large (see core/display.py)."""
 
 from __future__ import annotations
 

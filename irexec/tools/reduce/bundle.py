@@ -94,7 +94,7 @@ def _anonymised(model: Path, made: Path, text: str, message: str) -> None:
 def _renamed(case: Case) -> Case:
     if not hasattr(case, "proto"):
         return Case(renamed(case.model), case.steps, case.results)
-    from irexec.tools.reduce import onnx_parts as parts
+    from irexec.frontends.onnx import parts
     from irexec.tools.reduce.onnx_case import onnx_case
 
     return onnx_case(parts.renamed(case.proto), case.steps)

@@ -12,13 +12,13 @@ import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.types import Array, ElementType
+from irexec.frontends.onnx import parts
 from irexec.frontends.reading import accepted, read
 from irexec.ir.io.writing import Together
 from irexec.model.arrays.saving import save_atomically
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import Bounds
 from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
-from irexec.tools.reduce import onnx_parts as parts
 from irexec.tools.reduce.case import Case, Steps
 from irexec.tools.reduce.simpler import some
 from irexec.tools.reduce.stages import Stage

@@ -51,11 +51,11 @@ def test_one_module_starts_processes() -> None:
     # Child waits for a Popen, which starting.py creates. serve.py is a script that imports nothing of irexec: it forks
     # itself in the process that starting.py started.
     assert [line.partition(":")[0] for line in elsewhere] == [
-        "tools/conformance/serve.py",
         "runtime/processes/child.py",
+        "tools/conformance/serve.py",
     ]
     assert any(line.startswith(f"{HERE}:") for line in found)
-    text = (PACKAGE / "processes" / "child.py").read_text("utf-8")
+    text = (PACKAGE / "runtime/processes/child.py").read_text("utf-8")
     assert "subprocess.run(" not in text and "Popen(" not in text
 
 

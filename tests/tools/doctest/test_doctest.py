@@ -14,7 +14,7 @@ from irexec.ops.spec import contents
 from irexec.tools.doctest.doctest import Checked, CheckedPage, check_page, find_pages, plan_page, summary
 from irexec.tools.doctest.errata_report import errata_report
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 SCATTER_ND = {
     "text example 1": "differ",

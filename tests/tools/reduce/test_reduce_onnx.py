@@ -18,9 +18,9 @@ from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli.main import main
+from irexec.frontends.onnx import parts
 from irexec.tools.compare.runtimes import choose
 from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime
-from irexec.tools.reduce import onnx_parts as parts
 from irexec.tools.reduce.case_files import load_case, save_case
 from irexec.tools.reduce.onnx_case import ONNX_STAGES, OnnxCase, onnx_case_of, onnx_guesses
 from irexec.tools.reduce.reduce import Reduction, begin, reduce

@@ -29,7 +29,7 @@ class Packing(NamedTuple):
 
     `type` is the type of the codes. `steps` are the operations after the conversion: "zero" subtracts the zero point,
     "whole" subtracts it from integers, "scale" multiplies, "raised" multiplies and rounds as
-    `irexec.runtime.engine.packed.rounding.round_raised`, and the name of a type rounds to that type. `table`: the values of
+    `round_raised` (engine/packed/rounding.py) does, and the name of a type rounds to that type. `table`: the values of
     nf4. `permutes`, `halves`: whether the processor can permute vectors of 16 lanes, and convert f16.
     """
 
@@ -184,7 +184,7 @@ class Decoder:
         return value
 
     def _raised(self, value: Any, type: str) -> Any:
-        """Return values times their scale, rounded to a type as `irexec.runtime.engine.packed.rounding.round_raised` does."""
+        """Return values times their scale, rounded to a type as `round_raised` does."""
         b, scale, factor = self._code.builder, self._parameters[value.type.count].scale, float(_DROPPED[type].factor)
         above, raised = (b.fmul(scale, ir.Constant(scale.type, [f] * scale.type.count)) for f in (factor + 1, -factor))
         # Both factors and the second product are exact.

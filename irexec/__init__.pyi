@@ -1,6 +1,6 @@
-"""The public names: exactly those of `import irexec`, which imports each one when it is first used."""
+"""The public names and their modules: `import irexec` reads this list, and imports each name when it is first used."""
 
-from __future__ import annotations
+from typing import Any
 
 from irexec.api.openvino.async_queue import AsyncInferQueue as AsyncInferQueue
 from irexec.api.openvino.compiled import CompiledModel as CompiledModel
@@ -70,3 +70,7 @@ from irexec.tools.functions.files import report as report
 from irexec.tools.functions.progress import sensitivity as sensitivity
 from irexec.tools.functions.progress import shapes as shapes
 from irexec.tools.shapes.answer import Shapes as Shapes
+
+__version__: str
+
+def __getattr__(name: str) -> Any: ...
