@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, refuse
@@ -12,13 +13,16 @@ from irexec.cli.options import add_extensions
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.render import write
 
+if TYPE_CHECKING:
+    from irexec.tools.catalog.facts import OperatorFacts
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "operator",
         nargs="?",
         metavar="TYPE",
-        help="an operator, e.g. Gather, Gather-7 or Gather-opset7 (default: list all operators)",
+        help="an operator, e.g. Gather, Gather-7 or Gather-opset7, or a part of names (default: list all operators)",
     )
     parser.add_argument("--missing", action="store_true", help="list only operators that are not implemented")
     parser.add_argument(
@@ -41,15 +45,22 @@ def run(args: argparse.Namespace) -> int:
         texts = {"text": list_text, "markdown": page_text}
     else:
         found = facts_of(args.operator)
-        if found is None:
+        rows = [found] if found is not None else _containing(args.operator)
+        if not rows:
             return _refused(unknown_operator(args.operator))
-        rows = [found]
-        texts = {"text": lambda rows: operator_text(rows[0]), "markdown": page_text}
+        texts = {"text": list_text if found is None else lambda rows: operator_text(rows[0]), "markdown": page_text}
     if args.format == "json":
         print(json.dumps([facts.model_dump() for facts in rows], indent=2))
     else:
         print(texts[args.format](rows), end="")
     return 0
+
+
+def _containing(text: str) -> list[OperatorFacts]:
+    """Return the operators whose names contain a text, such as `scatter`."""
+    from irexec.tools.catalog.facts import all_facts, foreign_facts
+
+    return [facts for facts in all_facts() + foreign_facts() if text.lower() in facts.name.lower()]
 
 
 def unknown_operator(text: str) -> Report:

@@ -17,6 +17,7 @@ from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse, refused
 from irexec.cli.options import add_bounds, add_config, add_limit, add_output, whole
 from irexec.cli.streams import complain, is_of_output
+from irexec.core.diagnostics import WrongArgument
 from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
@@ -107,8 +108,10 @@ def run(args: argparse.Namespace) -> int:
         return _reduce(args, [judge, *helpers], cases, stages, reduction, repro, reference)
     except CannotRun as error:
         return refused(refuse(error.code, str(error)))
-    except ValueError as error:
-        return refused(refuse("U012" if isinstance(error, NotACase) else "U004", str(error)))
+    except NotACase as error:
+        return refused(refuse("U012", str(error)))
+    except WrongArgument as error:
+        return refused(refuse("U004", str(error)))
     except OSError as error:
         if is_of_output(error):
             raise

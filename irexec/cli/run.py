@@ -24,7 +24,7 @@ from irexec.cli.options import (
     whole,
 )
 from irexec.cli.shown import add_choice_arguments, begin
-from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics import Place, Report, WrongArgument
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color
 from irexec.core.diagnostics.render.characters import visible_text
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from irexec.frontends.reading import Reading
     from irexec.model.arrays.given import Given
     from irexec.runtime.lowering.explain import Explanation
+    from irexec.tools.compare.origins import Origins
     from irexec.tools.run.run import ModelRun
     from irexec.tools.sensitivity.precision import Forecast
 
@@ -87,6 +88,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_argument(show, "json prints one object")
     add_output(show, "OUT.npz", "write the results to this file, by name", older="--save")
     show.add_argument("-v", "--verbose", action="store_true", help="show the source line of every finding")
+    show.add_argument("--all-values", action="store_true", help="print every value of the inputs and results")
+    show.add_argument(
+        "--explain-value",
+        metavar="NAME[0,3]",
+        help="show how one value of a result or a layer came about: what was moved or overwritten, the largest terms",
+    )
     watch = parser.add_argument_group("layers of a model")
     watch.add_argument(
         "--trace",
@@ -181,7 +188,14 @@ def _run_snippet(args: argparse.Namespace, given: Given, snippet: Snippet) -> in
     result = run_examples(snippet, given)
     result = replace(result, report=args.choice.beyond_errors(result.report))
     _save(args, result)
-    _print(args, lambda: examples_dict(result), lambda page: show_examples(result, page, verbose=args.verbose))
+    origins = _origins(args, result)
+    _print(
+        args,
+        lambda: examples_dict(result) | ({} if origins is None else {"explain_value": origins.to_dict()}),
+        lambda page: show_examples(result, page, verbose=args.verbose),
+        result,
+        origins,
+    )
     return exit_code_of_use(result.report)
 
 
@@ -227,12 +241,33 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
     more: dict[str, Any] = {} if found is None else {"forecast": found.to_dict()}
     if explained is not None:
         more["explain"] = [row.to_dict() for row in explained]
+    if (origins := _origins(args, result)) is not None:
+        more["explain_value"] = origins.to_dict()
     _print(
         args,
         lambda: model_dict(result, trace) | more,
         lambda page: show_model(result, page, trace, found, explained, worst=args.worst, verbose=args.verbose),
+        result,
+        origins,
     )
     return exit_code_of_use(result.report)
+
+
+def _origins(args: argparse.Namespace, result: ExampleRun | ModelRun) -> Origins | None:
+    """Return the origins of the value of --explain-value, if there are results; report a wrong one as a finding."""
+    if args.explain_value is None or not result.arrays():
+        return None
+    from irexec.tools.compare.origins import origins_in, origins_of_example
+    from irexec.tools.run.run import ModelRun
+
+    try:
+        if not isinstance(result, ModelRun):
+            return origins_of_example(result, args.explain_value)
+        arrays = [entry.array for entry in result.inputs if entry.array is not None]
+        return origins_in(result.model, arrays, args.explain_value)
+    except WrongArgument as error:
+        result.report.add(Findings(file=args.file).add("U004", f"--explain-value: {error}"))
+        return None
 
 
 def _explained(args: argparse.Namespace, result: ModelRun) -> list[Explanation] | None:
@@ -286,7 +321,9 @@ def _save(args: argparse.Namespace, result: ExampleRun | ModelRun) -> None:
         args.output = None
 
 
-def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
+def _print(
+    args: argparse.Namespace, to_dict: Any, show: Any, result: ExampleRun | ModelRun, origins: Origins | None
+) -> None:
     if args.format == "json":
         print(json.dumps(to_dict(), indent=2, allow_nan=False))
         return
@@ -294,6 +331,17 @@ def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
 
     page = Printout(color=wants_color(sys.stdout))
     show(page)
+    if args.all_values:
+        from irexec.model.arrays.brief import whole as all_of
+
+        page.heading("values")
+        inputs = {entry.name: entry.array for entry in result.inputs if entry.array is not None}
+        for name, array in (inputs | result.arrays()).items():
+            page.line(f"  {name} = {all_of(array)}")
+    if origins is not None:
+        from irexec.tools.render.origins import show_origins
+
+        show_origins(origins, page)
     if args.output is not None:
         page.line()
         page.line(f"saved {args.output}", "dim")

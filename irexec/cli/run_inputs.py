@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from irexec.tools.parallel.gathering import Outcome
     from irexec.tools.parallel.inputs import InputRun
 
-_ONE_RUN_ONLY = ("trace", "dump", "until", "precision", "duplicates", "page", "no_repairs")
+_ONE_RUN_ONLY = (
+    "trace",
+    "dump",
+    "until",
+    "explain_value",
+    "all_values",
+    "precision",
+    "duplicates",
+    "page",
+    "no_repairs",
+)
 
 
 def run_inputs(args: argparse.Namespace) -> int:

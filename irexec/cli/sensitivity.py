@@ -16,7 +16,7 @@ from irexec.cli.given import add_input_arguments
 from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_input, shared_path
 from irexec.cli.options import add_limit, whole
-from irexec.core.diagnostics import Report
+from irexec.core.diagnostics import Report, WrongArgument
 
 if TYPE_CHECKING:
     from irexec.tools.parallel.sensitivities import MeasureUnits
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
         saved = [*_saved(args, found)]
     except OSError as error:
         return refused(refuse("U007", f"{error.filename or args.apply}: {error.strerror or error}"))
-    except ValueError as error:
+    except WrongArgument as error:
         return refused(refuse("U004", str(error)))
     if args.format == "json":
         print(json.dumps(found.to_dict(), indent=2, allow_nan=False))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, not_written, refused
 from irexec.cli.options import add_extensions, add_limit, add_weights
-from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics import Place, Report, WrongArgument
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color, write
 from irexec.ir.io.files import open_regular
@@ -122,7 +122,7 @@ def _studied(model: Model, options: Sequence[str], status: Status, findings: Fin
     except UnknownName as error:
         known = f"the inputs are {', '.join(port_name(value) for value in model.inputs)}"
         findings.add("U005", f"--input: {error}", hint=error.hint or known)
-    except ValueError as error:
+    except WrongArgument as error:
         findings.add("U004", f"--input: {error}")
     return None
 

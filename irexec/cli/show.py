@@ -5,23 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.inputs import check_readable, exit_code
 from irexec.cli.options import add_extensions, add_limit, add_output, add_shapes, add_weights
 from irexec.cli.shown import add_choice_arguments, begin, write_output
 from irexec.cli.streams import print_line
-from irexec.core.diagnostics import IRError, Report
+from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
-    from irexec.frontends.reading import Reading
     from irexec.tools.inspect.facts import Summary
-
-# The time limit in seconds for finding the sizes that a dynamic model accepts, and for its costs as functions of them.
-_SECONDS = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,11 +55,10 @@ def run(args: argparse.Namespace) -> int:
     reading = read(args.file, args.weights, mode="strict") if report.ok else None
     summary, found = summary_of(reading, shapes, choice) if reading is not None else (None, Report())
     report.extend(found)
-    if summary is None or reading is None:
+    if summary is None:
         write(report, sys.stderr)
         return 2
-    is_open = bool(summary.totals.uncounted) or summary.totals.live.bytes is None
-    text = _text(args, summary, report, _sized(reading, shapes) if is_open and args.format == "text" else [])
+    text = _text(args, summary, report)
     if args.output is None:
         sys.stdout.write(text)
         return exit_code(report)
@@ -73,36 +68,7 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(report)
 
 
-def _sized(reading: Reading, given: dict[str, tuple[int, ...]]) -> list[tuple[str, str]]:
-    """Return the costs of a dynamic model as functions of its sizes; an empty result if no sizes are found in time."""
-    from irexec.model.graph.ports import port_name
-    from irexec.tools.render.shapes import cost_rows
-    from irexec.tools.shapes.ask import accepted_shapes
-    from irexec.tools.status import Status
-
-    if reading.model is None:
-        return []
-    try:
-        with Status() as status:
-            shapes = accepted_shapes(
-                reading.model,
-                given,
-                seconds=_SECONDS,
-                progress=lambda count: status.show(f"{count} combinations of sizes"),
-            )
-            if not shapes.has_sizes:
-                return []
-            rows = cost_rows(shapes, _SECONDS)
-    except (IRError, ValueError):
-        return []
-    named = [
-        f"{port_name(value)} [{', '.join(map(str, shapes.input_text(number)))}]"
-        for number, value in enumerate(reading.model.inputs)
-    ]
-    return [*rows, ("dynamic sizes", ", ".join(named))] if rows else []
-
-
-def _text(args: argparse.Namespace, summary: Summary, report: Report, sized: Sequence[tuple[str, str]]) -> str:
+def _text(args: argparse.Namespace, summary: Summary, report: Report) -> str:
     """Return the summary in the requested format."""
     if args.format == "json":
         return json.dumps(summary.to_dict(), indent=2) + "\n"
@@ -118,6 +84,6 @@ def _text(args: argparse.Namespace, summary: Summary, report: Report, sized: Seq
     from irexec.tools.render.summary import show
 
     page = Printout(color=args.output is None and wants_color(sys.stdout))
-    show(summary, page, sized)
+    show(summary, page)
     page.findings(report, verbose=False)
     return page.text

@@ -28,7 +28,7 @@ ABS = """<layer type="Abs" version="opset1">
 GOLDEN = """Abs-1
 
 inputs
-  x  f32  [3]  [-1, 2, -3]  documented on the page, f32 default
+  x  f32  [3]  [-1, 2, -3]  documented in the file, f32 default
 
 result
   output  f32  [3]  [1, 2, 3]
@@ -98,7 +98,7 @@ def test_the_erratum_is_reported_in_the_result(capsys: pytest.CaptureFixture[str
     _, text = run(capsys, str(SAMPLES / "scatter_nd_update" / "example_1.xml"))
     assert "  1 of 4 elements differs, for any order of updates: [1] can only be 30 or 40, not 20\n" in text
     assert (
-        "  indices  i32  [5,1]  [[0], [2], [-3], [-3], [0]]  documented on the page, i32 declared, read as [5,1]\n"
+        "  indices  i32  [5,1]  [[0], [2], [-3], [-3], [0]]  documented in the file, i32 declared, read as [5,1]\n"
         in text
     )
     assert text.index("\nresult\n") < text.index("\nfindings\n") < text.index("error[T001]")
@@ -319,3 +319,19 @@ def test_an_operator_of_ones_own(folder: Path, capsys: pytest.CaptureFixture[str
         assert codes(result) == ["T001"]
     finally:
         REGISTRY.pop(("Twice", "mine"), None)
+
+
+def test_a_wrong_option_shows_no_result_of_random_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "relu.xml"
+    file.write_text('<layer type="ReLU"><input><port id="0" precision="F32"><dim>3</dim></port></input></layer>')
+    assert main(["run", str(file), "--input", "dat=[1, 2, 3]"]) == 2
+    text = capsys.readouterr().out
+    assert "not run\n  an option does not fit the inputs" in text and "\nresult\n" not in text and "U005" in text
+
+
+def test_all_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "relu.xml"
+    file.write_text('<layer type="ReLU"><input><port id="0" precision="I32"><dim>60</dim></port></input></layer>')
+    values = ", ".join(map(str, range(60)))
+    assert main(["run", str(file), "--input", f"0=[{values}]", "--all-values"]) == 0
+    assert f"output = [{values}]" in capsys.readouterr().out

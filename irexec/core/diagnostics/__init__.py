@@ -1,6 +1,27 @@
 """Findings: their codes, the classes that represent them, and the formats in which they are shown."""
 
-from irexec.core.diagnostics.diagnostic import Diagnostic, IRError, LayerRef, Place, Related, Report, Severity
+from irexec.core.diagnostics.diagnostic import (
+    Diagnostic,
+    IRError,
+    LayerRef,
+    Place,
+    Related,
+    Report,
+    Severity,
+    WrongArgument,
+)
 from irexec.core.diagnostics.fix import Edit, Fix, Safety
 
-__all__ = ["Diagnostic", "Edit", "Fix", "IRError", "LayerRef", "Place", "Related", "Report", "Safety", "Severity"]
+__all__ = [
+    "Diagnostic",
+    "Edit",
+    "Fix",
+    "IRError",
+    "LayerRef",
+    "Place",
+    "Related",
+    "Report",
+    "Safety",
+    "Severity",
+    "WrongArgument",
+]

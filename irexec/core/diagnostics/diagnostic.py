@@ -282,6 +282,13 @@ class _Errors:
         return self._found
 
 
+class WrongArgument(ValueError):
+    """An argument that cannot be used, for the reason that the message states.
+
+    Commands show it as a finding about the argument. Any other ValueError is an error in irexec.
+    """
+
+
 class IRError(RuntimeError):
     """A file, model or call that cannot be used; `report` holds every finding."""
 

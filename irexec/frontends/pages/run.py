@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.types import Array
+from irexec.frontends.pages.complete import ExampleInput, Obstacle
 from irexec.frontends.pages.evaluate import evaluate, evaluated_report
 from irexec.frontends.pages.example import Example, output_name
 from irexec.frontends.pages.reader import Snippet
@@ -25,6 +26,11 @@ class ExampleRun:
     given: Given
     examples: list[Example]
     report: Report
+
+    @property
+    def inputs(self) -> list[ExampleInput]:
+        """The inputs of all examples."""
+        return [entry for example in self.examples for entry in example.inputs]
 
     def arrays(self) -> dict[str, Array]:
         """Return the results by name, as `-o` writes them: `output` or `output_0`, ...; or `layer_0.output`, ..."""
@@ -43,7 +49,12 @@ def run_examples(snippet: Snippet, given: Given) -> ExampleRun:
     """Run every example of a snippet. Errors in its text or the options never raise; they are in the report."""
     examples = evaluate(snippet, given)
     findings = snippet.findings
+    known = findings.error_count
     _check_options(examples, given, findings)
+    if findings.error_count > known:
+        # The values that the option was meant to set would be random ones.
+        for example in examples:
+            example.not_executed, example.outputs = Obstacle("an option does not fit the inputs"), []
     for example in examples:
         obstacle = example.not_executed
         if obstacle is not None and not _is_explained(example, findings):

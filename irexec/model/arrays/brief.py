@@ -32,6 +32,11 @@ def shown(array: Array, limit: int = 200) -> str:
     return _cut(text, limit)
 
 
+def whole(array: Array) -> str:
+    """Return all values in the notation of operation pages, on one line."""
+    return shown_item(array[()]) if array.ndim == 0 else _nested(array, max(array.shape), array.shape[-1])
+
+
 def _nested(array: Array, outer: int, inner: int) -> str:
     if array.ndim == 1:
         most, parts = inner, [shown_item(value) for value in array[:inner]]

@@ -42,9 +42,9 @@ def col2im_15(
     """Images [N, C, *output_size] assembled from blocks [N, C * product(kernel_size), L]; overlapping elements are
     added. N is optional.
 
-    Constraints: C1 the last dimension is the number L of blocks that fit, C2 output_size and C3 kernel_size are given
-    and have two values (at least 1 in kernel_size), C4 dilations, pads and stride have two values, C5 data has rank 2
-    or 3, C6 the blocks' dimension is a multiple of product(kernel_size).
+    Constraints: C1 at least one block fits along each dimension, and the last dimension is the number L of blocks that
+    fit, C2 output_size and C3 kernel_size are given and have two values (at least 1 in kernel_size), C4 dilations, pads
+    and stride have two values, C5 data has rank 2 or 3, C6 the blocks' dimension is a multiple of product(kernel_size).
     """
     extents = list(size) if output_size is None else integers(output_size)
     window: list[int] = list(kernel) if kernel_size is None else integers(kernel_size)
@@ -54,7 +54,7 @@ def col2im_15(
     blocks = widen(data if data.ndim == 3 else data[None])
     area = prod(window)
     _check_values(require, data.ndim - 2, Dimension(blocks.shape[1]), window)
-    _check_blocks(require, Dimension(blocks.shape[2]), prod(fits))
+    check_blocks(require, Dimension(blocks.shape[2]), fits)
     channels = blocks.shape[1] // area
     parts = blocks.reshape(len(blocks), channels, *window, *fits)
     result = assembled(parts, extents, dilations, pads_begin, pads_end, steps)
@@ -88,9 +88,11 @@ def _check_values(check: Check, axis: int, values: Dimension, window: Sequence[i
     check("C6", values.is_dynamic or values.value % prod(window) == 0, message, port="data")
 
 
-def _check_blocks(check: Check, count: Dimension, fits: int) -> None:
-    message = f"data has {count} blocks, expected {fits}"
-    check("C1", count.contains(fits), message, port="data", found=str(count), allowed=str(fits))
+def check_blocks(check: Check, count: Dimension, fits: Sequence[int], port: str = "data") -> None:
+    """Check that there are as many blocks as fit, and at least one."""
+    if check("C1", 0 not in fits, "no block fits into the image and its pads", port=port):
+        message = f"{port} has {count} blocks, expected {prod(fits)}"
+        check("C1", count.contains(prod(fits)), message, port=port, found=str(count), allowed=str(prod(fits)))
 
 
 @col2im_15.shapes
@@ -123,8 +125,8 @@ def _(
     if extents is None:
         return PartialShape([*batch, channels, ANY_DIMENSION, ANY_DIMENSION])
     if window is not None and all(pairs):
-        fits = prod(fitting(extents, window, lists["dilations"], lists["pads_begin"], lists["pads_end"], steps))
-        _check_blocks(check, count, fits)
+        fits = fitting(extents, window, lists["dilations"], lists["pads_begin"], lists["pads_end"], steps)
+        check_blocks(check, count, fits)
     return PartialShape([*batch, channels, *extents])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.core.types import BOOLEAN, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, narrow, widen
-from irexec.ops.movement.col2im import Size, assembled, fitting
+from irexec.ops.movement.col2im import Size, assembled, check_blocks, fitting
 from irexec.ops.rules.axes import in_range, integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import NonNegativeInts, PositiveInts
@@ -108,17 +108,18 @@ def col2im_18(
 ) -> T:
     """Assemble blocks [N, C * product(block_shape), L] to images [N, C, *image_shape]; overlapping elements are added.
 
-    C1: x has rank 3, its second extent is a multiple of the block's size, its last is the number of blocks that fit.
+    C1: x has rank 3, its second extent is a multiple of the block's size, its last is the number of blocks that fit, at
+    least one.
     C2: the lists have one value for each axis of the image; no value is negative, and block_shape is positive.
     """
     extents, block = integers(image_shape), integers(block_shape)
-    fits = _check_blocks(require, PartialShape(x.shape), extents, block, strides, dilations, pads_begin, pads_end)
+    fits = _fitting(require, PartialShape(x.shape), extents, block, strides, dilations, pads_begin, pads_end)
     parts = widen(x).reshape(len(x), -1, *block, *fits)
     image = assembled(parts, extents, dilations, pads_begin, pads_end, strides)
     return narrow(image, x.dtype)
 
 
-def _check_blocks(
+def _fitting(
     check: Check,
     x: PartialShape,
     extents: list[int],
@@ -140,8 +141,9 @@ def _check_blocks(
         return []
     counts = fitting(extents, block, dilations, pads_begin, pads_end, strides)
     channels, count = x[1:]
-    whole = (channels.is_dynamic or channels.value % prod(block) == 0) and count.contains(prod(counts))
-    check("C1", whole, f"x has shape {x}, expected [N, C * {prod(block)}, {prod(counts)}]", port="x")
+    whole = channels.is_dynamic or channels.value % prod(block) == 0
+    check("C1", whole, f"dimension 1 of x is {channels}, not a multiple of block_shape {block}", port="x")
+    check_blocks(check, count, counts, "x")
     return counts
 
 
@@ -162,6 +164,6 @@ def _(
     has_rank(check, "C2", block, 1, "block_shape")
     if image.ints is None or block.ints is None or not ranked:
         return PartialShape.dynamic()
-    if not _check_blocks(check, x.shape, image.ints, block.ints, strides, dilations, pads_begin, pads_end):
+    if not _fitting(check, x.shape, image.ints, block.ints, strides, dilations, pads_begin, pads_end):
         return PartialShape.dynamic()
     return PartialShape([x.shape[0], x.shape[1] // prod(block.ints), *image.ints])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from irexec.ir.text import cut
+from irexec.tools.catalog.documentation import page_address
 from irexec.tools.catalog.facts import AttributeFacts, OperatorFacts, PortFacts, module_path
 
 _TITLES = {"condition": "Conditions and selection", "type": "Types", "signals": "Signals", "sort": "Sorting"}
@@ -79,8 +80,9 @@ def operator_text(facts: OperatorFacts) -> str:
     lines += ["", facts.description, "", "inputs:", *_table(map(_port_row, facts.inputs))]
     lines += ["", "attributes:", *_table(map(_attribute_row, facts.attributes))]
     lines += ["", "outputs:", *_table(map(_port_row, facts.outputs))]
-    lines += ["", f"tolerance: {facts.tolerance}", f"source: {module_path(facts)}", ""]
-    return "\n".join(lines)
+    lines += ["", f"tolerance: {facts.tolerance}", f"source: {module_path(facts)}"]
+    lines += [f"page: {page}"] if (page := page_address(facts)) is not None else []
+    return "\n".join([*lines, ""])
 
 
 def _port_row(port: PortFacts) -> tuple[str, ...]:

@@ -80,8 +80,10 @@ def case_of(model: Model, steps: Sequence[Sequence[Array]]) -> Case:
 
 
 def _forget(model: Model) -> None:
-    """Remove the information that refers to the file of the original model."""
-    model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
+    """Remove the information that refers to the file of the original model, and the layers that are not needed."""
+    before, model.nodes = model.nodes, ordered([*model.parameters, *model.sinks, *model.results])
+    for node in {*before} - {*model.nodes}:
+        node.inputs = []  # Otherwise it would remain among the users of what it reads.
     model.file, model.source, model.unreachable = None, None, []
     for node in model.nodes:
         node.layer = None

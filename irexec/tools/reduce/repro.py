@@ -65,7 +65,7 @@ class Repro:
                     return None
                 known["history"] = [(str(name), int(tried), int(fewer)) for name, tried, fewer in known["history"]]
                 fault = known.pop("fault")
-                fault["types"] = tuple(fault["types"])
+                fault["layers"] = tuple(fault["layers"])
                 return Reduction(load_case(self.file), Fault(**fault), **known)
         except (OSError, ValueError, KeyError, TypeError, IRError):
             return None

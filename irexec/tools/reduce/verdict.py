@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from irexec.core.diagnostics import WrongArgument
 from irexec.core.types import Array
 from irexec.model.graph.model import Model, Node
 from irexec.runtime.engine import CompiledModel
@@ -36,14 +37,15 @@ class Fault:
     people.
 
     `kind`: "difference", "refusal", "crash", "hang" or "exit code". `excess`: the difference as a multiple of
-    its tolerance, up to a limit. `types`: the types of the layers that a comparison names for a difference, if any.
+    its tolerance, up to a limit. `layers`: the names of the layers that a comparison names for a difference, if any;
+    parts and edited copies of a model keep them.
     """
 
     kind: str
     detail: str
     message: str = field(compare=False)
     excess: float = field(compare=False, default=1.0)
-    types: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
 
 
 class Judge(Protocol):
@@ -62,12 +64,12 @@ class Sameness:
     """The failures that count: those whose description matches the expression `same`, in any of `tries` runs."""
 
     def __init__(self, same: str = "", tries: int = 1) -> None:
-        """Raises ValueError if `same` is not a regular expression."""
+        """Raises WrongArgument if `same` is not a regular expression."""
         self.tries = tries
         try:
             self._same = re.compile(same) if same else None
         except re.error as error:
-            raise ValueError(f"{same!r} is not a regular expression: {error}") from None
+            raise WrongArgument(f"{same!r} is not a regular expression: {error}") from None
 
     @property
     def is_given(self) -> bool:
@@ -86,8 +88,8 @@ class Sameness:
 class ByRuntime:
     """A judge: a case fails if a runtime computes a different result than irexec, rejects the model, crashes or hangs.
 
-    A difference counts as the same failure as long as layers of the types in the first comparison are wrong by
-    themselves. `same` is matched with the kind of the failure, its description and the types of the layers.
+    A difference counts as the same failure as long as a layer that the first comparison names is wrong by itself.
+    `same` is matched with the kind of the failure, its description and the types of the layers.
     """
 
     def __init__(self, runtime: Runtime, bounds: Bounds | None = None, same: Sameness | None = None) -> None:
@@ -107,32 +109,31 @@ class ByRuntime:
             return None
         if found.kind != "difference":
             return found
-        wrong = self._types(case, like)
-        return None if wrong is None else replace(found, types=wrong)
+        wrong = self._wrong(case, like)
+        return None if wrong is None else replace(found, layers=wrong)
 
-    def _types(self, case: Case, like: Fault | None) -> tuple[str, ...] | None:
-        """Return the types of the wrong layers of a case, or the types of the fault `like` if one of these is wrong.
-        None if the type in which the runtime computes explains the difference.
+    def _wrong(self, case: Case, like: Fault | None) -> tuple[str, ...] | None:
+        """Return the names of the wrong layers of a case, or those of the fault `like` if one of these is wrong. None
+        if the type in which the runtime computes explains the difference.
         """
-        present = {node.type for node in case.model.walk()}
-        if like is not None and not (like.types and present & {*like.types}):
+        present = {node.friendly_name for node in case.model.walk()}
+        if like is not None and not (like.layers and present & {*like.layers}):
             return ()
         try:
             found = compare(Reference(case.model, case.steps), self.runtime, bounds=self.bounds)
         except CannotRun:
-            return () if like is None else like.types
+            return () if like is None else like.layers
         named = [] if found.culprit is None else found.culprit.nodes
         whatever = like is None and self.bounds is None and not self._same.is_given
         if whatever and found.agrees and found.precision in LOWER:
             self.hint = found.hints[0]
             return None
-        if like is None:
-            wrong = [node.type for node in named]
-            if self._same.is_given:
-                wrong = [type for type in [*wrong, *_wrong(found)] if self._same.accepts(type)]
-            return tuple(sorted({*wrong}))
-        wrong = [node.type for outer in named for node in _inside(outer)] + _wrong(found)
-        return like.types if not wrong or {*wrong} & {*like.types} else tuple(sorted({*wrong}))
+        if like is not None:
+            named = [node for outer in named for node in _inside(outer)] + _wrong(found)
+        elif self._same.is_given:
+            named = [node for node in [*named, *_wrong(found)] if self._same.accepts(node.type)]
+        wrong = {node.friendly_name for node in named}
+        return like.layers if like is not None and (not wrong or wrong & {*like.layers}) else tuple(sorted(wrong))
 
     def _found(self, case: Case, like: Fault | None) -> Fault | None:
         try:
@@ -162,9 +163,9 @@ class ByRuntime:
         return Fault("difference", _kind_of(error), message, min(error.ulp / max(tolerance.ulp, 1.0), _CLEAR))
 
 
-def _wrong(found: Comparison) -> list[str]:
-    """Return the types of the layers that are wrong by themselves."""
-    return [node.type for row in found.rows if not row.agrees for node in (row.node, *row.behind)]
+def _wrong(found: Comparison) -> list[Node]:
+    """Return the layers that are wrong by themselves."""
+    return [node for row in found.rows if not row.agrees for node in (row.node, *row.behind)]
 
 
 def _inside(node: Node) -> list[Node]:
@@ -201,12 +202,15 @@ class ByCommand:
     """
 
     def __init__(self, command: str, limit: float | None, same: Sameness | None = None, suffix: str = ".xml") -> None:
-        """`command` contains {} for the file. Raises ValueError if {} is missing or quotes are not closed."""
-        self.words, self.limit, self.name = shlex.split(command), limit, command
+        """`command` contains {} for the file. Raises WrongArgument if {} is missing or quotes are not closed."""
+        try:
+            self.words, self.limit, self.name = shlex.split(command), limit, command
+        except ValueError as error:
+            raise WrongArgument(f"{command}: {error}") from None
         self.hint: str | None = None
         self._same, self._suffix = same or Sameness(), suffix
         if not any("{}" in word for word in self.words):
-            raise ValueError("the command must contain {} for the file of the model")
+            raise WrongArgument("the command must contain {} for the file of the model")
 
     def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
         with tempfile.TemporaryDirectory(prefix="irexec-") as folder:

@@ -60,7 +60,7 @@ def _input_row(entry: ExampleInput, given: Given) -> tuple[str, ...]:
     return entry.name, kind, shape, values, _origin(entry, given)
 
 
-_VALUES = {Origin.PAGE: "documented on the page", Origin.SUPPLIED: "from --input"}
+_VALUES = {Origin.PAGE: "documented in the file", Origin.SUPPLIED: "from --input"}
 _PRECISION = {
     TypeSource.VALUES: "inferred from its values",
     TypeSource.DEFAULT: "default",

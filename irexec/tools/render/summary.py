@@ -12,8 +12,8 @@ _MOST = 12
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def show(summary: Summary, page: Printout, sized: Sequence[tuple[str, str]] = ()) -> None:
-    """Print the facts about a model under headings. `sized`: rows about its size that replace rows of the same name."""
+def show(summary: Summary, page: Printout) -> None:
+    """Print the facts about a model under headings."""
     page.line(summary.name or "model", "heading")
     if summary.file is not None and summary.file.lower().endswith(".onnx"):
         written = any(layer.operator is None for layer in summary.layers)
@@ -24,8 +24,9 @@ def show(summary: Summary, page: Printout, sized: Sequence[tuple[str, str]] = ()
         page.heading(title)
         page.table(map(_port_row, ports), ("name", None, None, "dim"))
     page.heading("size")
-    own = {name for name, _ in sized}
-    page.table([*(row for row in size_rows(summary) if row[0] not in own), *sized], ("name",))
+    page.table(size_rows(summary), ("name",))
+    if any("because of dynamic shapes" in text for _, text in size_rows(summary)):
+        page.line("  irexec shapes finds the sizes that the model accepts, and the costs as functions of them", "dim")
     page.heading("operators")
     page.table(_operator_rows(summary), ("name",))
     if summary.states:

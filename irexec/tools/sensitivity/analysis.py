@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irexec.core.diagnostics import IRError
+from irexec.core.diagnostics import IRError, WrongArgument
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import likely_names
 from irexec.core.types import Array
@@ -74,7 +74,7 @@ def analysed(
     other: str,
     progress: Progress = lambda done, total: None,
 ) -> Sensitivity:
-    """Return the result, given the effect of every unit. Raises IRError, BadMetric and ValueError."""
+    """Return the result, given the effect of every unit. Raises IRError, BadMetric and WrongArgument."""
     board, wanted = trials.board, Target.read(target)
     ranking = ranked(trials, effects)
     found = search(trials, effects, wanted, progress)
@@ -125,7 +125,7 @@ def sensitivity(
     inference); by default one inference with random values. `shapes` sets the shapes of dynamic inputs by
     name. `metric`: `snr`, `top1`, `cosine` or `FILE.py:function`. `target`: a share of the loss to recover, or a value
     of the metric. `progress` is called with the numbers of completed and of all groups of layers. Raises IRError
-    and ValueError.
+    and WrongArgument.
     """
     ours = _model(model)
     if isinstance(other, str) and not os.path.exists(other) and not os.path.splitext(other)[1]:
@@ -134,7 +134,7 @@ def sensitivity(
     inferences = [inputs] if isinstance(inputs, Mapping) else inputs
     steps = [_chosen(ours, shapes, seed)] if inferences is None else [_arrays(ours, given) for given in inferences]
     if not steps:
-        raise ValueError("inputs: at least one inference is required")
+        raise WrongArgument("inputs: at least one inference is required")
     Target.read(target)
     trials = trials_of(ours, theirs, steps, metric)
     effects: dict[Unit, Effect] = {}
@@ -178,10 +178,10 @@ def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:
 
 
 def _check_precision(name: str) -> None:
-    """Raise ValueError for a name that is not one of PRECISIONS."""
+    """Raise WrongArgument for a name that is not one of PRECISIONS."""
     if name not in PRECISIONS:
         known, advice = ", ".join(PRECISIONS), likely_names(name, PRECISIONS)
-        raise ValueError(f"{name!r} is neither a file nor one of {known}{f': {advice}' if advice else ''}")
+        raise WrongArgument(f"{name!r} is neither a file nor one of {known}{f': {advice}' if advice else ''}")
 
 
 def _rescaling(trials: Trials, precision: str) -> Rescaling | None:
@@ -243,17 +243,17 @@ def _model(given: Model | str | os.PathLike[str]) -> Model:
 
 
 def _arrays(model: Model, given: Any) -> list[Array]:
-    """Return one array for each input. Raises ValueError."""
+    """Return one array for each input. Raises WrongArgument."""
     names = ", ".join(min(port.names, default=port.node.friendly_name) for port in model.inputs)
     if isinstance(given, Mapping):
         keys = [_key(port, given) for port in model.inputs]
         if unknown := [name for name in given if name not in keys]:
-            raise ValueError(f"inputs[{unknown[0]!r}]: no input has this name; the inputs are {names}")
+            raise WrongArgument(f"inputs[{unknown[0]!r}]: no input has this name; the inputs are {names}")
         named = [given.get(key) for key in keys]
     else:
         named = [given] if isinstance(given, np.ndarray) else list(given)
     if len(named) != len(model.inputs) or any(array is None for array in named):
-        raise ValueError(f"inputs: an array is required for each of {names}")
+        raise WrongArgument(f"inputs: an array is required for each of {names}")
     return [np.asarray(array) for array in named]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from irexec.core.diagnostics import WrongArgument
 from irexec.core.diagnostics.nearest import likely_names
 from irexec.core.types import Array
 from irexec.model.arrays.units import widened
@@ -26,7 +27,7 @@ NEGLIGIBLE = 60.0
 """A signal-to-noise ratio in dB from which a loss is negligible: the noise is at most a thousandth of the signal."""
 
 
-class BadMetric(ValueError):
+class BadMetric(WrongArgument):
     """A metric that does not exist, or that does not return a number."""
 
 

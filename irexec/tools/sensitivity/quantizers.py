@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
+from irexec.core.diagnostics import WrongArgument
 from irexec.core.types import BOOLEAN, Array, ElementType, TensorType
 from irexec.model.graph.copies import copy_with_map, like
 from irexec.model.graph.cut import constant_nodes, needed_by
@@ -28,7 +29,7 @@ _MOVING |= {"Gather", "Concat", "MaxPool", "Tile", "Broadcast", "Convert", "Pad"
 _FEW_BITS = 8
 
 
-class NoPair(ValueError):
+class NoPair(WrongArgument):
     """Raised for two models of which neither is the quantized form of the other."""
 
 

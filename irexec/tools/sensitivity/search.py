@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from irexec.core.diagnostics import WrongArgument
 from irexec.core.types import Array
 from irexec.tools.sensitivity.measure import Choice, Effect, Trials
 from irexec.tools.sensitivity.metrics import NEGLIGIBLE, Score, decibels
@@ -35,14 +36,14 @@ class Target:
 
     @classmethod
     def read(cls, text: str) -> Target:
-        """Return the target of a text: `90%` of the loss, or `30`, a value of the metric. Raises ValueError."""
+        """Return the target of a text: `90%` of the loss, or `30`, a value of the metric. Raises WrongArgument."""
         is_share = text.endswith("%")
         try:
             value = float(text.removesuffix("%"))
         except ValueError:
-            raise ValueError(f"{text!r} is neither a share such as 90% nor a value of the metric") from None
+            raise WrongArgument(f"{text!r} is neither a share such as 90% nor a value of the metric") from None
         if not math.isfinite(value) or (is_share and not 0 < value <= 100):
-            raise ValueError(f"{text!r} is neither a share such as 90% nor a value of the metric")
+            raise WrongArgument(f"{text!r} is neither a share such as 90% nor a value of the metric")
         return cls(value / 100 if is_share else value, is_share)
 
     def is_met(self, trials: Trials, score: Score) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from irexec.core.diagnostics import IRError
+from irexec.core.diagnostics import IRError, WrongArgument
 from irexec.core.diagnostics.codes import CODES
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import did_you_mean
@@ -51,7 +51,7 @@ def model_with_sizes(reading: Reading) -> Model | None:
     return reading.model if all(CODES[error.code].concerns_types for error in reading.report.errors) else None
 
 
-class UnknownName(ValueError):
+class UnknownName(WrongArgument):
     """A name that is neither an input's name nor a symbol; `hint` suggests similar names."""
 
     def __init__(self, message: str, hint: str | None) -> None:
@@ -70,8 +70,8 @@ def accepted_shapes(
 
     `given`: shapes of inputs by name, such as "?,3,224,224", and sizes of symbols of the answer, such as `seq` 128.
     `seconds`: the time limit of the study, at which the sizes found so far are returned. `progress` is called with the
-    number of combinations. Raises UnknownName, ValueError for a shape that contradicts the declared shape, and IRError
-    if the rank of an input is not known.
+    number of combinations. Raises UnknownName, WrongArgument for a shape that contradicts the declared shape, and
+    IRError if the rank of an input is not known.
     """
     shapes = {port_name(value): value.type.shape for value in model.inputs}
     sizes: dict[str, int] = {}
@@ -99,12 +99,15 @@ def accepted_shapes(
 
 
 def _given_shape(name: str, text: str | int | Sequence[int], declared: PartialShape) -> PartialShape:
-    if isinstance(text, str):
-        shape = PartialShape.parse(text)
-    else:
-        shape = PartialShape([text] if isinstance(text, int) else list(text))
+    try:
+        if isinstance(text, str):
+            shape = PartialShape.parse(text)
+        else:
+            shape = PartialShape([text] if isinstance(text, int) else list(text))
+    except ValueError as error:
+        raise WrongArgument(f"{name}: {error}") from None
     if not shape.compatible(declared):
-        raise ValueError(f"{name}: the shape {shape} contradicts the declared shape {declared}")
+        raise WrongArgument(f"{name}: the shape {shape} contradicts the declared shape {declared}")
     return shape
 
 

@@ -287,8 +287,9 @@ def _sources(inputs: Iterable[TensorType | None]) -> list[Traced]:
     for type in inputs:
         if type is None:
             continue
+        # The shape of a Hidden type follows from its sources, as its contents do.
         numbers: list[Any] = [*type.sources] if isinstance(type, Hidden) else []
-        if type.shape.rank is not None:
+        if not numbers and type.shape.rank is not None:
             numbers += [each for dim in type.shape for each in (dim.min, dim.max)]
         if type.partial is not None:
             numbers += type.partial.ravel().tolist()

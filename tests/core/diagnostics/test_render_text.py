@@ -289,9 +289,11 @@ def test_the_summary_names_the_errors_because_of_which_openvino_rejects_the_file
     assert "OpenVINO" not in render(Report([DIM]))
     assert "\nOpenVINO rejects the file, at least because of D005 in line 12\n" in render(Report([DIM, rejected]))
     assert "\nOpenVINO probably rejects the file, at least because of E004 in line 12\n" in render(Report([probably]))
-    many = render(Report([probably, *[rejected] * 6]))
-    assert "rejects the file, at least because of E004 in line 12, D005 in line 12," in many
-    assert "D005 in line 12 and 2 more errors\n" in many
+    lines = [replace(rejected, place=replace(rejected.place, line=line)) for line in range(21, 27)]
+    many = render(Report([probably, *lines]))
+    assert "rejects the file, at least because of E004 in line 12, D005 in line 21," in many
+    assert "and 2 more errors\n" in many
+    assert "at least because of D005 in line 12\n" in render(Report([rejected, replace(rejected, message="again")]))
     other = replace(rejected, place=replace(rejected.place, file="other.xml"))
     assert "OpenVINO rejects 2 files, at least because of D005 in model.xml:12, D005 in other.xml:12\n" in render(
         Report([rejected, other])

@@ -74,6 +74,17 @@ class _Forgetting(_Spoiled):
         return [super(_Forgetting, self).observe([step], values)[0] for step in steps]
 
 
+@dataclass(frozen=True)
+class Exchanging(Planted):
+    """A fault: layers read their inputs in reverse order."""
+
+    def load(self, model: Model) -> Loaded:
+        other, copies = copy_with_map(model)
+        for node in self.pattern(model):
+            copies[node].inputs = [*reversed(copies[node].inputs)]
+        return Aligned(align(model, other))
+
+
 # Patterns
 
 

@@ -67,6 +67,7 @@ def test_col2im_page_form_runs() -> None:
 def test_col2im_constraints() -> None:
     blocks = np.ones((1, 4, 4))
     refuses(col2im, "C1", blocks, ints(4, 4), ints(2, 2))
+    refuses(col2im, "C1", blocks[..., :0], ints(1, 4), ints(2, 2))
     refuses(col2im, "C2", blocks, ints(3), ints(2, 2))
     refuses(col2im, "C3", blocks, ints(3, 3), ints(2))
     refuses(col2im, "C3", np.ones((1, 4, 20), np.float32), ints(3, 4), ints(0, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import random
 import subprocess
@@ -14,12 +15,14 @@ import numpy as np
 import pytest
 from support.amounts import amount
 from support.failing import SAMPLES, reference
-from support.faults import Fault, Forgetful, Planted, chain, faults, of_type
+from support.faults import Exchanging, Fault, Forgetful, Planted, chain, faults, of_type
 from support.waiting import PATIENCE
 
 import irexec
+from irexec import Model, Node
 from irexec import opset15 as ops
 from irexec.cli.main import INTERRUPTED, main
+from irexec.tools.compare.compare import compare
 from irexec.tools.reduce import repro
 from irexec.tools.reduce.case import Case
 from irexec.tools.reduce.case_files import load_case, save_case
@@ -121,9 +124,51 @@ def test_another_operator_that_is_wrong_does_not_take_the_place_of_the_first() -
     planted = Planted(lambda model: [*pair(model), *single(model)])
     judge = ByRuntime(planted)
     found = begin(judge, guesses(run, planted))
-    assert found is not None and found.fault.types == ("Tanh",)
+    assert found is not None and found.fault.layers == ("bent",)
     reduce(found, judge)
     assert [node.type for node in found.case.layers] == ["Multiply", "Tanh"]
+
+
+def _subtractions() -> tuple[Reference, ByRuntime, Planted]:
+    """Return a model of two subtractions whose inputs are exchanged: of the first one beside a Tanh, of the second one
+    always. Neither can be judged alone, because exchanged inputs need a layer that reads the result.
+    """
+    x, y = (ops.parameter([2, 8], np.float32, name=name) for name in "xy")
+    first = ops.subtract(ops.multiply(x, x, name="square"), y, name="first")
+    second = ops.subtract(ops.exp(first, name="exp"), y, name="second")
+    model = irexec.Model([ops.tanh(ops.sin(second, name="wave"), name="bent")], [x, y], "two")
+
+    def exchanged(model: Model) -> list[Node]:
+        types = {node.type for node in model.nodes}
+        after = {node: {user.type for user in node.outputs[0].users} for node in model.nodes if node.type == "Subtract"}
+        return [n for n, users in after.items() if ("Exp" in users and "Tanh" in types) or "Sin" in users]
+
+    rng = np.random.default_rng(0)
+    steps = [[rng.standard_normal((2, 8)).astype(np.float32) for _ in "xy"]]
+    planted = Exchanging(exchanged)
+    return Reference(model, steps), ByRuntime(planted), planted
+
+
+def test_another_layer_of_the_type_does_not_take_the_place_of_the_first() -> None:
+    run, judge, planted = _subtractions()
+    found = begin(judge, guesses(run, planted))
+    assert found is not None and found.fault.layers == ("first",)
+    reduce(found, judge)
+    assert {"first", "exp", "bent"} <= {node.friendly_name for node in found.case.layers}
+    culprit = compare(Reference(found.case.model, found.case.steps), planted).culprit
+    assert culprit is not None and [node.friendly_name for node in culprit.nodes] == ["first"]
+
+
+def test_a_value_has_no_users_that_were_removed() -> None:
+    """A layer that was removed would still be among the readers of its inputs, which decide what is wrong."""
+    run, _, _ = _subtractions()
+    case = whole(run)
+    for stage in STAGES:
+        if things := [*stage.things(case)]:
+            with contextlib.suppress(ValueError, irexec.IRError):
+                case = stage.keep(case, things[: len(things) // 2])
+        present = {*case.model.nodes}
+        assert all({*value.users} <= present for node in present for value in node.outputs), stage.name
 
 
 @pytest.mark.parametrize("type", ["LSTMSequence", "GRUSequence", "GRUCell"])

@@ -8,13 +8,18 @@ import json
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from support.dynamic_nets import MODELS
 
 import irexec
-from irexec.core.types import PartialShape, TensorType
+from irexec.core.diagnostics import WrongArgument
+from irexec.core.types import F32, Dimension, PartialShape, TensorType
+from irexec.core.types.traced import Tape
 from irexec.model.graph.model import Model
 from irexec.model.inference import infer
+from irexec.tools.shapes.calls import Hidden
+from irexec.tools.shapes.tracing import _sources
 
 pytestmark = pytest.mark.any_python
 
@@ -269,3 +274,26 @@ def test_a_file_with_errors_raises(tmp_path) -> None:  # type: ignore[no-untyped
     path.write_text("<net name='x' version='11'><layers>", "utf-8")
     with pytest.raises(irexec.IRError, match="X001"):
         irexec.shapes(path)
+
+
+def test_an_error_of_the_study_is_not_an_error_of_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a wrong argument becomes a finding about it; any other ValueError is an error in irexec."""
+
+    def fail(*_: Any) -> None:
+        raise ValueError("zip() argument 2 is shorter than argument 1")
+
+    monkeypatch.setattr("irexec.tools.shapes.ask.study", fail)
+    with pytest.raises(ValueError, match="zip"):
+        irexec.shapes(MODELS["unet"]())
+    with pytest.raises(WrongArgument, match="contradicts"):
+        irexec.shapes(MODELS["unet"](), {"image": "1,4,8,8"})
+
+
+def test_the_sources_of_computed_contents_do_not_depend_on_their_extents() -> None:
+    """Layers are called with the sources of what they read, so equal contents must have equal sources."""
+    tape = Tape()
+    source, extent = tape.size(0, 4, 1, None), tape.size(1, 5, 1, None)
+    shown = TensorType(F32, PartialShape([5]), np.zeros(5, np.float32))
+    hidden = Hidden(PartialShape([Dimension(extent)]), shown, [source], None, 0)
+    assert _sources([hidden]) == [source]
+    assert _sources([TensorType(F32, PartialShape([Dimension(extent)]))]) == [extent]

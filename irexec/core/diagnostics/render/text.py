@@ -212,9 +212,9 @@ def _rejected(report: Report) -> str:
     is_sure = any((finding.openvino or "").startswith("rejects the file") for finding in causes)
     files = len({finding.file for finding in causes})
     subject = f"OpenVINO {'' if is_sure else 'probably '}rejects {'the file' if files == 1 else f'{files:,} files'}"
-    places = [f"{finding.code} in {_line_of(finding, files > 1)}" for finding in causes[:_MOST_NAMES]]
-    more = f" and {len(causes) - _MOST_NAMES:,} more errors" if len(causes) > _MOST_NAMES else ""
-    return f"{subject}, at least because of {_shown(', '.join(places))}{more}"
+    places = [*dict.fromkeys(f"{finding.code} in {_line_of(finding, files > 1)}" for finding in causes)]
+    more = f" and {len(places) - _MOST_NAMES:,} more errors" if len(places) > _MOST_NAMES else ""
+    return f"{subject}, at least because of {_shown(', '.join(places[:_MOST_NAMES]))}{more}"
 
 
 def _line_of(finding: Diagnostic, with_file: bool) -> str:
