@@ -24,7 +24,7 @@ from irexec.frontends.reading import accepted, read
 from irexec.ir.io.files import read_file
 from irexec.model.graph import model as graph
 from irexec.model.graph.copies import copied
-from irexec.version import __version__
+from irexec.version import get_version
 
 if TYPE_CHECKING:
     from irexec.api.openvino.arguments import PathLike
@@ -262,6 +262,10 @@ def _read(model: Any, weights: Any = None, mode: Mode = "openvino") -> Model:
     weights = None if weights in ("", b"") else weights
     found = accepted(read(model, weights, mode=mode, model_class=Model))
     assert isinstance(found, Model)
+    if found.version < 11:
+        from irexec.api.openvino.old_types import give_old_types
+
+        give_old_types(found)
     return found
 
 
@@ -300,11 +304,6 @@ def _check_device(name: Any) -> None:
     if name is None or name.split(":")[0].split(".")[0] in (*_DEVICES, *_CHOOSING):
         return
     raise NotOffered(f"the device {name!r}", "there is one device, CPU; AUTO chooses it")
-
-
-def get_version() -> str:
-    """Return the version of irexec."""
-    return __version__
 
 
 def tensor_from_file(path: str | os.PathLike[str]) -> Tensor:

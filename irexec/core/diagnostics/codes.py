@@ -86,6 +86,7 @@ _TABLE = [
     Code("X008", E, "the file is not an XML document of a model", "rejects the file without giving a reason"),
     Code("X010", E, "a namespace prefix is not declared", "treats prefix and name together as the name", lenient=True),
     Code("X011", E, "the XML declaration is not at the start of the file", "ignores it", lenient=True),
+    Code("X012", W, "a comment contains two hyphens", "accepts the file"),
     Code("N001", E, "the root element is not <net>", "rejects the file without giving a reason"),
     Code(
         "N002",
@@ -181,7 +182,7 @@ _TABLE = [
     Code("E006", E, "an edge ends at a layer that has no inputs", "rejects the file"),
     Code("E007", E, "the two ends of an edge declare different precisions", "never compares them", lenient=True),
     Code("E008", E, "the two ends of an edge declare different dims", "never compares them", lenient=True),
-    Code("E009", E, "an edge ends at a layer that does not exist", "silently ignores the edge", lenient=True),
+    Code("E009", W, "an edge ends at a layer that does not exist", "silently ignores the edge"),
     Code("E010", E, "an end of an edge is missing or not an unsigned integer", "rejects the file"),
     Code("B001", E, "an operator with bodies has no body or no port map", "rejects the file"),
     Code("B002", E, "a port map entry does not refer to a Parameter or Result of its body",

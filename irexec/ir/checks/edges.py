@@ -91,7 +91,7 @@ def _open_ports(producers: dict[int, Edge], dangling: Counter[int | None], scope
 
 
 def _report_lost(lost: list[tuple[Edge, int]], open_ports: list[_End], scope: NetScope) -> None:
-    """Report edges to layers that do not exist. Each leaves an input port unconnected."""
+    """Report edges to layers that do not exist: an error if an input port is not connected."""
     only = open_ports[0] if len(open_ports) == len(lost) == 1 else None
     for edge, number in lost:
         hint = meant = None
@@ -100,7 +100,8 @@ def _report_lost(lost: list[tuple[Edge, int]], open_ports: list[_End], scope: Ne
             hint = f"did you mean {meant}, {only[0].ref}? Its input port {only[1].id} is not connected"
         details: dict[str, Any] = {"hint": hint, "candidates": () if meant is None else (meant,)}
         if open_ports:
-            details |= {"defined": False, "openvino": "rejects most such files, because an input port is not connected"}
+            why = "rejects most such files, because an input port is not connected"
+            details |= {"severity": Severity.ERROR, "defined": False, "openvino": why}
         _unknown_layer("E009", "ends", number, At(edge.at, "to-layer"), scope, **details)
 
 
@@ -188,6 +189,10 @@ def _ends(
     if to_layer is None or to_port is None:
         dangling[None] += 1
     source = target = None
+    if to_layer is not None and to_layer not in scope.by_id:
+        # OpenVINO follows edges from their ends: it never looks at the start of an edge that ends nowhere.
+        lost.append((edge, to_layer))
+        return None, None
     if from_layer is not None and (layer := scope.by_id.get(from_layer)) is None:
         _unknown_layer("E001", "starts", from_layer, At(edge.at, "from-layer"), scope)
     elif from_layer is not None and from_port is not None and layer is not None:
@@ -196,9 +201,8 @@ def _ends(
             _unknown_port("output", from_port, scope.outputs(layer), layer, At(edge.at, "from-port"), scope)
         else:
             source = (layer, port)
-    if to_layer is not None and (layer := scope.by_id.get(to_layer)) is None:
-        lost.append((edge, to_layer))
-    elif to_layer is not None and to_port is not None and layer is not None:
+    if to_layer is not None and to_port is not None:
+        layer = scope.by_id[to_layer]
         port = scope.inputs(layer).get(to_port)
         if layer.type in _SOURCES and layer.at not in scope.broken:
             dangling[None] += 1

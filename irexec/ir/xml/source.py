@@ -251,8 +251,8 @@ class Source:
         for fault in () if self._is_plain else faults(self.text):
             if fault.code == "X003" or len(self._faults) < _MAX_PROBLEMS:
                 self._faults.append(SourceFault(fault.code, fault.message, fault.span, related=fault.related))
-        # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late declaration)
-        # the elements that OpenVINO reads can still be read.
+        # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late declaration,
+        # two hyphens in a comment) the elements that OpenVINO reads can still be read.
         self._readable = not self._faults or (
             {problem.code for problem in self._faults} <= _READABLE and Elements(self.text, plain=False).enter()
         )
@@ -260,7 +260,7 @@ class Source:
 
 # The first bytes of nearly all IR files, and of no other kind of file.
 _BEGINNINGS = (b"<?xml", b"<net")
-_READABLE = {"X003", "X004", "X010", "X011"}
+_READABLE = {"X003", "X004", "X010", "X011", "X012"}
 
 
 def _foreign_kind(data: bytes) -> tuple[str, str | None] | None:

@@ -78,7 +78,6 @@ _PLAINLY = {
     "xmlParseEntityRef: no name": "'&' does not start an entity; write &amp; for the character itself",
     "EntityRef: expecting ';'": "an entity does not end with ';'; write &amp; for the character '&' itself",
     "Comment not terminated": "a comment does not end with '-->'",
-    "Double hyphen within comment": "'--' is not allowed inside a comment",
     "ParsePI:": "a processing instruction does not end with '?>'",
     "Excessive depth in document": "more than 256 elements are nested",
 }
@@ -114,6 +113,12 @@ def faults(text: str) -> Iterator[Fault]:
 
     from irexec.ir.xml.positions import Positions
 
+    parts, done = [], 0
+    for comment, hyphens in _hyphens(text):
+        yield Fault("X012", "'--' is not allowed inside a comment", hyphens)
+        parts += [text[done : comment.start], text[comment.start : comment.stop].replace("-", " ")]
+        done = comment.stop
+    text = "".join([*parts, text[done:]])
     parser, summary = _parser(), "not well-formed"
     try:
         etree.fromstring(text.encode(), parser)
@@ -123,6 +128,13 @@ def faults(text: str) -> Iterator[Fault]:
     log = [entry for entry in parser.error_log if entry.level > etree.ErrorLevels.WARNING]
     if failed or log:
         yield from _explained(Positions(text), log, summary)
+
+
+def _hyphens(text: str) -> Iterator[tuple[Span, Span]]:
+    """Yield the contents of comments that XML does not allow, with their first two hyphens. They end nevertheless."""
+    for kind, start, _, content in events(text):
+        if kind == "comment" and (at := f"{content}-".find("--")) >= 0:
+            yield Span(start + 4, len(content)), Span(start + 4 + at, 2)
 
 
 def _explained(positions: Positions, log: list[_LogEntry], summary: str) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from irexec.core.diagnostics import Severity
 from irexec.core.diagnostics.findings import At, Findings
-from irexec.core.diagnostics.nearest import alike, clearest, nearest
+from irexec.core.diagnostics.nearest import alike, clearest
 from irexec.core.types import ElementType, PartialShape
 from irexec.core.types.shape import product_within
 from irexec.ir.document import Layer
@@ -35,14 +35,14 @@ _TOKENIZERS = frozenset(
         "StringToHashBucket",
     }
 )
+# Operators of OpenVINO Tokenizers that became operators of an opset.
+_ONCE_TOKENIZERS = frozenset({"StringTensorPack", "StringTensorUnpack"})
 # OpenVINO's reading of a Parameter, Result or Assign whose type has another letter case; see graph.build.
 OTHER_ENDS = {
     "Parameter": "orders this input after all inputs whose type is spelled 'Parameter'",
     "Result": "does not recognize it as a result: it silently omits the layer and all layers that only it depends on",
     "Assign": "silently omits the layer unless a result depends on it, so the variable is not assigned",
 }
-# Obsolete attributes that no reader uses. The operators do not declare them, but they are not misspellings.
-_LEFTOVERS = frozenset({"cacheable"})
 
 
 def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()) -> Operator | None:
@@ -76,11 +76,11 @@ def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()
     of_version: dict[str, Any] = {"at": At(layer.at, "version"), "layer": layer.ref, "attribute": "version"}
     number = contents.OPSETS.get(layer.version)
     if number is None:
-        allowed = f"opset1 to opset{contents.NEWEST}"
         message = f"{layer.version!r} is not the name of an opset that contains {canonical}"
         written = re.sub(r"[\W_]", "", layer.version.lower())
         meant = tuple(name for name in contents.OPSETS if written in (name, name[5:]))
-        findings.add("L005", message, allowed=allowed, candidates=meant, **of_version)
+        of_version |= {"allowed": _opsets(contents.opsets_with(canonical)), "candidates": meant}
+        findings.add("L005", message, hint=None if meant else _versions_of(canonical, layer.version), **of_version)
         # Checks continue with the operator if all opsets that contain it have the same one, or the text names one.
         opsets = meant or [f"opset{number}" for number in contents.opsets_with(canonical)]
         named = {contents.find(canonical, version) for version in opsets} if meant or "opset" in written else set()
@@ -96,6 +96,17 @@ def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()
     hint = "an extension can declare the operator with irexec.operator"
     findings.add("O004", message, at=At(layer.at, "type"), layer=layer.ref, hint=hint)
     return None
+
+
+def _versions_of(canonical: str, version: str) -> str:
+    """Return a hint that names the opsets of an operator whose version is not an opset."""
+    begins = [n for n in contents.CONTENTS[canonical][1] if n in contents.opsets_with(canonical)]
+    text = f'version="opset{begins[0]}" has {canonical}'
+    if len(begins) > 1:
+        text = f"{canonical} has versions of {', '.join(f'opset{n}' for n in sorted(begins))}"
+    if version == "extension" and canonical in _ONCE_TOKENIZERS:
+        text += "; older releases of OpenVINO Tokenizers wrote the layer: OpenVINO reads it with their library"
+    return text
 
 
 def _opsets(numbers: list[int]) -> str:
@@ -161,6 +172,7 @@ class Binder:
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._bound: dict[object, dict[str, Any]] = {}
+        self._leftovers: set[str] = set()
 
     def attributes(self, layer: Layer, operator: Operator) -> dict[str, Any]:
         """Return the result of `bind_attributes` as a new dict, which the caller may change."""
@@ -170,7 +182,7 @@ class Binder:
         found = self._bound.get(key)
         if found is None:
             reported = len(self._findings.report)
-            found = bind_attributes(layer, operator, self._findings)
+            found = bind_attributes(layer, operator, self._findings, self._leftovers)
             # Findings about a shape depend on the layer: a shape already reported as too large at a port is not
             # reported again.
             if len(self._findings.report) == reported and not any(isinstance(v, PartialShape) for v in found.values()):
@@ -178,10 +190,21 @@ class Binder:
         return dict(found)
 
 
-def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dict[str, Any]:
-    """Return the layer's attributes by Python name; every problem becomes a finding at the attribute's value."""
+def bind_attributes(
+    layer: Layer, operator: Operator, findings: Findings, reported: set[str] | None = None
+) -> dict[str, Any]:
+    """Return the layer's attributes by Python name; every problem becomes a finding at the attribute's value.
+
+    `reported`: the leftovers that have a finding, which other layers share.
+    """
     given: dict[str, str] = dict(layer.data)
     own, python_names, differing, of_one_length = _words(operator)
+    if unknown := given.keys() - own:
+        from irexec.model.graph.unknown_attributes import is_leftover
+
+        for name in [name for name in given if name in unknown and is_leftover(operator, name, given[name])]:
+            del given[name]
+            _report_leftover(name, layer, findings, set() if reported is None else reported)
     for name in given.keys() & (_PLUGIN_HINTS - own):
         del given[name]
     if given.keys() >= _WEIGHTLESS and not own & {"offset", "size"}:
@@ -208,6 +231,8 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         if fault.attribute == "variable_id" and findings.has_finding("V001", layer.ref):
             continue
         taken = differing.get(fault.attribute) if fault.code == "D002" else None
+        if fault.code == "D005":
+            taken = next((a.not_rejected for a in operator.attributes if a.file_name == fault.attribute), None)
         if _report(fault, layer, operator, findings, taken) is Severity.ERROR and not fault.computed:
             # Drop the placeholder, so that it causes no follow-up findings.
             rejected.append(fault)
@@ -253,13 +278,12 @@ def _of_one_cause(faults: list[AttributeFault], absent: dict[str, bool]) -> list
 def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: Findings, taken: str | None) -> Severity:
     """Add the finding of a fault and return its severity. `taken`: OpenVINO's reading of the attribute, if known."""
     name, unknown = fault.attribute, fault.code == "D001"
-    if unknown and (port := _port_of(name, operator)) is not None:
-        fault = _is_an_input(fault, *port, operator)
+    if unknown:
+        from irexec.model.graph.unknown_attributes import explained
+
+        fault = explained(fault, layer, operator)
     # A warning only if all readers agree on the meaning of an out-of-range value.
-    if fault.computed:
-        agreed = findings.mode == "openvino"
-    else:
-        agreed = name in _LEFTOVERS or (fault.code == "D007" and fault.defined)
+    agreed = findings.mode == "openvino" if fault.computed else fault.code == "D007" and fault.defined
     at = At(_data_of(layer), name if name in layer.data else None, named=unknown)
     taken = "accepts it and computes with it" if fault.computed else taken
     known: dict[str, Any] = {} if taken is None else {"openvino": taken}
@@ -278,6 +302,15 @@ def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: F
         **known,
     )
     return finding.severity
+
+
+def _report_leftover(name: str, layer: Layer, findings: Findings, reported: set[str]) -> None:
+    """Report an attribute that converters wrote, once for all layers of a file."""
+    if name not in reported:
+        reported.add(name)
+        message = f"{name!r} was written by the Model Optimizer, and no reader uses it"
+        details: dict[str, Any] = {"attribute": name, "found": layer.data[name], "severity": Severity.WARNING}
+        findings.add("D001", message, at=At(_data_of(layer), name, named=True), layer=layer.ref, **details)
 
 
 def _data_of(layer: Layer) -> int:
@@ -311,26 +344,6 @@ def _check_lengths(written: dict[str, tuple[int, ...]], layer: Layer, findings: 
             details: dict[str, Any] = {"hint": f'{name}="{filled}" has the same meaning', "candidates": (filled,)}
             details |= {"found": layer.data[name], "allowed": f"{most} elements, or none"}
             findings.add("D012", message, at=At(layer.data_at, name), layer=layer.ref, attribute=name, **details)
-
-
-def _port_of(name: str, operator: Operator) -> tuple[int, str] | None:
-    """Return the number and name of the input port that corresponds to another framework's attribute."""
-    names = {port.name: number for number, port in enumerate(operator.signature.inputs) if len(port.name) > 2}
-    own = nearest(name, [a.file_name for a in operator.attributes], 1)
-    close = nearest(name, names, 1, 0.75 if own else 0.6)
-    if not close or (own and close[0] != name):
-        return None
-    return names[close[0]], close[0]
-
-
-def _is_an_input(problem: AttributeFault, number: int, name: str, operator: Operator) -> AttributeFault:
-    """Return the fault of an attribute that is an input of the operator."""
-    if name == problem.attribute:
-        message = f"{name!r} is an input of {operator.type}, not an attribute"
-    else:
-        message = f"{operator.type} has no attribute {problem.attribute!r}; {name!r} is an input of it"
-    hint = f"connect a Const with the value to input {number}, {name!r}"
-    return problem._replace(message=message, hint=hint, candidates=())
 
 
 def _check_shape(name: str, shape: PartialShape, kinds: list[ElementType], layer: Layer, findings: Findings) -> None:

@@ -22,6 +22,8 @@ from irexec.ops.spec.operator import Check, Elements, Undefined, operator, round
 from irexec.ops.spec.signature import InputsOf
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+# The page gives no type for proposals, which PriorBox computes as f32 in every model.
+T_PRIORS: TypeAlias = Annotated[Array, Elements("proposals", FLOATS)]
 CodeType = Literal["caffe.PriorBoxParameter.CENTER_SIZE", "caffe.PriorBoxParameter.CORNER"]
 
 
@@ -186,7 +188,7 @@ def _best(found: dict[int, Array], scores: Array, keep: int) -> list[tuple[int, 
 def detection_output_8(
     box_logits: T,
     class_preds: T,
-    proposals: T,
+    proposals: T_PRIORS,
     aux_class_preds: T | None = None,
     aux_box_preds: T | None = None,
     /,

@@ -14,7 +14,7 @@ from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.boxes import draw_images, draw_scores
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.attributes import Positive, Within
+from irexec.ops.spec.attributes import UNCOMPILED, Positive, Within
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require, rounded
@@ -42,7 +42,7 @@ class Settings:
     normalize: bool = False
     box_size_scale: Above0 = 1.0
     box_coordinate_scale: Above0 = 1.0
-    framework: Literal["", "tensorflow"] = ""
+    framework: Annotated[Literal["", "tensorflow"], UNCOMPILED] = ""
 
     @property
     def tensorflow(self) -> bool:

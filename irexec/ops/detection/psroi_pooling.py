@@ -15,7 +15,7 @@ from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable, without_pixels
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.attributes import Positive, ReaderDefault, Within
+from irexec.ops.spec.attributes import UNCOMPILED, Positive, ReaderDefault, Within
 from irexec.ops.spec.capacity import reserve
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
@@ -170,7 +170,7 @@ def deformable_psroi_pooling_1(
     output_dim: Positive,
     spatial_scale: Annotated[float, Within(gt=0)],
     group_size: Positive = 1,
-    mode: Literal["bilinear_deformable"] = "bilinear_deformable",
+    mode: Annotated[Literal["bilinear_deformable"], UNCOMPILED] = "bilinear_deformable",
     spatial_bins_x: Positive = 1,
     spatial_bins_y: Positive = 1,
     trans_std: float = 1.0,

@@ -18,7 +18,7 @@ from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resam
 from irexec.ops.image.resized_shape import Padding, check_axes, full_pads, resized_extent, resized_shape, spatial_pads
 from irexec.ops.rules.axes import drawn_extents, filled, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import NonNegativeInts
+from irexec.ops.spec.attributes import UNCOMPILED, NonNegativeInts
 from irexec.ops.spec.capacity import reserve
 from irexec.ops.spec.groups import AttributesOf
 from irexec.ops.spec.older import OlderForm
@@ -245,7 +245,7 @@ def interpolate_1(
     /,
     *,
     axes: NonNegativeInts,
-    mode: Literal["nearest", "linear", "cubic", "area"],
+    mode: Annotated[Literal["nearest", "linear", "cubic", "area"], UNCOMPILED],
     align_corners: bool = True,
     antialias: bool = False,
     padding: Padding,

@@ -55,11 +55,21 @@ class TakenAs(NamedTuple):
     value: Any
 
 
+class NotRejected(NamedTuple):
+    """OpenVINO's behaviour for a text that is not a member of the enumeration, if it does not reject the file."""
+
+    openvino: str
+
+
+UNCOMPILED = NotRejected("accepts the file, but cannot compile it")
+"""OpenVINO reads any text; the CPU refuses texts other than the members."""
+
+
 class Computed(NamedTuple):
     """Marks a number that OpenVINO computes with although it is outside its range."""
 
 
-MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs, Computed)
+MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs, NotRejected, Computed)
 # OpenVINO does not check the numbers that avoid a division by zero.
 Above0 = Annotated[float, Within(gt=0), Computed()]
 
@@ -251,6 +261,12 @@ class Attribute(NamedTuple):
     def is_computed(self) -> bool:
         """Whether OpenVINO computes with numbers outside the declared range."""
         return any(isinstance(mark, Computed) for mark in getattr(self.annotation, "__metadata__", ()))
+
+    @property
+    def not_rejected(self) -> str | None:
+        """OpenVINO's behaviour for a text that is no member, if it does not reject the file."""
+        marks = getattr(self.annotation, "__metadata__", ())
+        return next((mark.openvino for mark in marks if isinstance(mark, NotRejected)), None)
 
     @property
     def taken_as(self) -> Any:

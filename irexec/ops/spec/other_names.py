@@ -41,12 +41,17 @@ _OTHER = {
     "LayerNormalization": Meant(("MVN",), "write scale and bias as a Multiply and an Add after it"),
     "LeakyRelu": Meant(("PReLU",), "its second input is the slope"),
     "Linear": Meant(("MatMul",), "write the bias as an Add after it"),
+    "NullNode": Meant((), "it stands for an input that the original model omits: remove the layer and that input"),
     "Pooling": Meant(("MaxPool", "AvgPool"), "each method is a type of its own"),
     "ReLU6": Meant(("Clamp",), 'with min="0" max="6"'),
     "Resize": Meant(("Interpolate",), "its second input contains the sizes or scales"),
     "ScaleShift": Meant(("Multiply",), "write the shift as an Add after it"),
     "Upsample": Meant(("Interpolate",), "its second input contains the sizes or scales"),
 }
+_UNCONVERTED = "it stands for a layer that the converter did not know: convert the model again with a newer OpenVINO"
+_OTHER |= dict.fromkeys(
+    (f"{frontend}FrameworkNode" for frontend in ("", "JAX", "ONNX", "Pt", "TF", "TFL")), Meant((), _UNCONVERTED)
+)
 _MEANT = {name.lower(): Meant((type,)) for name, type in _SAME.items()}
 _MEANT |= {name.lower(): meant for name, meant in _OTHER.items()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from irexec.core.diagnostics import Diagnostic, Fix, Safety
+from irexec.core.diagnostics import Diagnostic, Fix, Safety, Severity
 from irexec.ir.checks.edges import END_NAMES, ends_of
 from irexec.ir.document import Edge, Net
 from irexec.tools.fixes import joins
@@ -20,12 +20,16 @@ def unreadable(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 def unknown(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """E001, E006, E009: name the unconnected layer if exactly one fits; if several fit, suggest each of them.
 
-    OpenVINO ignores an edge to a missing layer (E009), and reads the file if the edge is not needed.
+    OpenVINO ignores an edge to a missing layer (E009), and reads the file if the edge is not needed: such an edge, a
+    warning, is removed.
     """
     name = finding.attribute
     if finding.at is None or name is None or finding.at.element not in written.edges:
         return
     edge, net = written.edges[finding.at.element]
+    if finding.severity is Severity.WARNING and (edit := written.drop_element(edge.at)) is not None:
+        yield Fix("remove the edge", Safety.SAFE, (edit,))
+        return
     if exchanged := _exchanged(edge, net, written):
         yield exchanged
         return

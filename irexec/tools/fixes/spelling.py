@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 
 from irexec.core.diagnostics import Diagnostic, Fix, Safety
+from irexec.core.diagnostics.fix import Edit
 from irexec.core.diagnostics.nearest import clearest
 from irexec.core.types import ElementType, PartialShape
 from irexec.frontends.pages.repairs.grammar import NAMES
 from irexec.ir.document import Layer
+from irexec.ir.xml.events import Span
 from irexec.model.graph.bind import OTHER_ENDS
+from irexec.model.graph.unknown_attributes import is_leftover
 from irexec.ops.spec import contents
 from irexec.ops.spec.attributes import Unreadable
 from irexec.tools.fixes.written import Written
@@ -98,7 +101,8 @@ def brackets(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def attribute_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """D001, N005: write the intended attribute, if there is one and it is not present as well.
+    """D001, N005: write the intended attribute, if there is one and it is not present as well; remove an attribute that
+    converters left from all layers.
 
     Results do not change if the value is the attribute's default, which applied until then.
     """
@@ -109,6 +113,9 @@ def attribute_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if finding.code == "N005" and layer is not None and at.element == layer.at and _has_attribute(layer, name):
         yield Fix(f"move {name} to <data>", Safety.UNSAFE, tuple(written.move_to_data(layer, name)))
         return
+    if finding.code == "D001" and (edits := _leftovers(name, layer, written)):
+        yield Fix(f"remove {name}" + (f" from {len(edits)} layers" if len(edits) > 1 else ""), Safety.SAFE, edits)
+        return
     if (both := BOTH_PADS.get(name)) is not None and not finding.candidates and layer is not None:
         yield from _both_pads(layer, name, both, written)
     if len(finding.candidates) != 1:
@@ -117,6 +124,20 @@ def attribute_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if (edit := written.rename_attribute(at.element, name, new)) is not None:
         is_default = finding.found is not None and _is_default(finding.found, new, finding, written)
         yield Fix(f"rename {name} to {new}", Safety.SAFE if is_default else Safety.UNSAFE, (edit,))
+
+
+def _leftovers(name: str, first: Layer | None, written: Written) -> tuple[Edit, ...]:
+    """Return edits that remove a leftover from all layers; an empty tuple if the attribute of the first is none."""
+    if first is None or not _is_leftover(first, name):
+        return ()
+    layers = {layer.data_at: layer for layer, _ in written.layers.values() if name in layer.data}
+    edits = (written.drop_attribute(at, name) for at, layer in layers.items() if _is_leftover(layer, name))
+    return tuple(edit for edit in edits if edit is not None)
+
+
+def _is_leftover(layer: Layer, name: str) -> bool:
+    operator = contents.find(contents.canonical_type(layer.type or "") or "", layer.version or "")
+    return operator is not None and is_leftover(operator, name, layer.data[name])
 
 
 def _has_attribute(layer: Layer, name: str) -> bool:
@@ -160,6 +181,17 @@ def repeated_attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     for attribute in written.positions.attributes(element) if element is not None else ():
         if attribute.value.start == start:
             yield Fix(f"remove the second {attribute.name}", Safety.SAFE, (written.drop_written(attribute),))
+
+
+def hyphens(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """X012: separate the hyphens of a comment by blanks."""
+    if finding.line is None or finding.column is None:
+        return
+    at = written.positions.offset(finding.line, finding.column)
+    start = written.text.index("<!--", max(0, written.text.rfind("-->", 0, at))) + 4
+    comment = Span(start, written.text.index("-->", at) - start)
+    text = re.sub("-(?=-)|-$", "- ", written.text[comment.start : comment.stop])
+    yield Fix("separate the hyphens", Safety.SAFE, (written.edit(comment, text),))
 
 
 def element_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:

@@ -17,7 +17,8 @@ from irexec.tools.fixes.written import Written
 Fixer = Callable[[Diagnostic, Written], Iterator[Fix]]
 
 FIXERS: dict[str, Fixer] = {
-    "X003": spelling.repeated_attribute, "N002": absent.ir_version, "N003": spelling.second_section,
+    "X003": spelling.repeated_attribute, "X012": spelling.hyphens, "N002": absent.ir_version,
+    "N003": spelling.second_section,
     "N004": spelling.element_name, "N005": spelling.attribute_name, "N007": absent.layers, "N008": joins.result,
     "N009": spelling.root_name, "N010": spelling.value, "L001": absent.identity, "L002": absent.other_identity,
     "L004": ports.type_name, "L005": absent.other_version, "L006": ports.opset, "L009": spelling.type_case,

@@ -27,7 +27,7 @@ MODELS += [(net.text.encode(), None) for net in (two_inputs(), iterating())]
 
 
 # The examples of these pages need a person: the intended name is also present, or no known name is similar.
-OPEN = {"N002", "N004", "N005", "N007", "N008", "L001", "L002", "L004", "L005", "P007", "E003", "E006", "E009"}
+OPEN = {"N002", "N004", "N005", "N007", "N008", "L001", "L002", "L004", "L005", "P007", "E003", "E006"}
 OPEN |= {"D001", "D006", "D010", "S006"}
 NET = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 # (code, intended text, written text)

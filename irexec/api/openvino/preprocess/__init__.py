@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from irexec.api.openvino.core import get_version
 from irexec.api.openvino.preprocess.formats import ColorFormat, PaddingMode, ResizeAlgorithm
 from irexec.api.openvino.preprocess.inputs import InputInfo, InputModelInfo, InputTensorInfo
 from irexec.api.openvino.preprocess.outputs import OutputInfo, OutputModelInfo, OutputTensorInfo
 from irexec.api.openvino.preprocess.processor import PrePostProcessor
 from irexec.api.openvino.preprocess.steps import PostProcessSteps, PreProcessSteps
+from irexec.version import get_version
 
 __all__ = [
     "ColorFormat", "InputInfo", "InputModelInfo", "InputTensorInfo", "OutputInfo", "OutputModelInfo",

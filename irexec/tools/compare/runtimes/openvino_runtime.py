@@ -182,6 +182,9 @@ class Server:
         if array.dtype.kind in "TUO":
             return self._ov.Tensor(np.asarray(array.tolist(), dtype=np.str_).reshape(array.shape))
         array = np.array(array, order="C")
+        if array.dtype == np.float16 and type == self._ov.Type.f32:
+            # OpenVINO reads an IR of version 10 with the types of its API before 2022: its inputs of f16 are f32.
+            array = array.astype(np.float32)
         if is_numpys(array.dtype):
             return self._ov.Tensor(array)
         kind = ElementType.of(array.dtype)

@@ -1,0 +1,106 @@
+"""Attributes that an operator does not have: what a converter left, and what was meant by the others.
+
+Source of the leftovers: the attributes that the Model Optimizer wrote (2020.1 to 2023.3), compared with the operation
+pages.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from irexec.core.diagnostics.nearest import nearest
+from irexec.ir.document import Layer
+from irexec.ops.spec import contents
+from irexec.ops.spec.attributes import AttributeFault
+from irexec.ops.spec.operator import Operator
+
+# Operators (a type, or a type and an opset; * for all), attributes, and the values with which nothing is lost; without
+# values, all. The settings of Caffe's DetectionOutput for drawing and saving never change what it computes.
+_TABLE = """
+* : cacheable
+BinaryConvolution Convolution DeformableConvolution GroupConvolution : output_padding = 0
+DetectionOutput : eta prob = 0 1
+DetectionOutput : height height_scale width width_scale = 0
+DetectionOutput : interp_mode pad_mode pad_value resize_mode visualize visualize_threshold
+DetectionOutput : label_map_file name_size_file output_directory output_format output_name_prefix save_file
+GRUSequence LSTMSequence RNNSequence : batch_dim = 0
+GRUSequence LSTMSequence RNNSequence : axis sequence_dim = 1
+LSTMCell LSTMSequence RNNCell RNNSequence : linear_before_reset = 0 false
+NonMaxSuppression-opset1 ShapeOf-opset1 : output_type = i64
+PriorBox PriorBoxClustered : img_h img_size img_w = 0
+PriorBox : step_h step_w = 0
+PriorBoxClustered : flip = 0 1 false true
+"""
+
+
+@cache
+def _neutral() -> dict[tuple[str, str], frozenset[str]]:
+    """Return the neutral values by operator and attribute; the empty set stands for all values."""
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    for line in _TABLE.split("\n")[1:-1]:
+        operators, _, rest = line.partition(" : ")
+        names, _, values = rest.partition(" = ")
+        for operator in operators.split():
+            found |= dict.fromkeys(((operator, name) for name in names.split()), frozenset(values.split()))
+    return found
+
+
+def is_leftover(operator: Operator, name: str, text: str) -> bool:
+    """Return True if an attribute that the operator does not have is a leftover, and its value changes nothing."""
+    owners = ("*", operator.type, f"{operator.type}-{operator.opset}")
+    neutral = next((values for owner in owners if (values := _neutral().get((owner, name))) is not None), None)
+    if neutral is None:
+        return False
+    return not neutral or all(_plain(item) in neutral for item in text.split(","))
+
+
+def _plain(item: str) -> str:
+    """Return an item of a list in the table's notation: `1` for 1.0."""
+    text = item.strip().lower()
+    whole, _, fraction = text.partition(".")
+    return text if fraction.strip("0") else whole
+
+
+def explained(fault: AttributeFault, layer: Layer, operator: Operator) -> AttributeFault:
+    """Return the fault of an unknown attribute with what it may have been meant for: the same attribute of another
+    version, an input that is not connected, or an attribute that is absent.
+    """
+    name = fault.attribute
+    if (others := _versions_with(name, operator)) is not None:
+        return fault._replace(message=f"{operator} has no attribute {name!r}", hint=others, candidates=())
+    port = _port_of(name, operator)
+    if port is not None and port[0] >= len(layer.inputs):
+        number, input_name = port
+        message = f"{operator.type} has no attribute {name!r}; {input_name!r} is an input of it"
+        if input_name == name:
+            message = f"{name!r} is an input of {operator.type}, not an attribute"
+        hint = f"connect a Const with the value to input {number}, {input_name!r}"
+        return fault._replace(message=message, hint=hint, candidates=())
+    absent = tuple(other for other in fault.candidates if other not in layer.data)
+    if absent == fault.candidates:
+        return fault
+    guess = f"did you mean {' or '.join(map(repr, absent))}?" if absent else None
+    return fault._replace(hint=guess, candidates=absent)
+
+
+def _versions_with(name: str, operator: Operator) -> str | None:
+    """Return a hint that names the opsets whose version of the operator has the attribute; None if none has it."""
+    own = contents.OPSETS.get(operator.opset)
+    versions = contents.CONTENTS[operator.type][1] if own is not None and operator.type in contents.CONTENTS else ()
+    found = {n: contents.load(operator.type, n) for n in versions if n != own}
+    having = [n for n, other in found.items() if other and any(a.file_name == name for a in other.attributes)]
+    if own is None or not having:
+        return None
+    if later := [n for n in having if n > own]:
+        return f'version="opset{min(later)}" has it'
+    return f"opset{min(n for n in versions if n > max(having))} removed it: remove the attribute"
+
+
+def _port_of(name: str, operator: Operator) -> tuple[int, str] | None:
+    """Return the number and name of the input port that corresponds to another framework's attribute."""
+    names = {port.name: number for number, port in enumerate(operator.signature.inputs) if len(port.name) > 2}
+    own = nearest(name, [a.file_name for a in operator.attributes], 1)
+    close = nearest(name, names, 1, 0.75 if own else 0.6)
+    if not close or (own and close[0] != name):
+        return None
+    return names[close[0]], close[0]
