@@ -69,7 +69,43 @@ def test_a_file_that_is_refused_only_here(tmp_path: Path) -> None:
     assert all("rejects the model" in d.message for d in report if d.code == "F014")
 
 
-def test_a_sound_file_has_no_findings_and_runtimes_are_not_asked(tmp_path: Path) -> None:
+def test_a_rejection_of_onnx_runtime_is_reported_without_other_findings(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }", doc_string="text")
+    model = onnx.load(path)
+    model.opset_import.add(domain="unheard.of", version=1)
+    model.graph.node[0].domain = "ai.onnx"
+    model.ir_version = 99
+    onnx.save(model, path)
+    (finding,) = [d for d in irexec.validate(path, others=True) if d.code == "F014"][-1:]
+    assert "rejects the model" in finding.message and finding.message.startswith("ONNX Runtime")
+
+
+def test_a_missing_kernel_of_onnx_runtime_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = saved(tmp_path, "g (uint64[3] x) => (uint64[3] y) { y = Neg(x) }")
+    path = saved(tmp_path, "g (bfloat16[3] x) => (bfloat16[3] y) { y = Selu(x) }".replace("Selu", "Sqrt"))
+    assert list(irexec.validate(path, others=True)) == []
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_two_nodes_of_one_name(tmp_path: Path, inside: bool) -> None:
+    body = "{ t = Relu(x) r = Abs(t) }"
+    text = f"g (float[3] x) => (float[3] r) {body}"
+    if inside:
+        text = f"g (float[3] x, bool c) => (float[3] y) {{ y = If (c) <then_branch = a () => (float[3] r) {body}, "
+        text += "else_branch = b () => (float[3] s) { s = Relu(x) }> }"
+    model = onnx.parser.parse_model(HEADER + text)
+    nodes = model.graph.node[0].attribute[0].g.node if inside else model.graph.node
+    for node in nodes:
+        node.name = "same"
+    (finding,) = irexec.validate(model.SerializeToString())
+    assert finding.code == "F016" and finding.layer is not None
+    assert (finding.layer.id, finding.layer.type) == ("0/1" if inside else "1", "Abs")
+    assert irexec.validate(model.SerializeToString(), mode="openvino").ok
+
+
+def test_a_sound_file_has_no_findings(tmp_path: Path) -> None:
     path = saved(tmp_path, "g (float[3,4] x, float[4] b) => (float[3,4] y) { y = Add(x, b) }")
     assert list(irexec.validate(path, others=True)) == []
 

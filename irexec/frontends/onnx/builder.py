@@ -71,7 +71,7 @@ class Builder:
         attributes, Broken if its rule has reported the reason."""
         values, problems = operator.parse_attributes(attributes)
         if problems:
-            raise Refused("F009", f"{operator}: {problems[0].message}")
+            raise Refused("F009", problems[0].message)
         signature = operator.signature
         connected = sum(v is not None for v in inputs)
         if connected < signature.min_inputs or len(inputs) > (signature.max_inputs or len(inputs)):
@@ -80,7 +80,9 @@ class Builder:
         node.bodies = list(bodies)
         self._holders[node.given_name] = node
         before = self.errors
+        self.findings.made = node
         node.set_outputs(infer_node(node, self.findings))
+        self.findings.made = None
         if self.errors > before or not node.outputs:
             raise Broken
         return node

@@ -13,8 +13,9 @@ from irexec.frontends.onnx.definitions import Definition, NoSuchOperator, Port, 
 from irexec.frontends.onnx.kinds import onnx_name, type_proto
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.refusals import why_not, why_not_domain
-from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, Translator, translators
+from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, OPENVINO, Translator, translators
 from irexec.frontends.onnx.scope import domain_of
+from irexec.model.graph.model import Value
 
 
 @dataclass(slots=True)
@@ -61,6 +62,20 @@ class Call:
                 expected = names if len(port.kinds) <= _MOST_NAMED else f"one of {len(port.kinds)} other types"
                 message = f"{port.name} is {onnx_name(kind)}, expected {expected}"
                 raise Refused("F004", message, port=port.name, found=onnx_name(kind), allowed=names)
+
+    def names_of(self, inputs: Sequence[Value | None]) -> dict[Value, str]:
+        """Return the node's inputs with their names in the operator's definition, or else in the graph."""
+        ports = self.definition.ports if self.definition is not None else []
+        names: dict[Value, str] = {}
+        for index, value in enumerate(inputs):
+            if value is not None:
+                name = ports[min(index, len(ports) - 1)].name if ports else self.node.input[index]
+                names.setdefault(value, f"{name}[{index - len(ports) + 1}]" if self._is_variadic(index) else name)
+        return names
+
+    def _is_variadic(self, index: int) -> bool:
+        known = self.definition
+        return known is not None and known.most > len(known.ports) and index >= len(known.ports) - 1
 
     def defaults(self) -> dict[str, onnx.AttributeProto]:
         """Return the attributes for which the operator's definition has default values."""
@@ -117,6 +132,10 @@ def call_of(
         raise Refused("F003", f"{shown} is not supported: {why[0]}", hint=why[1])
     if domain == MICROSOFT:
         return _of_microsoft(node, attributes, opset)
+    if domain == OPENVINO:
+        if (translator := translators().get((OPENVINO, node.op_type, 1))) is None:
+            raise Refused("F003", f"{shown} is not supported", hint=_near(node, OPENVINO) or _HINT)
+        return Call(node, attributes, opset, 1, translator=translator)
     try:
         known = definition(node.op_type, opset, domain)
     except NoSuchOperator:
@@ -158,8 +177,8 @@ def _of_microsoft(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProt
 _WITHOUT_EFFECT = {"dilation": 1, "ndim": 1}
 # The maximum number of element types in a message.
 _MOST_NAMED = 8
-# Domains whose operators a model may use without importing them, as ONNX Runtime allows.
-_IMPLIED = {MICROSOFT}
+# Domains whose operators a model may use without importing them, as ONNX Runtime or OpenVINO allows.
+_IMPLIED = {MICROSOFT, OPENVINO}
 _HINT = "a model-local function with this name would be used"
 
 

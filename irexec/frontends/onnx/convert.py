@@ -18,12 +18,13 @@ from irexec.frontends.onnx.definitions import newest_opset
 from irexec.frontends.onnx.expansion import Size
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
-from irexec.frontends.onnx.header import check_opset, declared_value, description, fits_declared
+from irexec.frontends.onnx.header import check_opset, declared_value, description, fits_declared, same_names
 from irexec.frontends.onnx.kinds import has_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
 from irexec.frontends.onnx.scope import BodyScope, Scope, opsets_of, ref_of
+from irexec.frontends.onnx.shapes import OF_FUNCTIONS, check_shapes
 from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, MissingData, dense, read_tensor
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model, Node, Value
@@ -117,6 +118,10 @@ class Converter:
         graph = self.proto.graph
         scope = Scope(opsets_of(self.proto.opset_import))
         check_opset(scope.opsets.get(""), self.find)
+        for node, number in same_names(graph.node):
+            self.findings.node = ref_of(node, number, scope.opsets)
+            self.find("F016", f"two nodes have the name {node.name!r}")
+        self.findings.node = None
         self._initializers(graph, scope, self.raw, {info.name: info for info in graph.input})
         stored = set(scope.values)
         parameters = [p for i in graph.input if i.name not in stored and (p := self._parameter(i, scope))]
@@ -320,7 +325,13 @@ class Converter:
             return self.body(graph, types, sliced or {}, inside)
 
         op = Op(self.builder, call.node, inputs, call.attributes, call.version, call.opset, enter, scope.find)
-        made = call.translator(op)
+        findings, outer = self.findings, (self.findings.named, self.findings.attributes)
+        if scope.depth == 0:
+            findings.named, findings.attributes = call.names_of(inputs), call.attributes.keys()
+        try:
+            made = call.translator(op)
+        finally:
+            findings.named, findings.attributes = outer
         if self.builder.errors > before:
             return None
         if call.definition is None:
@@ -333,6 +344,9 @@ class Converter:
     def _function(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value | None] | None:
         """Return the outputs of a call of a function: its body is translated in its own scope."""
         function = call.function
+        if function is None and call.node.op_type in OF_FUNCTIONS:
+            shapes = [None if v is None else v.type.shape for v in inputs]
+            check_shapes(OF_FUNCTIONS[call.node.op_type], shapes, {})
         key = None if function is None else (function.domain, function.name, function.overload)
         self._size.check_call(key, scope.depth)
         body = call.body([None if v is None else v.type for v in inputs])

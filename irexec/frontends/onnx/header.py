@@ -1,8 +1,8 @@
-"""The parts of an ONNX model other than its nodes: opset, producer, metadata, names of dimensions, declared types."""
+"""The parts of an ONNX model other than its nodes: opset, producer, metadata, names, declared types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from irexec.core.types import DYNAMIC, TensorType
@@ -58,3 +58,16 @@ def fits_declared(builder: Builder, info: onnx.ValueInfoProto, type: TensorType,
         builder.find("F011", message, found=str(declared), allowed=str(type))
         return False
     return True
+
+
+def same_names(nodes: Iterable[onnx.NodeProto], outer: str = "") -> Iterator[tuple[onnx.NodeProto, str]]:
+    """Yield the nodes of a graph, and of the bodies in it, whose name an earlier node of the same graph has, each with
+    its number."""
+    seen: set[str] = set()
+    for index, node in enumerate(nodes):
+        if node.name and node.name in seen:
+            yield node, f"{outer}{index}"
+        seen.add(node.name)
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from same_names(attribute.g.node, f"{outer}{index}/")

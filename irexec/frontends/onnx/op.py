@@ -9,9 +9,10 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from irexec.core.types import F64, FLOATS, Array, ElementType, TensorType
+from irexec.core.types import F64, FLOATS, I64, Array, ElementType, TensorType
 from irexec.frontends.onnx.builder import Builder, Refused
 from irexec.frontends.onnx.messages import onnx
+from irexec.frontends.onnx.shapes import check_shapes
 from irexec.frontends.onnx.tensors import dense, read_tensor
 from irexec.model.graph.model import Body, Node, Value
 from irexec.ops.spec import contents
@@ -120,6 +121,10 @@ class Op:
         """Return True if the node names this output."""
         return index < len(self.node.output) and bool(self.node.output[index])
 
+    def check_shapes(self, patterns: str, **known: int) -> None:
+        """Compare the shapes of the inputs with patterns (see shapes.py). Raises Refused."""
+        check_shapes(patterns, [None if value is None else value.type.shape for value in self.inputs], known)
+
     def refuse(self, message: str, **details: Any) -> NoReturn:
         raise Refused("F009", message, **details)
 
@@ -149,8 +154,11 @@ class Op:
         return default if attribute is None else int(attribute.i)
 
     def axis(self, name: str, default: int) -> int:
-        """Return an axis of the first input, counted from the front. Raises Refused if it is out of range."""
-        axis, rank = self.integer(name, default), self.needs_rank()
+        """Return an axis of the first input, counted from the front if the rank is known. Raises Refused if it is out
+        of range."""
+        axis, rank = self.integer(name, default), self.rank()
+        if rank is None:
+            return axis
         if not -rank <= axis < rank:
             self.refuse(f"{name} is {axis}, expected {-rank} to {rank - 1}", attribute=name, found=str(axis))
         return axis % rank
@@ -163,8 +171,9 @@ class Op:
         return default if attribute is None else float(attribute.f)
 
     def integers(self, name: str) -> list[int] | None:
+        """Return a list; None, as if it were omitted, if it is empty."""
         attribute = self._attribute(name, onnx.AttributeProto.INTS)
-        return None if attribute is None else list(attribute.ints)
+        return None if attribute is None else list(attribute.ints) or None
 
     def numbers(self, name: str) -> list[float] | None:
         attribute = self._attribute(name, onnx.AttributeProto.FLOATS)
@@ -269,6 +278,26 @@ class Op:
 
     def shape_of(self, value: Value) -> Value:
         return self.make("ShapeOf", value, opset=3, output_type="i64")
+
+    def rank_of(self, value: Value) -> Value | int:
+        """Return the rank: a number if it is known, otherwise a scalar that a run computes."""
+        rank = value.type.shape.rank
+        return rank if rank is not None else self.make("Squeeze", self.shape_of(self.shape_of(value)), [0])
+
+    def axes_from(self, first: int, value: Value | None = None) -> list[int] | Value:
+        """Return the axes of a value, by default the first input, from `first` on."""
+        rank = self.rank_of(value or self[0])
+        if isinstance(rank, int):
+            return list(range(first % max(rank, 1) if first < 0 else first, rank))
+        return list(range(first, 0)) if first < 0 else self.make("Range", first, rank, 1, opset=4, output_type=I64)
+
+    def along_channels(self, value: Value, like: Value) -> Value:
+        """Return a number for each channel in a form that broadcasts to `like`, an image."""
+        rank = self.rank_of(like)
+        if isinstance(rank, int):
+            return self.reshape(value, [1, -1, *[1] * (rank - 2)])
+        after = self.make("Broadcast", 1, self.reshape(self.make("Subtract", rank, 2), [1]), opset=3)
+        return self.reshape(value, self.make("Concat", [1, -1], after, axis=0))
 
     def extent(self, value: Value, axis: int | list[int]) -> Value:
         """Return the extent of an axis as a scalar, or the extents of several axes as a vector."""

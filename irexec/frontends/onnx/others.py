@@ -19,7 +19,7 @@ from irexec.frontends.onnx.expansion import expansion_of, expansions
 from irexec.frontends.onnx.file import read_file
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type
-from irexec.frontends.onnx.questions import CHECKS, RUNTIMES, Answer, answer
+from irexec.frontends.onnx.questions import CHECKS, LOADING, RUNTIMES, Answer, answer
 from irexec.frontends.onnx.scope import opsets_of, ref_of
 from irexec.model.graph.model import Model
 from irexec.runtime.processes.child import Child, Ended
@@ -48,7 +48,8 @@ class Question:
             try:
                 found = self._child.receive(seconds_left(_SECONDS))
             except Ended as end:
-                heard.append(Answer(tool, [(None, str(end))]))
+                # A tool that needs longer to load a file says nothing about it.
+                heard += [Answer(tool, [(None, str(end))])] if tool != LOADING else []
                 if number + 1 < len(self.tools):
                     self._child = self._asked(self.tools[number + 1 :])
             else:
@@ -63,7 +64,8 @@ class Question:
 
 def examined(path: str | os.PathLike[str], mode: Mode = "strict") -> tuple[Model | None, Report]:
     """Return the model of an ONNX file with irexec's findings, the findings of ONNX's own checks, and the results of
-    runtimes for a file with errors. The model is None if one of the findings is an error."""
+    runtimes for a file with findings; for a file without, whether ONNX Runtime rejects it. The model is None if one of
+    the findings is an error."""
     findings = OnnxFindings(file=os.fspath(path), mode=mode)
     file = read_file(path, findings)
     if file is None:
@@ -87,8 +89,9 @@ def examined(path: str | os.PathLike[str], mode: Mode = "strict") -> tuple[Model
     findings.node = None
     if not findings.incomplete:
         _add(findings, answers, file.proto)
-    if len(findings.report) and not _is_too_large(findings):
-        _report_answers(findings, Question(path, list(RUNTIMES)).answers(), file.proto)
+    if not _is_too_large(findings):
+        asked = list(RUNTIMES) if len(findings.report) else [LOADING]
+        _report_answers(findings, Question(path, asked).answers(), file.proto)
     model.file = os.fspath(path)
     return (model if findings.report.ok else None), findings.report
 

@@ -188,6 +188,16 @@ def _tried(load: Callable[[str], Runs], path: str) -> str:
     return f"loads the model, but fails with ones as inputs{tried}: {failure}"
 
 
+def _rejection(path: str) -> str | None:
+    """Return the reason why ONNX Runtime rejects a model; None if it loads the model or lacks only a kernel for it."""
+    try:
+        in_runtime(path)
+    except Exception as error:
+        # A missing kernel is a limit of the runtime, not a fault of the file.
+        return None if type(error).__name__ == "NotImplemented" else f"rejects the model: {_message(error)}"
+    return None
+
+
 def _extents(value: onnx.ValueInfoProto) -> tuple[str, list[int]]:
     tensor = value.type.tensor_type
     kind = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
@@ -234,6 +244,10 @@ def _message(error: Exception) -> str:
 def answer(path: str, tool: str) -> Answer | None:
     """Return one tool's answer about the model in a file; None if the tool is not installed."""
     try:
+        if tool == LOADING:
+            rejected = _rejection(path)
+            version = importlib.import_module("onnxruntime").__version__
+            return Answer(f"ONNX Runtime {version}", [(None, rejected)]) if rejected else None
         if tool in RUNTIMES:
             module, load = RUNTIMES[tool]
             return Answer(f"{tool} {importlib.import_module(module).__version__}", [(None, _tried(load, path))])
@@ -246,4 +260,5 @@ def answer(path: str, tool: str) -> Answer | None:
 
 
 CHECKS = {"onnx.checker": checked, "onnx.shape_inference": inferred}
+LOADING = "loading in ONNX Runtime"
 RUNTIMES = {"onnx.reference": ("onnx", in_reference), "ONNX Runtime": ("onnxruntime", in_runtime)}

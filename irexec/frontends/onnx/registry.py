@@ -17,21 +17,31 @@ Translator = Callable[[Op], Result]
 _TRANSLATORS: dict[tuple[str, str, int], Translator] = {}
 
 MICROSOFT = "com.microsoft"
+OPENVINO = "org.openvinotoolkit"
 # The version of operators that existed before opsets were numbered.
 EXPERIMENTAL = 0
 # Operators of ONNX Runtime's domain that ONNX adopted and defines by functions.
 OF_ONNX = ("CausalConvWithState", "LinearAttention")
 
 
-def translates(*operators: str, since: Iterable[int], domain: str = "") -> Callable[[Translator], Translator]:
-    """Return a decorator that registers a translator for operators of a domain, in the versions that `since` lists."""
+def translates(
+    *operators: str, since: Iterable[int], domain: str = "", shapes: str = ""
+) -> Callable[[Translator], Translator]:
+    """Return a decorator that registers a translator for operators of a domain, in the versions that `since` lists.
+
+    `shapes`: the shapes that ONNX requires of the inputs (see shapes.py).
+    """
 
     def declare(function: Translator) -> Translator:
+        def checked(op: Op) -> Result:
+            op.check_shapes(shapes)
+            return function(op)
+
         for type in operators:
             for version in since:
                 if (domain, type, version) in _TRANSLATORS:
                     raise TypeError(f"{type}-{version} is translated by two functions")
-                _TRANSLATORS[domain, type, version] = function
+                _TRANSLATORS[domain, type, version] = checked if shapes else function
         return function
 
     return declare
@@ -45,12 +55,13 @@ def corresponds(
     since: Iterable[int],
     domain: str = "",
     opset: int | str = 1,
+    shapes: str = "",
     **fixed: Any,
 ) -> None:
     """Register the translation of an operator to an operator `type` of `opset` with the same inputs and with fixed
     attributes."""
 
-    @translates(operator, since=since, domain=domain)
+    @translates(operator, since=since, domain=domain, shapes=shapes)
     def _(op: Op) -> Value:
         return op.make(type, *(op[i] for i in range(inputs)), opset=opset, **fixed)
 

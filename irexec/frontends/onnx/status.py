@@ -9,7 +9,7 @@ from typing import Any
 from onnx import defs
 
 from irexec.frontends.onnx import refusals
-from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, translators
+from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, OPENVINO, translators
 
 
 def page() -> str:
@@ -35,6 +35,7 @@ def page() -> str:
             missing=missing[""],
             classical=missing["ai.onnx.ml"],
             training=", ".join(named.get("ai.onnx.preview.training", [])),
+            openvino=", ".join(named[OPENVINO]),
             experimental=", ".join(
                 sorted(type for domain, type, since in table if (domain, since) == ("", EXPERIMENTAL))
             ),

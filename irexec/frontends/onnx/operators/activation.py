@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import EXPERIMENTAL, corresponds, translates
 from irexec.model.graph.model import Value
@@ -56,7 +54,7 @@ def _leaky_relu(op: Op) -> Value:
     return op.make("PReLU", op[0], op.like(op.number("alpha", 0.01)))
 
 
-@translates("PRelu", since=(7, 9, 16))
+@translates("PRelu", since=(7, 9, 16), shapes="X:; slope: <X")
 def _prelu(op: Op) -> Value:
     # IR's PReLU applies a slope of rank 1 to the channels, ONNX's to the last axis.
     x, slope = op[0], op[1]
@@ -98,11 +96,10 @@ def _softmax(op: Op) -> Value:
 def _flat_softmax(op: Op) -> Value:
     """Return a softmax of versions before 13: all axes from `axis` on are normalized together."""
     type, opset = _SOFT[op.type]
-    rank = op.needs_rank()
-    axis = op.integer("axis", 1)
-    if axis % max(rank, 1) == rank - 1:
+    rank, axis = op.rank(), op.integer("axis", 1)
+    if axis == -1 or (rank is not None and axis % max(rank, 1) == rank - 1):
         return op.make(type, op[0], opset=opset, axis=axis)
-    soft = op.make(type, flattened(op, axis, rank), opset=opset, axis=1)
+    soft = op.make(type, flattened(op, axis), opset=opset, axis=1)
     return op.reshape(soft, op.shape_of(op[0]))
 
 
@@ -113,7 +110,7 @@ def _hardmax(op: Op) -> Value:
 
 @translates("Hardmax", since=(1, 11))
 def _flat_hardmax(op: Op) -> Value:
-    hard = _one_where_greatest(op, flattened(op, op.integer("axis", 1), op.needs_rank()), 1)
+    hard = _one_where_greatest(op, flattened(op, op.integer("axis", 1)), 1)
     return op.reshape(hard, op.shape_of(op[0]))
 
 
@@ -127,16 +124,18 @@ def _one_where_greatest(op: Op, x: Value, axis: int) -> Value:
     return op.make("ScatterElementsUpdate", zeros, top.outputs[1], ones, axis, opset=12)
 
 
-def flattened(op: Op, axis: int, rank: int) -> Value:
+def flattened(op: Op, axis: int) -> Value:
     """Return the input as a matrix: the axes before `axis` by the axes from it on."""
-    if not -rank <= axis <= rank:
-        op.refuse(f"axis is {axis}, expected {-rank} to {rank}", attribute="axis", allowed=f"{-rank} to {rank}")
-    axis += rank if axis < 0 else 0
-    if axis < 2:
+    rank = op.rank()
+    if rank is not None:
+        if not -rank <= axis <= rank:
+            op.refuse(f"axis is {axis}, expected {-rank} to {rank}", attribute="axis", allowed=f"{-rank} to {rank}")
+        axis += rank if axis < 0 else 0
+    if axis in (0, 1):
         return op.reshape(op[0], [1 - axis, -1], zero_copies=axis == 1)
-    shape = op.shape_of(op[0])
-    begin, end = op.constant(np.arange(axis)), op.constant(np.arange(axis, rank))
-    rows, columns = (
-        op.make("ReduceProd", op.make("Gather", shape, part, 0, opset=8), [0], keep_dims=True) for part in (begin, end)
-    )
-    return op.reshape(op[0], op.make("Concat", rows, columns, axis=0))
+    shape, parts = op.shape_of(op[0]), ((0, axis), (axis, 2**31))
+    sizes = [
+        op.make("ReduceProd", op.make("Slice", shape, [begin], [end], [1], opset=8), [0], keep_dims=True)
+        for begin, end in parts
+    ]
+    return op.reshape(op[0], op.make("Concat", *sizes, axis=0))

@@ -117,7 +117,7 @@ def with_bias(op: Op, y: Value, bias: Value | None, rank: int) -> Value:
     return op.make("Add", y, op.reshape(bias, [1, -1, *[1] * (rank - 2)]))
 
 
-@translates("Conv", since=(1, 11, 22))
+@translates("Conv", since=(1, 11, 22), shapes="X:; W: M ...; B: M")
 def _conv(op: Op) -> Value:
     rank = spatial(op, op[0], like=op[1].type.shape.rank) + 2
     bias = op.get(2)
@@ -153,6 +153,7 @@ def _conv_transpose(op: Op) -> Value:
         options["auto_pad"] = "same_lower" if mode == "SAME_UPPER" else "same_upper"
     options["output_padding"] = added
     groups = op.integer("group", 1)
+    op.check_shapes("X: N C ...; W: C M ...; B: group*M", group=groups)
     if groups == 1:
         y = op.make("ConvolutionBackpropData", x, kernel, wanted, **options)
     else:
@@ -165,8 +166,13 @@ def _deformable(op: Op) -> Value:
     count = spatial(op, op[0], like=op[1].type.shape.rank)
     if count != 2:
         op.refuse(f"deformable convolution of {count} spatial axes is not supported")
+    offsets = op.integer("offset_group", 1)
+    op.check_shapes(
+        "X: N C H W; W: M _ kH kW; offset: N 2*offset_group*kH*kW oH oW; B: M; mask: N offset_group*kH*kW oH oW",
+        offset_group=offsets,
+    )
     options = window_lists(op, count)
-    options |= {"group": op.integer("group", 1), "deformable_group": op.integer("offset_group", 1)}
+    options |= {"group": op.integer("group", 1), "deformable_group": offsets}
     # Values at the border are interpolated with the zeros around the image.
     y = op.make(
         "DeformableConvolution", op[0], op[2], op[1], op.get(4), opset=8, bilinear_interpolation_pad=True, **options

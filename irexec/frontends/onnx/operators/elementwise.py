@@ -11,6 +11,8 @@ from math import inf
 import numpy as np
 
 from irexec.core.types import F32, FLOATS, UNSIGNED, ElementType
+from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.kinds import onnx_name
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.model.graph.model import Value
@@ -84,7 +86,10 @@ def early_operand(op: Op) -> Value:
 @translates("Mod", since=(10, 13, 28))
 def _mod(op: Op) -> Value:
     # With fmod the result has the dividend's sign, as in IR's Mod; otherwise the divisor's, as in FloorMod.
-    return op.make("Mod" if op.flag("fmod") else "FloorMod", op[0], op[1])
+    fmod = op.flag("fmod")
+    if not fmod and op.version < 28 and op.kind() in FLOATS:
+        raise Refused("F004", f"fmod is 0, expected 1 for {onnx_name(op.kind())}", attribute="fmod", allowed="1")
+    return op.make("Mod" if fmod else "FloorMod", op[0], op[1])
 
 
 @translates("Pow", since=(7, 12, 13, 15))
@@ -126,9 +131,11 @@ def _mean(op: Op) -> Value:
     return op.make("Divide", total, op.like(len(op)))
 
 
-@translates("Clip", since=(11, 12, 13))
+@translates("Clip", since=(11, 12, 13), shapes="input:; min: scalar; max: scalar")
 def _clip(op: Op) -> Value:
-    low, high = op.get(1), op.get(2)
+    low, high = (
+        value if value is None or value.type.rank == 0 else op.reshape(value, []) for value in map(op.get, (1, 2))
+    )
     x = op[0]
     bounds = [op.known(1), op.known(2)]
     if all(bound is not None and bound.size == 1 for bound in bounds):
@@ -163,7 +170,7 @@ def _clamped(op: Op, low: float, high: float) -> Value | None:
 corresponds("Where", "Select", 3, since=(9, 16))
 
 
-@translates("CumSum", since=(11, 14))
+@translates("CumSum", since=(11, 14), shapes="x:; axis: scalar")
 def _cumulate(op: Op) -> Value:
     axis = op[1]
     if axis.type.shape.rank != 0:
@@ -171,7 +178,7 @@ def _cumulate(op: Op) -> Value:
     return op.make("CumSum", op[0], axis, opset=3, exclusive=op.flag("exclusive"), reverse=op.flag("reverse"))
 
 
-@translates("CumProd", since=(26,))
+@translates("CumProd", since=(26,), shapes="x:; axis: scalar")
 def _cumulative_product(op: Op) -> Value:
     options = {"exclusive": op.flag("exclusive"), "reverse": op.flag("reverse")}
     return op.make("CumProd", op[0], op[1], opset="onnx26", **options)

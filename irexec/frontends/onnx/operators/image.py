@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.core.types import F32, FLOATS, MAX_RANK
+from irexec.core.types import BOOLEAN, F32, FLOATS, MAX_RANK, U8, PartialShape
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import window_lists
-from irexec.frontends.onnx.registry import translates
+from irexec.frontends.onnx.registry import Translator, translates
 from irexec.model.graph.model import Value
 
 _COMMON = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
@@ -21,6 +21,8 @@ _POLICIES = ("stretch", "not_larger", "not_smaller")
 
 @translates("Resize", since=(11, 13, 18, 19))
 def _resize(op: Op) -> Value:
+    if op.kind() is BOOLEAN:
+        return _as_numbers(op, _resize)
     allowed = _COORDINATES[min(op.version, 18)]
     coordinates = op.text("coordinate_transformation_mode", "half_pixel", allowed=allowed)
     mode = op.text("mode", "nearest", allowed=("nearest", "linear", "cubic"))
@@ -35,6 +37,9 @@ def _resize(op: Op) -> Value:
     axes, scales, sizes = op.integers("axes") or [], _unless_empty(op.get(2)), _unless_empty(op.get(3))
     if (scales is None) == (sizes is None):
         op.refuse("exactly one of scales and sizes must be given")
+    each = len(axes) or "X.rank"
+    roi = f"2*{each}" if coordinates == "tf_crop_and_resize" else "..."
+    op.check_shapes(f"X:; roi: {roi}; scales: 0 | {each}; sizes: 0 | {each}")
     plain = coordinates not in ("tf_crop_and_resize", "half_pixel_symmetric") and options["policy"] == "stretch"
     # With align_corners ONNX uses the extent that follows from the scales, even if it is not an integer.
     plain &= coordinates != "align_corners" or scales is None
@@ -45,6 +50,14 @@ def _resize(op: Op) -> Value:
     return op.make("Resize", *inputs, opset="onnx19", mode=mode, coordinates=coordinates, axes=axes, **options)
 
 
+def _as_numbers(op: Op, translator: Translator) -> Value:
+    """Translate a node with booleans, which IR's operators on images do not accept, as one with integers."""
+    op.inputs[0] = op.convert(op[0], U8)
+    made = translator(op)
+    assert isinstance(made, Value)
+    return op.convert(made, BOOLEAN)
+
+
 def _unless_empty(value: Value | None) -> Value | None:
     return None if value is not None and value.type.shape == [0] else value
 
@@ -53,13 +66,14 @@ def _interpolated(
     op: Op, mode: str, coordinates: str, nearest: str, scales: Value | None, sizes: Value | None, axes: list[int]
 ) -> Value:
     """Return the resized image, computed by Interpolate along the axes whose extents change."""
-    rank = op.needs_rank()
-    axes = [axis % rank for axis in axes] or list(range(rank))
     given = scales if scales is not None else sizes
     assert given is not None
+    count = given.type.shape
+    rank = int(count[0].value) if op.rank() is None and count.rank == 1 and count[0].is_static else op.needs_rank()
+    axes = [axis % rank for axis in axes] or list(range(rank))
     known = given.node.constant if given.node.constant is not None else given.type.value
     if known is not None and known.size == len(axes):
-        shape = op[0].type.shape
+        shape = op[0].type.shape.merge(PartialShape.dynamic(rank)) or op[0].type.shape
         same = [k == 1 if given is scales else shape[a] == int(k) for k, a in zip(known.tolist(), axes, strict=True)]
         kept = [i for i, s in enumerate(same) if not s]
         if not kept:
@@ -82,6 +96,9 @@ def _interpolated(
 @translates("Resize", since=(10,))
 @translates("Upsample", since=(9,))
 def _upsample(op: Op) -> Value:
+    if op.kind() is BOOLEAN:
+        return _as_numbers(op, _upsample)
+    op.check_shapes("X:; scales: X.rank")
     # Resize-10 rounds positions up when it reduces an image.
     return _by_scales(op, op[1], "simple" if op.type == "Resize" else "floor")
 
@@ -112,13 +129,13 @@ def _grid_sample(op: Op) -> Value:
     mode = modes[op.text("mode", "linear" if op.version > 16 else "bilinear", allowed=tuple(modes))]
     padding = op.text("padding_mode", "zeros", allowed=("zeros", "border", "reflection"))
     options = {"align_corners": op.flag("align_corners"), "padding_mode": padding}
-    if op.needs_rank() == 4 and op.kind(1) in FLOATS:
+    if op.rank() == 4 and op.kind(1) in FLOATS:
         words = {"linear": "bilinear", "cubic": "bicubic", "nearest": "nearest"}
         return op.make("GridSample", op[0], op[1], opset=9, mode=words[mode], **options)
     return op.make("GridSample", op[0], op[1], opset="onnx20", mode=mode, **options)
 
 
-@translates("Col2Im", since=(18,))
+@translates("Col2Im", since=(18,), shapes="input: N C L; image_shape: n; block_shape: n")
 def _col2im(op: Op) -> Value:
     sizes = op[2].type.shape
     if sizes.rank != 1 or not sizes[0].is_static:

@@ -12,16 +12,17 @@ import numpy as np
 
 from irexec.core.types import F32, F64, I32, I64
 from irexec.frontends.onnx.builder import Refused
-from irexec.frontends.onnx.op import Op
-from irexec.frontends.onnx.operators.convolution import convolved, with_bias
+from irexec.frontends.onnx.op import Input, Op
+from irexec.frontends.onnx.operators.convolution import convolved, spatial, with_bias
+from irexec.frontends.onnx.operators.matrix import check_product
 from irexec.frontends.onnx.operators.normalization import normalized
 from irexec.frontends.onnx.registry import MICROSOFT, Translator, corresponds, translates
 from irexec.model.graph.model import Value
 
 
-def microsoft(*operators: str) -> Callable[[Translator], Translator]:
+def microsoft(*operators: str, shapes: str = "") -> Callable[[Translator], Translator]:
     """Return a decorator that registers a translator for operators of ONNX Runtime's own domain, whose version is 1."""
-    return translates(*operators, since=(1,), domain=MICROSOFT)
+    return translates(*operators, since=(1,), domain=MICROSOFT, shapes=shapes)
 
 
 @microsoft("FusedMatMul", "TransposeMatMul")
@@ -38,12 +39,12 @@ def _fused_matmul(op: Op) -> Value:
 corresponds("Gelu", "Gelu", since=(1,), domain=MICROSOFT, opset=7, approximation_mode="erf")
 
 
-@microsoft("BiasGelu")
+@microsoft("BiasGelu", shapes="A: ... H; B: H")
 def _bias_gelu(op: Op) -> Value:
     return op.make("Gelu", op.make("Add", op[0], op[1]), opset=7, approximation_mode="erf")
 
 
-@microsoft("FastGelu")
+@microsoft("FastGelu", shapes="X: ... H; bias: H")
 def _fast_gelu(op: Op) -> Value:
     return op.make("Gelu", plus(op, op[0], op.get(1)), opset=7, approximation_mode="tanh")
 
@@ -68,7 +69,7 @@ def moved(op: Op, x: Value, axis: int, to: int) -> Value:
 # Norms
 
 
-def root_mean_square(op: Op, x: Value, scale: Value, axes: list[int], epsilon: float) -> tuple[Value, Value]:
+def root_mean_square(op: Op, x: Value, scale: Value, axes: Input, epsilon: float) -> tuple[Value, Value]:
     """Return x divided by its root mean square and multiplied by the scale, and the factor that was applied to it."""
     wide = x if x.element_type is F64 else op.convert(x, F32)
     squares = op.make("Multiply", wide, wide)
@@ -79,20 +80,20 @@ def root_mean_square(op: Op, x: Value, scale: Value, axes: list[int], epsilon: f
     return op.make("Multiply", normal, scale), inverse
 
 
-@microsoft("SimplifiedLayerNormalization")
+@microsoft("SimplifiedLayerNormalization", shapes="X:; scale: <X")
 def _simplified(op: Op) -> list[Value]:
-    axes = list(range(op.axis("axis", -1), op.needs_rank()))
+    axes = op.axes_from(op.axis("axis", -1))
     op.integer("stash_type", 1)
     return list(root_mean_square(op, op[0], op[1], axes, op.number("epsilon", 1e-5)))
 
 
-@microsoft("SkipLayerNormalization")
+@microsoft("SkipLayerNormalization", shapes="input: ... H; skip: ... H; gamma: H; beta: H; bias: H")
 def _skip_layer_norm(op: Op) -> list[Value | None]:
     total = plus(op, op.make("Add", op[0], op[1]), op.get(4))
     return [layer_norm(op, total, op[2], op.get(3), op.number("epsilon", 1e-12)), None, None, total]
 
 
-@microsoft("SkipSimplifiedLayerNormalization")
+@microsoft("SkipSimplifiedLayerNormalization", shapes="input: ... H; skip: ... H; gamma: H; bias: H")
 def _skip_simplified(op: Op) -> list[Value | None]:
     total = plus(op, op.make("Add", op[0], op[1]), op.get(3))
     normal, _ = root_mean_square(op, total, op[2], [-1], op.number("epsilon", 1e-12))
@@ -106,7 +107,11 @@ def layer_norm(op: Op, x: Value, scale: Value, bias: Value | None, epsilon: floa
     return plus(op, op.make("Multiply", normal, scale), bias)
 
 
-@microsoft("EmbedLayerNormalization")
+@microsoft(
+    "EmbedLayerNormalization",
+    shapes="input_ids: N T; segment_ids: N T; word_embedding: _ H; position_embedding: _ H; segment_embedding: _ H;"
+    " gamma: H; beta: H; mask: N T; position_ids: N T | 1 T",
+)
 def _embed_layer_norm(op: Op) -> list[Value]:
     return embedded(op)
 
@@ -116,11 +121,11 @@ def embedded(op: Op) -> list[Value]:
     ids, mask = op[0], op.get(7)
     times = op.extent(ids, 1)
     positions = op.get(8) or op.make("Range", 0, times, 1, opset=4, output_type=I64)
-    words = op.make("Gather", op[2], ids, 0, opset=8)
-    total = op.make("Add", words, op.make("Gather", op[3], positions, 0, opset=8))
+    words = op.make("Gather", op[2], ids, 0, opset=7)
+    total = op.make("Add", words, op.make("Gather", op[3], positions, 0, opset=7))
     segments, table = op.get(1), op.get(4)
     if segments is not None and table is not None:
-        total = op.make("Add", total, op.make("Gather", table, segments, 0, opset=8))
+        total = op.make("Add", total, op.make("Gather", table, segments, 0, opset=7))
     normal = layer_norm(op, total, op[5], op[6], op.number("epsilon", 1e-12))
     op.integer("mask_index_type", 0)
     batch = op.extent(ids, [0])
@@ -134,14 +139,15 @@ def embedded(op: Op) -> list[Value]:
 # Products fused with a following operator
 
 
-@microsoft("FusedConv")
+@microsoft("FusedConv", shapes="X:; W: M ...; B: M")
 def _fused_conv(op: Op) -> Value:
-    made = with_bias(op, convolved(op, op[0], op[1]), op.get(2), op.needs_rank())
+    made = with_bias(op, convolved(op, op[0], op[1]), op.get(2), spatial(op, op[0], like=op.rank(1)) + 2)
     return _activated(op, plus(op, made, op.get(3)), op.numbers("activation_params") or [])
 
 
 @microsoft("FusedGemm")
 def _fused_gemm(op: Op) -> Value:
+    check_product(op)
     options = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
     product = op.make("MatMul", op[0], op[1], **options)
     result = op.make("Multiply", product, op.like(op.number("alpha", 1.0)))

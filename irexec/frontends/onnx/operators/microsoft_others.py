@@ -61,7 +61,7 @@ def _integer_16(op: Op) -> Value:
     return op.convert(op.make("MatMul", whole(op, op[0], None), whole(op, op[1], None)), to)
 
 
-@microsoft("CDist")
+@microsoft("CDist", shapes="A: M K; B: N K")
 def _distances(op: Op) -> Value:
     metric = op.text("metric", "sqeuclidean", allowed=("euclidean", "sqeuclidean"))
     apart = op.make("Subtract", op.make("Unsqueeze", op[0], [1]), op.make("Unsqueeze", op[1], [0]))
@@ -86,7 +86,7 @@ def _cropped(op: Op) -> Value:
         op.refuse("crop_size must be constant")
     height, width = (int(extent) for extent in size)
     mode = op.text("mode", "bilinear", allowed=("bilinear", "nearest"))
-    images = op.make("Gather", op[0], op[2], 0, opset=8)
+    images = op.make("Gather", op[0], op[2], 0, opset=7)
     y1, x1, y2, x2 = (op.make("Gather", op[1], [i], 1, opset=8) for i in range(4))
     rows, columns = _between(op, y1, y2, height), _between(op, x1, x2, width)
     tall = op.make("Unsqueeze", rows, [2])

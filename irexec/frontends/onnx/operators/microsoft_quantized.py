@@ -25,39 +25,58 @@ def _again(op: Op, x: Value, first: int) -> Value:
     return quantized(op, x, op[first], zero, op.kind() if zero is None else zero.element_type)
 
 
-@microsoft("QLinearAdd", "QLinearMul")
+@microsoft(
+    "QLinearAdd",
+    "QLinearMul",
+    shapes="A:; A_scale: scalar; A_zero_point: scalar; B:; B_scale: scalar; B_zero_point: scalar; C_scale: scalar;"
+    " C_zero_point: scalar",
+)
 def _pair(op: Op) -> Value:
     type = "Add" if op.type == "QLinearAdd" else "Multiply"
     return _again(op, op.make(type, _dequantized(op, 0), _dequantized(op, 3)), 6)
 
 
-@microsoft("QLinearSigmoid")
+@microsoft(
+    "QLinearSigmoid",
+    shapes="X:; X_scale: scalar; X_zero_point: scalar; Y_scale: scalar; Y_zero_point: scalar",
+)
 def _sigmoid(op: Op) -> Value:
     return _again(op, op.make("Sigmoid", _dequantized(op, 0)), 3)
 
 
-@microsoft("QLinearLeakyRelu")
+@microsoft(
+    "QLinearLeakyRelu",
+    shapes="X:; X_scale: scalar; X_zero_point: scalar; Y_scale: scalar; Y_zero_point: scalar",
+)
 def _leaky_relu(op: Op) -> Value:
     x = _dequantized(op, 0)
     return _again(op, op.make("PReLU", x, op.number_of(op.number("alpha", 0.01), x)), 3)
 
 
-@microsoft("QLinearSoftmax")
+@microsoft(
+    "QLinearSoftmax",
+    shapes="X:; X_scale: scalar; X_zero_point: scalar; Y_scale: scalar; Y_zero_point: scalar",
+)
 def _softmax(op: Op) -> Value:
-    axis, rank = op.axis("axis", -1), op.needs_rank()
-    if op.integer("opset", 13) < 13 and axis != rank - 1:
+    axis, rank = op.axis("axis", -1), op.rank()
+    if op.integer("opset", 13) < 13 and axis != (-1 if rank is None else rank - 1):
         op.refuse("a softmax along several axes is not supported", attribute="axis")
     return _again(op, op.make("SoftMax", _dequantized(op, 0), opset=8, axis=axis), 3)
 
 
-@microsoft("QLinearGlobalAveragePool")
+@microsoft(
+    "QLinearGlobalAveragePool",
+    shapes="X:; X_scale: scalar; X_zero_point: scalar; Y_scale: scalar; Y_zero_point: scalar",
+)
 def _global_average(op: Op) -> Value:
-    rank = op.needs_rank()
-    axes = list(range(1, rank - 1)) if op.flag("channels_last") else list(range(2, rank))
+    axes = list(range(1, op.needs_rank() - 1)) if op.flag("channels_last") else op.axes_from(2)
     return _again(op, op.make("ReduceMean", _dequantized(op, 0), axes, keep_dims=True), 3)
 
 
-@microsoft("QLinearAveragePool")
+@microsoft(
+    "QLinearAveragePool",
+    shapes="X:; X_scale: scalar; X_zero_point: scalar; Y_scale: scalar; Y_zero_point: scalar",
+)
 def _average(op: Op) -> Value:
     if op.flag("channels_last"):
         op.refuse("channels in the last axis are not supported", attribute="channels_last")
@@ -83,7 +102,11 @@ def _dequantize(op: Op) -> Value:
     return dequantized(op, op[0], op[1], op.get(2), op.integer("axis", 1), None, block)
 
 
-@microsoft("MatMulIntegerToFloat")
+@microsoft(
+    "MatMulIntegerToFloat",
+    shapes="A:; B: ... K N; a_scale: scalar; b_scale: scalar | N | ... 1 N; a_zero_point: scalar;"
+    " b_zero_point: scalar | N | ... 1 N; bias: N",
+)
 def _integer_to_float(op: Op) -> Value:
     return scaled_product(op, (op[0], op[2], op.get(4)), (op[1], op[3], op.get(5)), op.get(6))
 
@@ -118,11 +141,14 @@ def _per_column(op: Op, zero: Value | None, transposed: bool) -> Value | None:
     return zero if zero is None or not transposed or not column(zero) else op.reshape(zero, [-1, 1])
 
 
-@microsoft("DynamicQuantizeMatMul")
+@microsoft(
+    "DynamicQuantizeMatMul",
+    shapes="A:; B: ... K N; b_scale: scalar | N | ... 1 N; b_zero_point: scalar | N | ... 1 N; bias: N",
+)
 def _dynamic(op: Op) -> Value:
     """Translate a product whose first matrix is quantized by its own range, as DynamicQuantizeLinear does."""
     a, zero = op[0], op.like(0.0)
-    axes = list(range(op.needs_rank()))
+    axes = op.axes_from(0)
     low = op.make("Minimum", op.make("ReduceMin", a, axes, keep_dims=False), zero)
     high = op.make("Maximum", op.make("ReduceMax", a, axes, keep_dims=False), zero)
     scale = op.make("Divide", op.make("Subtract", high, low), op.like(255.0))
@@ -134,7 +160,11 @@ def _dynamic(op: Op) -> Value:
     return plus(op, op.make("Multiply", op.convert(product, F32), scales), op.get(4))
 
 
-@microsoft("QLinearWhere")
+@microsoft(
+    "QLinearWhere",
+    shapes="condition:; X:; x_scale: scalar; x_zero_point: scalar; Y:; y_scale: scalar; y_zero_point: scalar;"
+    " z_scale: scalar; z_zero_point: scalar",
+)
 def _where(op: Op) -> Value:
     of_x, of_y = dequantized(op, op[1], op[2], op[3]), dequantized(op, op[4], op[5], op[6])
     return quantized(op, op.make("Select", op[0], of_x, of_y), op[7], op[8], op.kind(8))

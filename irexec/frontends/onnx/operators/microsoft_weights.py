@@ -115,7 +115,7 @@ def _gather_blocks(op: Op) -> Value:
             zeros = op.constant(unpacked(given, bits)[..., : scales_known.shape[-1]]) if bits < 8 else zeros
         else:
             zeros = op.constant(np.full(scales_known.shape, 1 << (bits - 1), np.uint8))
-    taken = [None if x is None else op.make("Gather", x, op[1], along, opset=8) for x in (data, op[2], zeros)]
+    taken = [None if x is None else op.make("Gather", x, op[1], along, opset=7) for x in (data, op[2], zeros)]
     numbers, scales, middle = taken
     assert numbers is not None and scales is not None
     return dequantized(op, numbers, scales, middle, -1, None, block)

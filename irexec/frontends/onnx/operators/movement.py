@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.core.types import BOOLEAN, I64, STRING
+from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Input, Op
-from irexec.frontends.onnx.registry import corresponds, translates
+from irexec.frontends.onnx.registry import translates
 from irexec.model.graph.model import Value
 
 _LATER = (21, 23, 24, 25)
@@ -25,6 +26,7 @@ def _split(op: Op) -> list[Value]:
     axis, data = op.integer("axis", 0), op[0]
     count = op.integer("num_outputs", len(op.node.output))
     given = op.get(1)
+    op.check_shapes("input:; split: n", n=len(op.node.output))
     lengths: Input = given if given is not None else op.integers("split")
     if given is not None and given.type.shape.is_dynamic:
         # The number of lengths is the number of the node's outputs.
@@ -52,7 +54,12 @@ def _transpose(op: Op) -> Value:
     return op.make("Transpose", op[0], order)
 
 
-corresponds("Tile", "Tile", 2, since=(6, 13))
+@translates("Tile", since=(6, 13), shapes="input:; repeats: input.rank")
+def _tile(op: Op) -> Value:
+    repeats = op.known(1)
+    if repeats is not None and (repeats < 0).any():
+        raise Refused("O001", f"repeats is {repeats.tolist()}, expected no negative number", port="repeats")
+    return op.make("Tile", op[0], op[1])
 
 
 @translates("Pad", since=(1, 2))
@@ -65,7 +72,12 @@ def _pad_2(op: Op) -> Value:
 
 @translates("Pad", since=(11, 13, 18, 19, *_LATER))
 def _pad(op: Op) -> Value:
-    pads, axes = op.convert(op[1], I64), op.get(3)
+    axes, rank = op.get(3), op.rank()
+    op.check_shapes(
+        f"data:; pads: 2*n; constant_value: scalar; axes: {'n' if axes is not None else ''}",
+        **({"n": rank} if axes is None and rank is not None else {}),
+    )
+    pads = op.convert(op[1], I64)
     if axes is not None:
         pads = _pads_of_all_axes(op, pads, axes)
     halves = op.make_node("Split", pads, 0, num_splits=2).outputs
@@ -77,10 +89,13 @@ def _pad(op: Op) -> Value:
 
 def _pads_of_all_axes(op: Op, pads: Value, axes: Value) -> Value:
     """Return the pads at the beginning and end of all axes: zeros except for the given axes."""
-    rank = op.needs_rank()
+    rank = op.rank_of(op[0])
     places = op.make("FloorMod", op.convert(axes, I64), rank)
     places = op.make("Concat", places, op.make("Add", places, rank), axis=0)
-    return op.make("ScatterUpdate", op.constant(np.zeros(2 * rank, np.int64)), places, pads, 0, opset=3)
+    zeros: Input = [0] * 2 * rank if isinstance(rank, int) else None
+    if isinstance(rank, Value):
+        zeros = op.make("Broadcast", 0, op.reshape(op.make("Multiply", rank, 2), [1]), opset=3)
+    return op.make("ScatterUpdate", zeros, places, pads, 0, opset=3)
 
 
 def _padded(op: Op, begins: Value, ends: Value, value: Value | None) -> Value:
@@ -117,7 +132,7 @@ def _slice_1(op: Op) -> Value:
     return op.make("Slice", op[0], starts, ends, [1] * len(starts), op.integers("axes"), opset=8)
 
 
-@translates("Slice", since=(10, 11, 13))
+@translates("Slice", since=(10, 11, 13), shapes="data:; starts: n; ends: n; axes: n; steps: n")
 def _slice(op: Op) -> Value:
     starts, steps = op[1], op.get(4)
     if steps is None:
@@ -151,7 +166,7 @@ def _space_to_depth(op: Op) -> Value:
     return op.make("SpaceToDepth", op[0], block_size=op.integer("blocksize"), mode=mode)
 
 
-@translates("Trilu", since=(14,))
+@translates("Trilu", since=(14,), shapes="input: ... _ _; k: scalar")
 def _triangle(op: Op) -> Value:
     shape, k = op.shape_of(op[0]), op.get(1)
     rows, columns = (
@@ -170,18 +185,16 @@ def _count_to(op: Op, count: Value) -> Value:
     return op.make("Range", 0, count, 1, opset=4, output_type=I64)
 
 
-@translates("Compress", since=(9, 11, 28))
+@translates("Compress", since=(9, 11, 28), shapes="input:; condition: n")
 def _compress(op: Op) -> Value:
-    if op[1].type.rank not in (None, 1):
-        op.refuse(f"condition has rank {op[1].type.rank}, expected 1")
     places = op.make("NonZero", op[1], opset=3, output_type="i64")
     places = op.make("Squeeze", places, [0])
     if op.has("axis"):
-        return op.make("Gather", op[0], places, op.integer("axis"), opset=8)
-    return op.make("Gather", op.reshape(op[0], [-1]), places, 0, opset=8)
+        return op.make("Gather", op[0], places, op.integer("axis"), opset=7)
+    return op.make("Gather", op.reshape(op[0], [-1]), places, 0, opset=7)
 
 
-@translates("ReverseSequence", since=(10, 28))
+@translates("ReverseSequence", since=(10, 28), shapes="input: _ _ ...; sequence_lens: N")
 def _reverse_sequence(op: Op) -> Value:
     options = {"batch_axis": op.integer("batch_axis", 1), "seq_axis": op.integer("time_axis", 0)}
     # IR does not accept a length of 0, which has the same effect as 1.

@@ -6,13 +6,13 @@ Source: ONNX operator pages.
 from __future__ import annotations
 
 from irexec.core.types import F32, F64, FLOATS
-from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.op import Input, Op
 from irexec.frontends.onnx.operators.quantization import typed
 from irexec.frontends.onnx.registry import translates
 from irexec.model.graph.model import Value
 
 
-@translates("BatchNormalization", since=(14, 15))
+@translates("BatchNormalization", since=(14, 15), shapes="X: N C ...; scale: C; B: C; input_mean: C; input_var: C")
 def _batch_normalization(op: Op) -> list[Value]:
     if op.flag("training_mode"):
         options = {"epsilon": op.number("epsilon", 1e-5), "momentum": op.number("momentum", 0.9)}
@@ -20,7 +20,7 @@ def _batch_normalization(op: Op) -> list[Value]:
     return [_normalized_batch(op)]
 
 
-@translates("BatchNormalization", since=(9,))
+@translates("BatchNormalization", since=(9,), shapes="X: N C ...; scale: C; B: C; mean: C; var: C")
 def _batch_normalization_9(op: Op) -> Value:
     return _normalized_batch(op)
 
@@ -29,11 +29,15 @@ def _batch_normalization_9(op: Op) -> Value:
 def _batch_normalization_7(op: Op) -> Value:
     if op.version < 7 and not op.flag("is_test"):
         op.refuse("batch normalization in training is not supported", attribute="is_test")
-    return _normalized_batch(op) if op.flag("spatial", True) else _of_each_element(op)
+    if not op.flag("spatial", True):
+        return _of_each_element(op)
+    op.check_shapes("X: N C ...; scale: C; B: C; mean: C; var: C")
+    return _normalized_batch(op)
 
 
 def _of_each_element(op: Op) -> Value:
     """Translate statistics that have the shape of one image (spatial 0)."""
+    op.check_shapes("X:; scale: <X; B: <X; mean: <X; var: <X")
     scale, bias, mean, variance = (op[i] for i in range(1, 5))
     deviation = op.make("Sqrt", op.make("Add", variance, op.like(op.number("epsilon", 1e-5))))
     normal = op.make("Divide", op.make("Subtract", op[0], mean), deviation)
@@ -47,25 +51,22 @@ def _normalized_batch(op: Op) -> Value:
     return op.make("BatchNormInference", op[0], *given, opset=5, epsilon=epsilon)
 
 
-@translates("InstanceNormalization", since=(1, 6, 22))
+@translates("InstanceNormalization", since=(1, 6, 22), shapes="input: N C D ...; scale: C; B: C")
 def _instance_normalization(op: Op) -> Value:
-    rank = op.needs_rank()
-    normal = normalized(op, op[0], list(range(2, rank)), op.number("epsilon", 1e-5))
-    shape = [1, -1, *[1] * (rank - 2)]
-    scaled = op.make("Multiply", normal, op.reshape(op[1], shape))
-    return op.make("Add", scaled, op.reshape(op[2], shape))
+    normal = normalized(op, op[0], op.axes_from(2), op.number("epsilon", 1e-5))
+    scaled = op.make("Multiply", normal, op.along_channels(op[1], op[0]))
+    return op.make("Add", scaled, op.along_channels(op[2], op[0]))
 
 
-def normalized(op: Op, x: Value, axes: list[int], epsilon: float) -> Value:
+def normalized(op: Op, x: Value, axes: Input, epsilon: float) -> Value:
     """Return the value minus its mean over the axes, divided by its standard deviation."""
     options = {"normalize_variance": True, "eps": epsilon, "eps_mode": "inside_sqrt"}
     return op.make("MVN", x, axes, opset=6, **options)
 
 
-@translates("LayerNormalization", since=(17,))
+@translates("LayerNormalization", since=(17,), shapes="X:; Scale: <X; B: <X")
 def _layer_normalization(op: Op) -> list[Value]:
-    rank = op.needs_rank()
-    axes = list(range(op.axis("axis", -1), rank))
+    axes = op.axes_from(op.axis("axis", -1))
     x, epsilon = op[0], op.number("epsilon", 1e-5)
     # The statistics have a type of their own. They are also computed in it, unless the input is wider.
     kind = typed(op, "stash_type") or F32
@@ -97,6 +98,8 @@ def _mean_variance(op: Op) -> Value:
 def _group_normalization(op: Op) -> Value:
     groups, epsilon = op.integer("num_groups"), op.number("epsilon", 1e-5)
     scale, bias = op[1], op[2]
+    each = "num_groups" if op.version == 18 else "C"
+    op.check_shapes(f"X: N C ...; scale: {each}; bias: {each}", num_groups=groups)
     if op.version == 18:
         # One scale and bias for each group, not for each channel.
         channels = op.extent(op[0], [1])

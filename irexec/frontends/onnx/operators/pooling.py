@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import auto_pad, spatial, window_lists
 from irexec.frontends.onnx.registry import translates
@@ -24,9 +25,15 @@ def _windows(op: Op) -> dict[str, Any]:
             f"kernel_shape has {len(kernel)} values, expected {count}, one for each spatial axis",
             attribute="kernel_shape",
         )
+    lists = window_lists(op, count)
+    for axis, (size, dilation) in enumerate(zip(kernel, lists["dilations"], strict=True)):
+        pad, reach = max(lists["pads_begin"][axis], lists["pads_end"][axis]), (size - 1) * dilation + 1
+        if pad >= reach:
+            message = f"pads has {pad} on spatial axis {axis}, expected less than the kernel's {reach}"
+            raise Refused("O001", message, attribute="pads", found=str(pad), allowed=f"less than {reach}")
     # A window that would start in the padding at the end is omitted.
     rounding = "ceil_torch" if op.flag("ceil_mode") else "floor"
-    return window_lists(op, count) | {"kernel": kernel, "auto_pad": auto_pad(op), "rounding_type": rounding}
+    return lists | {"kernel": kernel, "auto_pad": auto_pad(op), "rounding_type": rounding}
 
 
 @translates("MaxPool", since=(1, 8, 10, 11, 12, 22))
@@ -72,6 +79,8 @@ def _sticks_out(x: Value, windows: dict[str, Any]) -> bool:
     begins, ends, kernel = windows["pads_begin"], windows["pads_end"], windows["kernel"]
     if windows["rounding_type"] == "floor" or windows["auto_pad"] != "explicit" or not any([*begins, *ends]):
         return False
+    if x.type.shape.rank is None:
+        return True
     for axis, (stride, k, d) in enumerate(zip(windows["strides"], kernel, windows["dilations"], strict=True)):
         extent = x.type.shape[2 + axis]
         if not extent.is_static or (extent.value + begins[axis] + ends[axis] - (k - 1) * d - 1) % max(stride, 1):
@@ -109,14 +118,14 @@ def _require_positive(op: Op, p: float) -> None:
 @translates("GlobalAveragePool", "GlobalMaxPool", since=(1, 22))
 def _global(op: Op) -> Value:
     type = "ReduceMean" if op.type == "GlobalAveragePool" else "ReduceMax"
-    return op.make(type, op[0], list(range(2, op.needs_rank())), keep_dims=True)
+    return op.make(type, op[0], op.axes_from(2), keep_dims=True)
 
 
 @translates("GlobalLpPool", since=(1, 2, 22))
 def _global_lp(op: Op) -> Value:
     p = op.number("p", 2.0) if op.version == 1 else float(op.integer("p", 2))
     _require_positive(op, p)
-    axes = list(range(2, op.needs_rank()))
+    axes = op.axes_from(2)
     if p in (1.0, 2.0):
         return op.make(f"ReduceL{int(p)}", op[0], axes, opset=4, keep_dims=True)
     powers = op.make("Power", op.make("Abs", op[0]), op.like(p))
@@ -124,7 +133,7 @@ def _global_lp(op: Op) -> Value:
     return op.make("Power", total, op.like(1 / p))
 
 
-@translates("MaxUnpool", since=(9, 11, 22))
+@translates("MaxUnpool", since=(9, 11, 22), shapes="X:; I: ...; output_shape: X.rank")
 def _max_unpool(op: Op) -> Value:
     kernel = op.integers("kernel_shape") or []
     count = spatial(op, op[0], like=len(kernel) + 2)
@@ -134,14 +143,14 @@ def _max_unpool(op: Op) -> Value:
     return op.make("MaxUnpool", op[0], op[1], op.get(2), opset="onnx9", **options)
 
 
-@translates("MaxRoiPool", since=(1, 22))
+@translates("MaxRoiPool", since=(1, 22), shapes="X: N C H W; rois: R 5")
 def _max_roi_pool(op: Op) -> Value:
     pooled = op.integers("pooled_shape") or []
     options = {"pooled_shape": pooled, "spatial_scale": op.number("spatial_scale", 1.0)}
     return op.make("MaxRoiPool", op[0], op[1], opset="onnx1", **options)
 
 
-@translates("RoiAlign", since=(10, 16, 22))
+@translates("RoiAlign", since=(10, 16, 22), shapes="X: N C H W; rois: R 4; batch_indices: R")
 def _roi_align(op: Op) -> Value:
     modes = ("half_pixel", "output_half_pixel")
     aligned = op.text("coordinate_transformation_mode", "half_pixel", allowed=modes) if op.version >= 16 else modes[1]

@@ -5,11 +5,11 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
-from irexec.core.types import F16, F32, F64, I4, I8, I16, I32, U4, U8, U16, ElementType
+from irexec.core.types import F16, F32, F64, I4, I8, I16, I32, U4, U8, U16, Dimension, ElementType
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.op import Op
-from irexec.frontends.onnx.operators.convolution import convolved
+from irexec.frontends.onnx.operators.convolution import convolved, spatial
 from irexec.frontends.onnx.registry import translates
 from irexec.model.graph.model import Value
 
@@ -24,13 +24,35 @@ _HELD = {F32: _SMALL | {I4, U4}, F16: frozenset({I8, U8, I4, U4})}
 def _quantize(op: Op) -> Value:
     to = typed(op, "output_dtype") or (U8 if op.get(2) is None else op.kind(2))
     axis, block, precision = op.integer("axis", 1), op.integer("block_size", 0), typed(op, "precision")
+    _check_scales(op, axis, block)
     return quantized(op, op[0], op[1], op.get(2), to, axis, precision, block, op.flag("saturate", True))
 
 
 @translates("DequantizeLinear", since=_VERSIONS)
 def _dequantize(op: Op) -> Value:
-    to = typed(op, "output_dtype") or op.kind(1)
-    return dequantized(op, op[0], op[1], op.get(2), op.integer("axis", 1), to, op.integer("block_size", 0))
+    to, axis, block = typed(op, "output_dtype") or op.kind(1), op.integer("axis", 1), op.integer("block_size", 0)
+    _check_scales(op, axis, block)
+    return dequantized(op, op[0], op[1], op.get(2), axis, to, block)
+
+
+def _check_scales(op: Op, axis: int, block: int) -> None:
+    """Check that there is one scale, one for each element of the axis, or one for each block, and as many zero points.
+    Raises Refused."""
+    rank = op.rank()
+    if rank is None:
+        return
+    extents, scales = list(op[0].type.shape), op[1].type.shape
+    if scales.rank != 0 and scales != [1] and not -rank <= axis < rank:
+        op.refuse(f"axis is {axis}, expected {-rank} to {rank - 1}", attribute="axis", found=str(axis))
+    if block and -rank <= axis < rank:
+        given = extents[axis]
+        extents[axis] = Dimension(-(-given.value // block)) if given.is_static else given
+        expected = " ".join(str(e.value) if e.is_static else "_" for e in extents)
+    else:
+        along = extents[axis % rank] if rank else Dimension(1)
+        expected = f"scalar | {along.value if along.is_static else '_'}" + (f" | {'_ ' * rank}" if rank > 1 else "")
+    own = " ".join(str(e.value) if e.is_static else "_" for e in scales) if scales.rank else "scalar"
+    op.check_shapes(f"x:; scale: {expected}; zero_point: {own if own != '1' else 'scalar'}")
 
 
 def typed(op: Op, name: str) -> ElementType | None:
@@ -127,17 +149,27 @@ def whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) 
 
 def column(value: Value) -> list[int] | None:
     """Return the shape of a column if the value has a number for each row, else None."""
-    return [-1, 1] if value.type.shape.rank == 1 else None
+    return [-1, 1] if value.type.shape.rank == 1 and value.type.shape != [1] else None
 
 
-@translates("MatMulInteger", since=(10,))
+@translates(
+    "MatMulInteger",
+    since=(10,),
+    shapes="A: K | ... M K; B: K | ... K N; a_zero_point: scalar | M | ... M 1; b_zero_point: scalar | N | ... 1 N",
+)
 def _matmul_integer(op: Op) -> Value:
     a_zero = op.get(2)
     a = whole(op, op[0], a_zero, None if a_zero is None else column(a_zero))
     return op.convert(op.make("MatMul", a, whole(op, op[1], op.get(3))), I32)
 
 
-@translates("QLinearMatMul", since=(10, 21))
+@translates(
+    "QLinearMatMul",
+    since=(10, 21),
+    shapes="a: K | ... M K; a_scale: scalar | M | ... M 1; a_zero_point: scalar | M | ... M 1; b: K | ... K N;"
+    " b_scale: scalar | N | ... 1 N; b_zero_point: scalar | N | ... 1 N; y_scale: scalar | M | ... M 1;"
+    " y_zero_point: scalar | M | ... M 1",
+)
 def _quantized_matmul(op: Op) -> Value:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (op[i] for i in range(8))
     product = op.make("MatMul", whole(op, a, a_zero, column(a_zero)), whole(op, b, b_zero))
@@ -153,13 +185,13 @@ def _requantized(op: Op, product: Value, a_scale: Value, b_scale: Value, y_scale
     return quantized(op, scaled, op.number_of(1, scaled), y_zero, y_zero.element_type)
 
 
-@translates("ConvInteger", since=(10,))
+@translates("ConvInteger", since=(10,), shapes="x:; w: M ...; x_zero_point: scalar; w_zero_point: scalar | M")
 def _conv_integer(op: Op) -> Value:
     return op.convert(_integral(op, op[0], op.get(2), op[1], op.get(3)), I32)
 
 
 def _integral(op: Op, x: Value, x_zero: Value | None, w: Value, w_zero: Value | None) -> Value:
-    rank = op.needs_rank()
+    rank = spatial(op, x, like=w.type.shape.rank) + 2
     return convolved(op, whole(op, x, x_zero), whole(op, w, w_zero, [-1, *[1] * (rank - 1)]))
 
 
@@ -170,9 +202,13 @@ def _quantized_conv(op: Op) -> Value:
 
 def quantized_conv(op: Op) -> Value:
     """Return the convolution of a quantized image and kernel, quantized again."""
+    op.check_shapes(
+        "x:; x_scale: scalar; x_zero_point: scalar; w: M ...; w_scale: scalar | M; w_zero_point: scalar | M;"
+        " y_scale: scalar; y_zero_point: scalar; B: M"
+    )
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = (op[i] for i in range(8))
     product, bias = _integral(op, x, x_zero, w, w_zero), op.get(8)
-    channels = [1, -1, *[1] * (op.needs_rank() - 2)]
+    channels = [1, -1, *[1] * spatial(op, x, like=w.type.shape.rank)]
     if bias is not None:
         product = op.make("Add", product, op.reshape(op.convert(bias, F64), channels))
     w_scale = op.reshape(w_scale, channels) if w_scale.type.shape.rank else w_scale

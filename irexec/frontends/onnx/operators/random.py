@@ -37,13 +37,13 @@ def _random_like(op: Op) -> Value:
     return _drawn(op, op.shape_of(op[0]), typed(op, "dtype") or op.kind())
 
 
-@translates("Multinomial", since=(7, 22))
+@translates("Multinomial", since=(7, 22), shapes="input: N C")
 def _multinomial(op: Op) -> Value:
     to, size = typed(op, "dtype") or I32, op.integer("sample_size", 1)
     return op.make("Multinomial", op[0], opset="onnx7", to=to, sample_size=size, **_seed(op))
 
 
-@translates("Dropout", since=(12, 13, 22))
+@translates("Dropout", since=(12, 13, 22), shapes="data:; ratio: scalar; training_mode: scalar")
 def _dropout(op: Op) -> list[Value]:
     """Return, outside training, the input itself, and a mask that keeps all of it."""
     training = op.known(2) if op.get(2) is not None else np.array(False)

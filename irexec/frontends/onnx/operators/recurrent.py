@@ -33,6 +33,7 @@ def recurrent(op: Op, type: str) -> list[Value]:
     directions, gates = 2 if direction == "bidirectional" else 1, _GATES[type]
     quantized = len(op) > 8
     hidden = _hidden_size(op, 1 if quantized else 2)
+    _check_sizes(op, gates, directions, hidden, quantized)
     names = [name.lower() for name in op.texts("activations") or _DEFAULTS[type] * directions]
     clip = op.number("clip", 0.0)
     options: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
@@ -61,6 +62,16 @@ def recurrent(op: Op, type: str) -> list[Value]:
         options |= {"activations": names[: len(names) // directions]} | ({"clip": clip} if clip > 0 else {})
         made = op.make_node(f"{type}Sequence", *inputs, w, r, b, opset=5, **options).outputs
     return _outputs(op, made, batch_first)
+
+
+def _check_sizes(op: Op, gates: int, directions: int, hidden: int, quantized: bool) -> None:
+    """Check the shapes of weights, biases, lengths and states. Raises Refused."""
+    x, state = ("N T I", "N D H") if op.flag("layout") else ("T N I", "D N H")
+    w, r = ("D I G*H", "D H G*H") if quantized else ("D G*H I", "D G*H H")
+    op.check_shapes(
+        f"X: {x}; W: {w}; R: {r}; B: D 2*G*H; sequence_lens: N; initial_h: {state}; initial_c: {state}; P: D 3*H",
+        G=gates, D=directions, H=op.integer("hidden_size", 0) or hidden,
+    )  # fmt: skip
 
 
 def _per_direction(names: list[str], directions: int) -> list[tuple[str, ...]]:

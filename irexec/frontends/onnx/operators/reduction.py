@@ -19,22 +19,23 @@ _IR = {
 def axes_of(op: Op) -> Value | None:
     """Return the axes to reduce, from the attribute or the input; None if nothing is reduced."""
     given = op.get(1)
-    if given is None and (listed := op.integers("axes")) is not None:
+    if given is None and (listed := op.integers("axes")):
         return op.constant(np.array(listed, np.int64))
     empty = given is None or (given.type.shape.rank is not None and given.type.shape == [0])
     if not empty and given is not None:
         return given if given.type.shape.is_static or op.flag("noop_with_empty_axes") else _or_all(op, given)
     if op.flag("noop_with_empty_axes"):
         return None
-    return op.constant(np.arange(op.needs_rank(), dtype=np.int64))
+    axes = op.axes_from(0)
+    return axes if isinstance(axes, Value) else op.constant(np.array(axes, np.int64))
 
 
 def _or_all(op: Op, axes: Value) -> Value:
     """Return the axes, or all axes if they are empty at run time."""
-    rank = op.needs_rank()
+    rank = op.rank_of(op[0])
     count = op.make("Squeeze", op.shape_of(axes), [0])
     stop = op.make("Select", op.make("Equal", count, 0), rank, count)
-    both = op.make("Concat", op.convert(axes, I64), list(range(rank)), axis=0)
+    both = op.make("Concat", op.convert(axes, I64), op.axes_from(0), axis=0)
     return op.make("Slice", both, [0], op.reshape(stop, [1]), [1], opset=8)
 
 
@@ -113,13 +114,13 @@ def _arg(op: Op) -> Value:
     return found if op.flag("keepdims", True) else op.make("Squeeze", found, [axis])
 
 
-@translates("TopK", since=(11, 24))
+@translates("TopK", since=(11, 24), shapes="X: _ ...; K: 1")
 def _top_k(op: Op) -> list[Value]:
     k = op.make("Squeeze", op[1], [0])
     return _top(op, k, op.flag("largest", True))
 
 
-@translates("TopK", since=(10,))
+@translates("TopK", since=(10,), shapes="X: _ ...; K: 1")
 def _top_k_10(op: Op) -> list[Value]:
     return _top(op, op.make("Squeeze", op[1], [0]), True)
 

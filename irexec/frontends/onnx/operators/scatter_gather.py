@@ -15,14 +15,17 @@ _REDUCTIONS = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min":
 
 @translates("Gather", since=(1, 11, 13))
 def _gather(op: Op) -> Value:
-    return op.make("Gather", op[0], op[1], op.integer("axis", 0), opset=8)
+    # Gather of opset 7 rejects an index out of range, as ONNX does; that of opset 8 returns zeros.
+    return op.make("Gather", op[0], op[1], op.integer("axis", 0), opset=7)
 
 
 @translates("GatherElements", since=(11, 13))
 def _gather_elements(op: Op) -> Value:
     axis, data, indices = op.axis("axis", 0), op[0], op[1]
-    others = [i for i in range(op.needs_rank()) if i != axis]
-    if others and not all(_same(data.type.shape[i], indices.type.shape[i]) for i in others if indices.type.shape.rank):
+    rank = op.rank() if op.rank() is not None else op.needs_rank(1)
+    others = [i for i in range(rank or 0) if i != axis % (rank or 1)]
+    known = None not in (op.rank(0), op.rank(1))
+    if others and not (known and all(_same(data.type.shape[i], indices.type.shape[i]) for i in others)):
         # ONNX ignores elements beyond the indices' extents; IR requires equal extents.
         extents = op.extent(indices, others)
         data = op.make("Slice", data, [0] * len(others), extents, [1] * len(others), others, opset=8)
@@ -50,7 +53,7 @@ def _scatter_elements(op: Op) -> Value:
     return op.make("ScatterElementsUpdate", op[0], op[1], op[2], op.integer("axis", 0), opset=12, reduction=reduction)
 
 
-@translates("TensorScatter", since=(24,))
+@translates("TensorScatter", since=(24,), shapes="past_cache: N ...; update: N ...; write_indices: N")
 def _tensor_scatter(op: Op) -> Value:
     """Write updates into a cache along the axis of the sequence, at a separate position for each batch."""
     rank = op.needs_rank()

@@ -29,7 +29,7 @@ def _empty(op: Op) -> Value:
     return op.constant(packed([]), sequence_of(kind))
 
 
-@translates("SequenceAt", since=(11,))
+@translates("SequenceAt", since=(11,), shapes="input_sequence:; position: scalar")
 def _at(op: Op) -> Value:
     members, position = _members(op[0]), op.known(1)
     if members is not None and position is not None and position.size == 1:
@@ -45,12 +45,12 @@ def _members(sequence: Value) -> list[Value] | None:
     return [value for value in node.inputs if value is not None] if node.type == "SequenceConstruct" else None
 
 
-@translates("SequenceInsert", since=(11,))
+@translates("SequenceInsert", since=(11,), shapes="input_sequence:; tensor:; position: scalar")
 def _insert(op: Op) -> Value:
     return op.make("SequenceInsert", op[0], op[1], op.get(2), opset="onnx11")
 
 
-@translates("SequenceErase", since=(11,))
+@translates("SequenceErase", since=(11,), shapes="input_sequence:; position: scalar")
 def _erase(op: Op) -> Value:
     return op.make("SequenceErase", op[0], op.get(1), opset="onnx11")
 
@@ -73,7 +73,7 @@ def _concat(op: Op) -> Value:
     return op.make("Concat", *members, axis=axis)
 
 
-@translates("SplitToSequence", since=(11, 24))
+@translates("SplitToSequence", since=(11, 24), shapes="input:; split: | n")
 def _split(op: Op) -> Value:
     axis, keepdims, lengths = op.integer("axis", 0), op.flag("keepdims", True), op.known(1)
     data = op[0]

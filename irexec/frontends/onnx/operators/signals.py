@@ -14,19 +14,19 @@ from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.model.graph.model import Value
 
 
-@translates("DFT", since=(20,))
+@translates("DFT", since=(20,), shapes="input: _ _ ...; dft_length: scalar; axis: scalar")
 def _dft(op: Op) -> Value:
     options = {"inverse": op.flag("inverse"), "onesided": op.flag("onesided")}
     return op.make("DFT", op[0], op.get(1), op.get(2), opset="onnx20", **options)
 
 
-@translates("DFT", since=(17,))
+@translates("DFT", since=(17,), shapes="input: _ _ ...; dft_length: scalar")
 def _dft_17(op: Op) -> Value:
     options = {"inverse": op.flag("inverse"), "onesided": op.flag("onesided")}
     return op.make("DFT", op[0], op.get(1), op.integer("axis", 1), opset="onnx20", **options)
 
 
-@translates("STFT", since=(17,))
+@translates("STFT", since=(17,), shapes="signal: N T _; frame_step: scalar; window: L; frame_length: scalar")
 def _stft(op: Op) -> Value:
     # The spectrum of a complex signal is not symmetric.
     last = op[0].type.shape[-1] if op.rank() else None
@@ -34,7 +34,12 @@ def _stft(op: Op) -> Value:
     return op.make("STFT", op[0], op[1], op.get(2), op.get(3), opset="onnx17", onesided=onesided)
 
 
-@translates("MelWeightMatrix", since=(17,))
+@translates(
+    "MelWeightMatrix",
+    since=(17,),
+    shapes="num_mel_bins: scalar; dft_length: scalar; sample_rate: scalar; lower_edge_hertz: scalar;"
+    " upper_edge_hertz: scalar",
+)
 def _mel_weights(op: Op) -> Value:
     kind = typed(op, "output_datatype") or F32
     return op.make("MelWeightMatrix", *(op[i] for i in range(5)), opset="onnx17", output_type=kind)
@@ -80,7 +85,12 @@ def _tf_idf(op: Op) -> Value:
 corresponds("Det", "Det", since=(11, 22), opset="onnx11")
 
 
-@translates("NonMaxSuppression", since=(10, 11))
+@translates(
+    "NonMaxSuppression",
+    since=(10, 11),
+    shapes="boxes: N B 4; scores: N C B; max_output_boxes_per_class: scalar; iou_threshold: scalar;"
+    " score_threshold: scalar",
+)
 def _non_max_suppression(op: Op) -> Value:
     encoding = "center" if op.flag("center_point_box") else "corner"
     most = op.get(2) if op.get(2) is not None else op.constant(np.array(0))

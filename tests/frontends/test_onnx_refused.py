@@ -1,0 +1,176 @@
+"""Nodes that ONNX forbids or allows in a corner: what is found is stated in ONNX's terms, what is allowed runs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import irexec
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+Array = np.ndarray
+TYPES = {"f": TensorProto.FLOAT, "i": TensorProto.INT64, "b": TensorProto.BOOL, "u": TensorProto.UINT8}
+
+
+class Case(NamedTuple):
+    """A node: `inputs` are shapes with a type's letter before them, or constants; `names`: the input or attribute that
+    its finding names."""
+
+    type: str
+    inputs: list[tuple[Any, ...] | Array]
+    attributes: dict[str, Any] = {}  # noqa: RUF012
+    names: str | None = None
+    code: str = "O001"
+    opset: int = 17
+    outputs: int = 1
+    domain: str = ""
+
+
+def model(case: Case) -> bytes:
+    """Return a model of the node, whose inputs are called a, b, c."""
+    values, constants, names = [], [], []
+    for name, given in zip("abcdefgh", case.inputs, strict=False):
+        names.append(name)
+        if isinstance(given, np.ndarray):
+            constants.append(numpy_helper.from_array(given, name))
+        else:
+            values.append(helper.make_tensor_value_info(name, TYPES[given[0]], given[1:]))
+    outputs = [f"y{n}" for n in range(case.outputs)]
+    node = helper.make_node(case.type, names, outputs, domain=case.domain, name="node")
+    node.attribute.extend(
+        helper.make_attribute(name, value, attr_type=onnx.AttributeProto.INTS if value == [] else None)
+        for name, value in case.attributes.items()
+    )
+    results = [onnx.ValueInfoProto(name=name) for name in outputs]
+    graph = helper.make_graph([node], "g", values, results, constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=8)
+    return bytes(made.SerializeToString())
+
+
+EMBEDDED = [np.array([[1, 5]]), np.zeros((1, 2), np.int64), ("f", 4, 3), ("f", 2, 3), ("f", 1, 3), ("f", 3), ("f", 3)]
+FORBIDDEN = {
+    "an index of Gather": Case("Gather", [("f", 2, 3), np.array([7])], {}, "indices"),
+    "a negative index of Gather": Case("Gather", [("f", 2, 3), np.array(-4)], {"axis": 1}, "indices"),
+    "an index of GatherElements": Case("GatherElements", [("f", 2, 3), np.array([[7]])], {}, "indices"),
+    "an index of ScatterND": Case("ScatterND", [("f", 2, 3), np.array([[7]]), ("f", 1, 3)], {}, "indices"),
+    "a condition": Case("Compress", [("f", 2, 3), np.array([True] * 3)], {"axis": 0}),
+    "an image of a region": Case("RoiAlign", [("f", 1, 2, 5, 5), ("f", 2, 4), np.array([0, 7])], {}, "batch_indices"),
+    "a length": Case("ReverseSequence", [("f", 3, 2), np.array([9, 9])], {}, "sequence_lens"),
+    "K": Case("TopK", [("f", 2, 3), np.array([5])], {}, "K", outputs=2),
+    "an operand": Case("Concat", [("f", 2, 3), ("f", 3, 3)], {"axis": 1}, "inputs[1]"),
+    "rows": Case("MatMul", [("f", 2, 3), ("f", 2, 3)], {}, "B"),
+    "a step": Case("Range", [np.array(1), np.array(5), np.array(0)], {}, "delta"),
+    "lengths": Case("Split", [("f", 2, 3), np.array([4, 4])], {}, "split", outputs=2),
+    "too many lengths": Case("Split", [("f", 3, 3), np.array([1, 1, 1])], {}, "split", outputs=2),
+    "a target": Case("Expand", [("f", 2, 3), np.array([4, 4])], {}, "input"),
+    "a longer axis": Case("Squeeze", [("f", 2, 3), np.array([0])], {}, "data"),
+    "a longer axis, as an attribute": Case("Squeeze", [("f", 2, 3)], {"axes": [0]}, "data", opset=11),
+    "an axis twice": Case("Unsqueeze", [("f", 2, 3), np.array([0, -4])], {}, "axes"),
+    "repeats": Case("Tile", [("f", 2, 3), np.array([-1, 1])], {}, "repeats"),
+    "pads of a maximum": Case("MaxPool", [("f", 1, 1, 5)], {"kernel_shape": [2], "pads": [0, 2]}, "pads"),
+    "pads of a mean": Case("AveragePool", [("f", 1, 1, 5)], {"kernel_shape": [2], "pads": [2, 0]}, "pads"),
+    "pads of a norm": Case("LpPool", [("f", 1, 1, 5)], {"kernel_shape": [2], "pads": [3, 3]}, "pads"),
+    "a remainder": Case("Mod", [("f", 2, 3), ("f", 2, 3)], {"fmod": 0}, "fmod", "F004"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_a_forbidden_node_is_found(name: str) -> None:
+    case = FORBIDDEN[name]
+    (finding,) = irexec.validate(model(case)).errors
+    assert (finding.code, finding.port or finding.attribute, finding.constraint) == (case.code, case.names, None)
+    assert finding.layer is not None and finding.layer.type == case.type
+
+
+def test_rows_of_an_embedding() -> None:
+    (finding,) = irexec.validate(model(Case("EmbedLayerNormalization", list(EMBEDDED)))).errors
+    assert finding.code == "O001" and "index 5 is outside [-4, 3]" in finding.message
+
+
+@pytest.mark.parametrize(
+    "case", [Case("Gather", [("f", 4, 3), ("i", 1, 2)]), Case("EmbedLayerNormalization", [("i", 1, 2), *EMBEDDED[1:]])]
+)
+def test_an_index_that_only_a_run_knows(case: Case) -> None:
+    rng = np.random.default_rng(0)
+    given = {
+        name: np.array([[1, 5]]) if entry[0] == "i" else rng.normal(size=entry[1:]).astype(np.float32)
+        for name, entry in zip("abcdefgh", case.inputs, strict=False)
+        if isinstance(entry, tuple)
+    }
+    with pytest.raises(irexec.IRError, match="index 5 is outside"):
+        irexec.compile_model(model(case))(given)
+
+
+REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+ALLOWED = {
+    **{
+        f"Reduce{name}": Case(f"Reduce{name}", [("f", 2, 3)], {"axes": [], "keepdims": 0}, opset=11)
+        for name in REDUCTIONS
+    },
+    "ReduceMax, with dimensions": Case("ReduceMax", [("f", 2, 3)], {"axes": []}, opset=16),
+    "Squeeze": Case("Squeeze", [("f", 1, 3)], {"axes": []}, opset=11),
+    "Transpose": Case("Transpose", [("f", 2, 3)], {"perm": []}),
+    "an empty constant": Case("Constant", [], {"value_ints": []}),
+    "EyeLike of booleans": Case("EyeLike", [("b", 2, 3)], {"k": 1}),
+    "EyeLike, as booleans": Case("EyeLike", [("f", 3, 3)], {"dtype": TensorProto.BOOL}),
+    "Upsample of booleans": Case("Upsample", [("b", 1, 1, 2, 3), np.float32([1, 1, 2, 2])], opset=9),
+    "a vector with a zero point": Case("MatMulInteger", [("u", 3), ("u", 3, 4), np.array([2], np.uint8)]),
+    "a vector with two zero points": Case(
+        "MatMulInteger", [("u", 3), ("u", 3, 4), np.array(2, np.uint8), np.array([1, 2, 3, 4], np.uint8)]
+    ),
+    "a remainder of floats": Case("Mod", [("f", 2, 3), ("f", 2, 3)], {"fmod": 1}),
+    "a row from the end": Case("Gather", [("f", 2, 3), np.array([-1, 0])], {"axis": 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_an_allowed_node_runs(name: str) -> None:
+    case = ALLOWED[name]
+    data, rng = model(case), np.random.default_rng(1)
+    given = {}
+    for letter, entry in zip("abcdefgh", case.inputs, strict=False):
+        if isinstance(entry, tuple):
+            kind = helper.tensor_dtype_to_np_dtype(TYPES[entry[0]])
+            low, high = (0, 2) if entry[0] == "b" else (1, 9)
+            given[letter] = rng.integers(low, high, entry[1:]).astype(kind)
+    (expected,) = ReferenceEvaluator(onnx.load_from_string(data)).run(None, given)
+    result = irexec.compile_model(data)(given)[0]
+    assert (result.shape, result.dtype) == (np.shape(expected), np.asarray(expected).dtype)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+def test_booleans_are_resized_as_integers_are() -> None:
+    x, rest = (
+        np.array([[[[True, False, True], [False, True, True]]]]),
+        [np.zeros(0, np.float32), np.float32([1, 1, 2, 1.5])],
+    )
+    results = [
+        irexec.compile_model(model(Case("Resize", [(letter, 1, 1, 2, 3), *rest])))({"a": x.astype(kind)})[0]
+        for letter, kind in (("b", bool), ("u", np.uint8))
+    ]
+    assert results[0].dtype == bool
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+@pytest.mark.parametrize("type", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_a_recurrent_node_with_the_batch_first(type: str, direction: str) -> None:
+    rng, gates, directions = np.random.default_rng(2), {"RNN": 1, "GRU": 3, "LSTM": 4}[type], 1 + (direction[0] == "b")
+    shapes = {
+        "x": (2, 5, 4), "w": (directions, gates * 3, 4), "r": (directions, gates * 3, 3), "h": (2, directions, 3)
+    }  # fmt: skip
+    given = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    node = helper.make_node(
+        type, ["x", "w", "r", "", "", "h"], ["y", "last"], hidden_size=3, layout=1, direction=direction
+    )
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    graph = helper.make_graph([node], "g", values, [onnx.ValueInfoProto(name=name) for name in ("y", "last")])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    compiled = irexec.compile_model(made.SerializeToString())(given)
+    for index, expected in enumerate(ReferenceEvaluator(made).run(None, given)):
+        np.testing.assert_allclose(compiled[index], expected, rtol=1e-5, atol=1e-6)
