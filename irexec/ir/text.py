@@ -16,7 +16,7 @@ INT64_MIN = -(2**63)
 _PLAIN = re.compile(r"-?[0-9]+", re.ASCII)
 _STOLL = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
 _PLAIN_FLOAT = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?(?:inf|nan)"
-_PREFIX_FLOAT = r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)"
+_PREFIX_FLOAT = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _BLANKS = " \t\n\v\f\r"
 
 
@@ -66,7 +66,9 @@ def int64(text: str) -> Parsed[int]:
 
 
 def float64(text: str) -> Parsed[float]:
-    """Read a floating-point attribute: decimal, `inf`, `-inf` or `nan`; OpenVINO ignores any text after the number."""
+    """Read a floating-point attribute: decimal, `inf`, `-inf` or `nan`. OpenVINO also accepts `+` before digits, and
+    ignores any text after them.
+    """
     stripped = text.strip(_BLANKS)
     if re.fullmatch(_PLAIN_FLOAT, stripped):
         return Parsed(float(stripped), float(stripped))

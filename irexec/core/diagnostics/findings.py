@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 from irexec.core.diagnostics.diagnostic import At, Diagnostic, LayerRef, Place, Related, Report, Severity
+from irexec.core.diagnostics.statements import UNLESS_EXTENDED, UNREAD
 from irexec.core.records import replace
 
 __all__ = ["At", "Findings", "Mode"]
@@ -16,10 +17,9 @@ Mode = Literal["strict", "openvino"]
 well-defined result (see Code.lenient)."""
 
 
-_UNREAD = "does not read the layer, because no result depends on it"
-"""OpenVINO's behaviour for a layer without effect, whatever the error in it."""
-UNLESS_EXTENDED = "rejects the file, unless an extension of OpenVINO defines the operator"
 _CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})
+# What OpenVINO reads of every layer, whether a result depends on it or not. It also creates every Parameter.
+_READ_ALWAYS = _CONNECTING | {"P003", "P009"}
 
 
 class Correction(NamedTuple):
@@ -108,17 +108,22 @@ class Findings:
         self.report.unchecked += trial.report.unchecked
 
     def excuse(self, idle: Collection[LayerRef]) -> None:
-        """Downgrade errors about layers that no result depends on to warnings in "openvino" mode: they never run.
+        """State that OpenVINO does not read layers that no result depends on, and downgrade errors about them to
+        warnings in "openvino" mode: they never run.
 
         Errors about layer ids and edges remain errors: they may be the reason why nothing depends on the layer.
         """
-        if self.mode != "openvino" or not idle:
+        if not idle:
             return
 
         def excused(finding: Diagnostic) -> Diagnostic:
-            if finding.severity is not Severity.ERROR or finding.layer not in idle or finding.code in _CONNECTING:
+            layer = finding.layer
+            if finding.severity is not Severity.ERROR or layer is None or layer not in idle:
                 return finding
-            return replace(finding, severity=Severity.WARNING, openvino=_UNREAD)
+            if finding.code in _READ_ALWAYS or layer.type == "Parameter":
+                return finding
+            severity = Severity.WARNING if self.mode == "openvino" else finding.severity
+            return replace(finding, severity=severity, openvino=UNREAD)
 
         self.report.replace([excused(finding) for finding in self.report])
         self.error_count = len(self.report.errors)

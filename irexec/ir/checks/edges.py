@@ -11,6 +11,7 @@ from irexec.core.diagnostics.deadline import watched
 from irexec.core.diagnostics.diagnostic import Severity
 from irexec.core.diagnostics.findings import At
 from irexec.core.diagnostics.nearest import nearest
+from irexec.core.diagnostics.statements import UNCONNECTED
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import ROOT_TYPES, Edge, Layer, Port
 from irexec.ir.text import listed, quoted, whole
@@ -100,8 +101,7 @@ def _report_lost(lost: list[tuple[Edge, int]], open_ports: list[_End], scope: Ne
             hint = f"did you mean {meant}, {only[0].ref}? Its input port {only[1].id} is not connected"
         details: dict[str, Any] = {"hint": hint, "candidates": () if meant is None else (meant,)}
         if open_ports:
-            why = "rejects most such files, because an input port is not connected"
-            details |= {"severity": Severity.ERROR, "defined": False, "openvino": why}
+            details |= {"severity": Severity.ERROR, "defined": False, "openvino": UNCONNECTED}
         _unknown_layer("E009", "ends", number, At(edge.at, "to-layer"), scope, **details)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from irexec.core.diagnostics.deadline import watched
 from irexec.core.diagnostics.findings import At
 from irexec.core.diagnostics.nearest import suggestion
+from irexec.core.diagnostics.statements import IF_NEEDED
 from irexec.core.types import ElementType
 from irexec.core.types.shape import product_within
 from irexec.ir.checks.scope import NetScope
@@ -85,8 +87,9 @@ def _lacking(layer: Layer, scope: NetScope) -> None:
         value = getattr(layer, name)
         if value is None or (value == "" and name != "name"):
             what = "has no" if value is None else "has an empty"
+            details: dict[str, Any] = {} if value is None else {"openvino": IF_NEEDED}
             scope.findings.add(
-                "L001", f"the layer {what} {name}", at=At(layer.at, name), layer=layer.ref, attribute=name
+                "L001", f"the layer {what} {name}", at=At(layer.at, name), layer=layer.ref, attribute=name, **details
             )
 
 

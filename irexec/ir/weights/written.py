@@ -7,6 +7,7 @@ from typing import Any
 
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.diagnostics.nearest import suggestion
+from irexec.core.diagnostics.statements import READS_START
 from irexec.core.types import DYNAMIC, ElementType
 from irexec.ir.document import Layer
 from irexec.ir.element_names import suggested_element_types
@@ -65,7 +66,8 @@ def _shape(layer: Layer, findings: Findings) -> tuple[int, ...] | None:
     is_trailing = reading.strict is None and reading.openvino == int64_list(text.rstrip(" ,")).strict
     extents = reading.openvino if is_trailing else reading.strict
     if extents is None or min(extents, default=0) < 0:
-        _refuse("shape", "comma-separated extents such as 1, 3", layer, findings)
+        read = reading.strict is None and reading.openvino is not None and min(reading.openvino, default=0) >= 0
+        _refuse("shape", "comma-separated extents such as 1, 3", layer, findings, says=READS_START if read else None)
         return None
     if is_trailing:
         message, at = f"the list {quoted(text)} has a trailing comma", At(layer.data_at, "shape")
@@ -87,7 +89,9 @@ def _number(name: str, layer: Layer, findings: Findings) -> int | None:
     return reading.value
 
 
-def _refuse(name: str, wanted: str, layer: Layer, findings: Findings, known: tuple[str, ...] = ()) -> None:
+def _refuse(
+    name: str, wanted: str, layer: Layer, findings: Findings, known: tuple[str, ...] = (), says: str | None = None
+) -> None:
     """Report an attribute that is missing or cannot be read; `known` are the values that may be intended."""
     at = At(layer.data_at if layer.data_at >= 0 else layer.at, name)
     text = layer.data.get(name)
@@ -102,6 +106,8 @@ def _refuse(name: str, wanted: str, layer: Layer, findings: Findings, known: tup
         if correction is None or name not in correction.renamed:
             findings.add("C001", f"the constant has no {name}", hint=advice, **details)
         return
+    if says is not None:
+        details["openvino"] = says
     message = f"{name} of the constant is {quoted(text)}, expected {wanted}"
     hint = suggestion(map(repr, known))
     findings.add("C012", message, found=cut(text), hint=hint, candidates=known, **details)

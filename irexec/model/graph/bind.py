@@ -10,6 +10,7 @@ from typing import Any
 from irexec.core.diagnostics import Severity
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.diagnostics.nearest import alike, clearest
+from irexec.core.diagnostics.statements import COMPUTES, READS_EMPTY, REJECTS, UNDEFINED
 from irexec.core.types import ElementType, PartialShape
 from irexec.core.types.shape import product_within
 from irexec.ir.document import Layer
@@ -285,7 +286,7 @@ def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: F
     # A warning only if all readers agree on the meaning of an out-of-range value.
     agreed = findings.mode == "openvino" if fault.computed else fault.code == "D007" and fault.defined
     at = At(_data_of(layer), name if name in layer.data else None, named=unknown)
-    taken = "accepts it and computes with it" if fault.computed else taken
+    taken = taken or _statement(fault, layer, operator)
     known: dict[str, Any] = {} if taken is None else {"openvino": taken}
     finding = findings.add(
         fault.code,
@@ -311,6 +312,19 @@ def _report_leftover(name: str, layer: Layer, findings: Findings, reported: set[
         message = f"{name!r} was written by the Model Optimizer, and no reader uses it"
         details: dict[str, Any] = {"attribute": name, "found": layer.data[name], "severity": Severity.WARNING}
         findings.add("D001", message, at=At(_data_of(layer), name, named=True), layer=layer.ref, **details)
+
+
+def _statement(fault: AttributeFault, layer: Layer, operator: Operator) -> str | None:
+    """Return what OpenVINO does with a fault, where it depends on more than the code."""
+    if fault.computed:
+        return COMPUTES
+    if fault.code == "D006" and not fault.defined:
+        return REJECTS
+    if fault.code == "D002" and operator.type == "Parameter":
+        return None if layer.data_at >= 0 else REJECTS
+    if fault.code == "D002" and fault.defined:
+        return READS_EMPTY
+    return UNDEFINED if fault.missing is not None and not fault.defined else None
 
 
 def _data_of(layer: Layer) -> int:

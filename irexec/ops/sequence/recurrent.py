@@ -13,7 +13,7 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.attributes import UNCOMPILED, ReaderDefault
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import Check, Elements, Operator, require
 
@@ -22,7 +22,7 @@ T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
 T2: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
 Activation = Literal["relu", "sigmoid", "tanh"]
 # The activations of a sequence. OpenVINO's reader has no default for them and rejects a file without them.
-SequenceActivations: TypeAlias = Annotated[tuple[Activation, ...], ReaderDefault(())]
+SequenceActivations: TypeAlias = Annotated[tuple[Activation, ...], ReaderDefault(()), UNCOMPILED]
 Direction = Literal["forward", "reverse", "bidirectional"]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
+from irexec.core.diagnostics.statements import NOT_COMPILED
 from irexec.core.records import MISSING
 from irexec.core.types import ElementType, PartialShape, ShapeFault, UnreadableShape
 from irexec.ir import text
@@ -61,7 +62,7 @@ class NotRejected(NamedTuple):
     openvino: str
 
 
-UNCOMPILED = NotRejected("accepts the file, but cannot compile it")
+UNCOMPILED = NotRejected(NOT_COMPILED)
 """OpenVINO reads any text; the CPU refuses texts other than the members."""
 
 

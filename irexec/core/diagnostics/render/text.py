@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from irexec.core.diagnostics.diagnostic import Diagnostic, Place, Report, Severity
-from irexec.core.diagnostics.findings import UNLESS_EXTENDED
 from irexec.core.diagnostics.fix import Safety
 from irexec.core.diagnostics.render.characters import cells, visible_text, width
 from irexec.core.diagnostics.render.notes import notes
+from irexec.core.diagnostics.statements import UNLESS_EXTENDED
 
 SOURCE_CELLS = 100
 """The number of cells of a source line that are shown without a terminal, so that reports always look the same."""
