@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from irexec.core.forms import ID, read
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Edge, Layer, Net, PortMap
-from irexec.ir.text import whole
 from irexec.ir.xml.events import Span
 from irexec.lsp.analysis import Analysis, Spot
 from irexec.model.graph.ports import port_name
@@ -21,8 +21,8 @@ def ends_of(analysis: Analysis, edge: Edge, net: Net) -> tuple[Owner | None, Own
     """Return the output port and the input port that an edge connects; None for a port that does not exist."""
     ports = analysis.ports_of(net)
     return (
-        ports.get((True, whole(edge.from_layer).value, whole(edge.from_port).value)),
-        ports.get((False, whole(edge.to_layer).value, whole(edge.to_port).value)),
+        ports.get((True, read(ID, edge.from_layer).value, read(ID, edge.from_port).value)),
+        ports.get((False, read(ID, edge.to_layer).value, read(ID, edge.to_port).value)),
     )
 
 
@@ -70,9 +70,9 @@ def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
     if named is None:
         raise Refusal("only the id of a layer can be renamed")
     layer, net = named
-    if (number := whole(new).strict) is None:
+    if (number := read(ID, new).strict) is None:
         raise Refusal(f"{new!r} is not a valid layer id; use an integer of at least 0")
-    if any(whole(other.id).value == number for other in net.layers if other is not layer):
+    if any(read(ID, other.id).value == number for other in net.layers if other is not layer):
         raise Refusal(f"another layer already has id {new}")
     spans = (analysis.value(place.element, place.attribute) for place in places_of(analysis, layer, net))
     return [(span, new) for span in spans if span is not None]
@@ -88,21 +88,21 @@ def renamed_at(analysis: Analysis, offset: int) -> Span | None:
 
 def places_of(analysis: Analysis, layer: Layer, net: Net) -> Iterator[Spot]:
     """Yield every place where the id of a layer of a net is written: in the layer, in edges, and in port maps."""
-    number = whole(layer.id).value
+    number = read(ID, layer.id).value
     yield Spot(layer.at, "id")
     for edge in net.edges:
         for text, attribute in ((edge.from_layer, "from-layer"), (edge.to_layer, "to-layer")):
-            if text is not None and whole(text).value == number:
+            if text is not None and read(ID, text).value == number:
                 yield Spot(edge.at, attribute)
     owner = _owner(analysis, net)
     if owner is None:
         return
     for back_edge in owner.back_edges or ():
         for text, attribute in ((back_edge.from_layer, "from-layer"), (back_edge.to_layer, "to-layer")):
-            if text is not None and whole(text).value == number:
+            if text is not None and read(ID, text).value == number:
                 yield Spot(back_edge.at, attribute)
     for entry, body in maps_of(owner):
-        if body is net and entry.internal_layer_id is not None and whole(entry.internal_layer_id).value == number:
+        if body is net and entry.internal_layer_id is not None and read(ID, entry.internal_layer_id).value == number:
             yield Spot(entry.at, "internal_layer_id")
 
 
@@ -168,9 +168,9 @@ def _layer_named(analysis: Analysis, spot: Spot) -> tuple[Layer, Net] | None:
     text = analysis.value_text(spot.element, spot.attribute)
     if spot.attribute not in ("from-layer", "to-layer", "internal_layer_id") or text is None:
         return None
-    net, number = _net_of(analysis, spot.element), whole(text).value
+    net, number = _net_of(analysis, spot.element), read(ID, text).value
     layers = net.layers if net is not None else ()
-    return next(((layer, net) for layer in layers if net is not None and whole(layer.id).value == number), None)
+    return next(((layer, net) for layer in layers if net is not None and read(ID, layer.id).value == number), None)
 
 
 def _net_of(analysis: Analysis, element: int) -> Net | None:

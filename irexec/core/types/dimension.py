@@ -12,10 +12,11 @@ from functools import lru_cache, reduce
 from math import prod
 from typing import Union
 
+from irexec.core.forms import BLANKS, INT64_MAX, integer
 from irexec.core.types.traced import is_traced, larger, smaller
 
 DimLike = Union["Dimension", int]
-MAX_LENGTH = 2**63 - 1
+MAX_LENGTH = INT64_MAX
 # Marks a missing maximum, which is then equal to the minimum.
 _SAME = -2
 
@@ -297,8 +298,8 @@ def is_unknown(value: DimLike) -> bool:
     return isinstance(value, Dimension) and value.min == 0 and value.max is None
 
 
-# Numbers with more digits need more than 64 bits.
-_MAX_DIGITS = 19
+_extent = integer(0)
+_RANGE = re.compile(r"(?=.)([0-9]*)(?:(\.\.)([0-9]*))?", re.ASCII)
 
 
 class ShapeFault(Enum):
@@ -325,30 +326,30 @@ class UnreadableShape(ValueError, RuntimeError):
 
 def parse_dimension(text: str) -> Dimension:
     """Read `5`, `?`, `-1`, `1..10`, `..10`, `1..`. Raises UnreadableShape."""
-    text = text.strip(" \t\r\n")
+    text = text.strip(BLANKS)
     if text in ("?", "-1"):
         return ANY_DIMENSION
-    least, dots, most = text.partition("..")
-    if not dots:
-        most = least
-    if not (dots or least) or not all(part.isdecimal() and part.isascii() for part in (least, most) if part):
-        if re.fullmatch(r"-\d+", text):
+    match = _RANGE.fullmatch(text)
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    if match is None:
+        if re.fullmatch(r"-[0-9]+", text):
             raise UnreadableShape(
-                f"{text} is negative; the only negative value allowed is -1 (dynamic)", ShapeFault.NEGATIVE
+                f"{shown} is negative; the only negative value allowed is -1 (dynamic)", ShapeFault.NEGATIVE
             )
-        raise UnreadableShape(f"{text!r} is not a dimension: expected a number, `?`, -1 or a range such as 1..10")
-    if any(len(part.lstrip("0")) > _MAX_DIGITS or int(part or 0) >= MAX_LENGTH for part in (least, most)):
+        raise UnreadableShape(f"{shown!r} is not a dimension: expected a number, `?`, -1 or a range such as 1..10")
+    least, dots, most = match.groups()
+    low, high = (0 if not part else _extent(part) for part in (least, most if dots else least))
+    if low is None or high is None or max(low, high) == MAX_LENGTH:
         # OpenVINO's number for "no upper bound" is 2^63-1. It reads larger numbers as 0.
-        is_open = int(most or 0) == MAX_LENGTH and (not dots or int(least or 0) < MAX_LENGTH)
-        lenient = (Dimension(int(least or 0) if dots else 0, None),) if is_open else None
-        raise UnreadableShape(f"{text} exceeds the 64-bit range of a dimension", ShapeFault.TOO_LARGE, lenient)
-    low = int(least or 0)
-    high = int(most) if most else None
-    if high is not None and high < low:
+        is_open = high == MAX_LENGTH and low is not None and (not dots or low < MAX_LENGTH)
+        lenient = (Dimension(low or 0 if dots else 0, None),) if is_open else None
+        message = f"{shown} exceeds the 64-bit range of a dimension"
+        raise UnreadableShape(message, ShapeFault.TOO_LARGE, lenient)
+    if dots and most and high < low:
         raise UnreadableShape(
             f"the bounds of the range {text} are reversed; did you mean {high}..{low}?", ShapeFault.REVERSED
         )
-    return Dimension(low, high)
+    return Dimension(low, None if dots and not most else high)
 
 
 class Unreadable(ValueError, RuntimeError):

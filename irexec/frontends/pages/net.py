@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import count
 
 from irexec.core.diagnostics import LayerRef
+from irexec.core.forms import ID, read
 from irexec.core.types import TensorType
 from irexec.ir.document import Edge, Layer, Net, Port
-from irexec.ir.text import whole
 from irexec.ops.spec.attributes import attribute_text
 
 
@@ -64,5 +64,5 @@ def complete_net(
 
 def _unused_ids(layer: Layer) -> Iterator[str]:
     """Yield numbers that are not the id of the layer or of one of its ports."""
-    taken = {whole(id).value for id in (layer.id, *(port.id for port in (*layer.inputs, *layer.outputs)))}
+    taken = {read(ID, id).value for id in (layer.id, *(port.id for port in (*layer.inputs, *layer.outputs)))}
     return (str(number) for number in count() if number not in taken)

@@ -6,9 +6,10 @@ from collections.abc import Collection
 
 from irexec.core.diagnostics.diagnostic import Severity
 from irexec.core.diagnostics.findings import At
+from irexec.core.forms import ID, SIGNED, read
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import BODIES, Layer, Net, PortMap
-from irexec.ir.text import cut, listed, quoted, whole
+from irexec.ir.text import cut, listed, quoted
 
 # The number of leading inputs that need no port map entry: trip count and condition.
 _OWN_INPUTS = {"TensorIterator": 0, "Loop": 2, "If": 1}
@@ -53,7 +54,7 @@ def _canonical(layer: Layer) -> str:
 
 
 def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: NetScope) -> None:
-    inner = {number: item for item in reversed(body.layers) if (number := whole(item.id).value) is not None}
+    inner = {number: item for item in reversed(body.layers) if (number := read(ID, item.id).value) is not None}
     mapped: dict[str, set[int]] = {"input": set(), "output": set()}
     for kind in ("input", "output"):
         seen: dict[int, PortMap] = {}
@@ -79,7 +80,7 @@ def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: NetSc
 def _entered_whole(maps: tuple[PortMap, ...]) -> set[int | None]:
     """Return the body Parameters to which a map passes a whole value, which stays the same without a back edge."""
     entries = (entry for entry in maps if entry.kind == "input" and entry.axis is None and not entry.purpose)
-    return {whole(entry.internal_layer_id).value for entry in entries}
+    return {read(ID, entry.internal_layer_id).value for entry in entries}
 
 
 def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scope: NetScope) -> None:
@@ -188,7 +189,7 @@ def _check_slice(entry: PortMap, layer: Layer, scope: NetScope) -> None:
 
 def _rank(entry: PortMap, layer: Layer, scope: NetScope) -> int | None:
     """Return the rank that the outer port declares; None without a declaration."""
-    number = whole(entry.external_port_id, signed=True).value
+    number = read(SIGNED, entry.external_port_id).value
     if number is None or number < 0:
         return None
     if entry.kind == "output":
@@ -224,7 +225,7 @@ def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: Ne
     ports = {"input": dict(list(enumerate(layer.inputs))[own:]), "output": scope.outputs(layer)}
     for kind, known in ports.items():
         entries = [entry for entries in maps for entry in entries or () if entry.kind == kind]
-        taken = {whole(entry.external_port_id, signed=True).value for entry in entries}
+        taken = {read(SIGNED, entry.external_port_id).value for entry in entries}
         if None in maps or None in taken or len(taken - {-1}) >= len(known):
             continue
         for number, port in known.items():
@@ -242,7 +243,7 @@ def _check_condition(layer: Layer, maps: tuple[PortMap, ...], scope: NetScope) -
 
 def _check_branches(layer: Layer, then: tuple[PortMap, ...], other: tuple[PortMap, ...], scope: NetScope) -> None:
     def ports(maps: tuple[PortMap, ...]) -> list[int]:
-        numbers = {whole(entry.external_port_id, signed=True).value for entry in maps if entry.kind == "output"}
+        numbers = {read(SIGNED, entry.external_port_id).value for entry in maps if entry.kind == "output"}
         return sorted(number for number in numbers if number is not None)
 
     if ports(then) != ports(other):

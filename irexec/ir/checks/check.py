@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.forms import ID, read
 from irexec.ir.checks.edges import check_edges
 from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.metadata import check_metadata, check_pre_process
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import ROOT_TYPES, Document, Layer, Net
-from irexec.ir.text import cut, listed, quoted, whole
+from irexec.ir.text import cut, listed, quoted
 
 
 def check_variables(nets: Iterable[Net], findings: Findings) -> None:
@@ -63,7 +64,7 @@ def check_document(document: Document, findings: Findings) -> None:
 
 def is_too_old(text: str | None, findings: Findings) -> bool:
     """Return True for an IR of an obsolete grammar, with a single finding that states its version."""
-    version = whole(text).value
+    version = read(ID, text).value
     if version is None or version >= VERSIONS[0]:
         return False
     findings.add(
@@ -88,9 +89,6 @@ def _version(net: Net, findings: Findings) -> int:
     if version not in VERSIONS:
         message = f"IR version {version} is not supported"
         findings.add("N002", message, at=at, attribute="version", found=str(version), allowed=allowed)
-    elif net.version != str(version) and net.version == (net.version or "").strip().lstrip("+"):
-        message = f"the IR version is written as {net.version!r}"
-        findings.add("N010", message, at=at, attribute="version", allowed=allowed, candidates=(str(version),))
     return version
 
 

@@ -12,9 +12,10 @@ from irexec.core.diagnostics.diagnostic import Severity
 from irexec.core.diagnostics.findings import At
 from irexec.core.diagnostics.nearest import nearest
 from irexec.core.diagnostics.statements import UNCONNECTED
+from irexec.core.forms import ID, read
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import ROOT_TYPES, Edge, Layer, Port
-from irexec.ir.text import listed, quoted, whole
+from irexec.ir.text import listed, quoted
 
 END_NAMES = ("from-layer", "from-port", "to-layer", "to-port")
 _OTHER_NAMES = {
@@ -96,7 +97,7 @@ def _report_lost(lost: list[tuple[Edge, int]], open_ports: list[_End], scope: Ne
     only = open_ports[0] if len(open_ports) == len(lost) == 1 else None
     for edge, number in lost:
         hint = meant = None
-        if only is not None and only[0].id and whole(only[1].id).value == whole(edge.to_port).value:
+        if only is not None and only[0].id and read(ID, only[1].id).value == read(ID, edge.to_port).value:
             meant = only[0].id
             hint = f"did you mean {meant}, {only[0].ref}? Its input port {only[1].id} is not connected"
         details: dict[str, Any] = {"hint": hint, "candidates": () if meant is None else (meant,)}
@@ -119,7 +120,7 @@ def _is_lost(port: Port, layer: Layer, scope: NetScope) -> bool:
     """Return True if no edge can refer to the port, for a reason that has been reported."""
     if layer.at in scope.broken or port.at in scope.broken:
         return True
-    number = whole(port.id).value
+    number = read(ID, port.id).value
     return number is None or scope.inputs(layer).get(number) is not port
 
 

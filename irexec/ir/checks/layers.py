@@ -9,12 +9,13 @@ from irexec.core.diagnostics.deadline import watched
 from irexec.core.diagnostics.findings import At
 from irexec.core.diagnostics.nearest import suggestion
 from irexec.core.diagnostics.statements import IF_NEEDED
+from irexec.core.forms import EXTENT, INT64_MAX, read
 from irexec.core.types import ElementType
 from irexec.core.types.shape import product_within
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Layer, Port
 from irexec.ir.element_names import PRECISIONS, suggested_precisions
-from irexec.ir.text import INT64_MAX, cut, dim, listed, name_list, quoted
+from irexec.ir.text import cut, listed, name_list, quoted
 
 _FIRST_OUTPUT_NAMES = 11
 _SAFE_BITS = 56
@@ -162,7 +163,7 @@ def _extents(port: Port, layer: Layer, scope: NetScope) -> tuple[int, ...] | Non
 
 def _extent(text: str, at: At, port: Port, layer: Layer, scope: NetScope) -> int | None:
     """Return the extent in a dim's text; None, with a finding, if it is not a valid extent."""
-    reading = dim(text)
+    reading = read(EXTENT, text)
     if reading.strict is None:
         readable = reading.openvino is not None
         scope.findings.add(

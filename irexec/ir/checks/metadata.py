@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 
 from irexec.core.diagnostics.diagnostic import LayerRef
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.forms import F64, I64, ID, read, read_list
 from irexec.core.types import ElementType
 from irexec.ir.document import Element, Layer, Net
-from irexec.ir.text import cut, float64, int64_list, quoted, whole
+from irexec.ir.text import cut, quoted
 
 _FIRST_RT_INFO = 11
 
@@ -19,7 +20,7 @@ def _is_layout(text: str) -> bool:
 
 
 def _is_order(text: str) -> bool:
-    return int64_list(text).strict is not None
+    return read_list(I64, text).strict is not None
 
 
 # The names that OpenVINO interprets, with the required attribute and the check of its value.
@@ -135,7 +136,7 @@ def check_pre_process(net: Net, findings: Findings) -> None:
         if channel.tag != "channel":
             refuse(f"<{channel.tag}> is not a <channel> element", channel)
             continue
-        if "id" in channel.attributes and whole(channel.attributes["id"]).value is None:
+        if "id" in channel.attributes and read(ID, channel.attributes["id"]).value is None:
             refuse("the channel's id is not an unsigned integer", channel, "id")
         for mean in (child for child in channel.children if child.tag == "mean"):
             forms.add("value" if "value" in mean.attributes else "offset")
@@ -148,9 +149,9 @@ def check_pre_process(net: Net, findings: Findings) -> None:
 def _faults_of_mean(mean: Element) -> Iterator[tuple[str, str]]:
     """Yield the attributes of a mean that cannot be read, with the reasons."""
     if "value" in mean.attributes:
-        if float64(mean.attributes["value"]).strict is None:
+        if read(F64, mean.attributes["value"]).strict is None:
             yield "value", "the mean is not a number"
         return
     for attribute in ("offset", "size"):
-        if whole(mean.attributes.get(attribute)).value is None:
+        if read(ID, mean.attributes.get(attribute)).value is None:
             yield attribute, f"the mean has neither a value nor a readable {attribute}"

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.forms import ID, SIGNED, digits, read
 from irexec.ir.document import Layer, Net, Port
-from irexec.ir.text import cut, digits, quoted, whole
+from irexec.ir.text import cut, quoted
 
 
 class NetScope:
@@ -50,7 +51,7 @@ class NetScope:
         """Return an id or a position. Adds `code` if it is missing or unreadable, N010 if its form is not canonical."""
         if text is not None and (value := self.number(text)) is not None:
             return value
-        reading = whole(text, signed=signed)
+        reading = read(SIGNED if signed else ID, text)
         value = reading.value
         if reading.strict is not None:
             return value
@@ -117,7 +118,7 @@ class NetScope:
         for port in ports:
             number = self.numbers.get(port.id or "")
             if number is None:
-                number = whole(port.id).value
+                number = read(ID, port.id).value
             if number is not None:
                 found.setdefault(number, port)
         return found

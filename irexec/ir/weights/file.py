@@ -13,11 +13,12 @@ import numpy as np
 
 from irexec.core.diagnostics.diagnostic import LayerRef, Place
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.forms import INT64_MAX
 from irexec.core.types import BF16, BOOLEAN, F16, F32, F64, STRING, Array, ElementType, Stored
 from irexec.core.types.shape import product_within
 from irexec.ir.document import Layer
 from irexec.ir.io.files import open_regular
-from irexec.ir.text import INT64_MAX, listed
+from irexec.ir.text import listed
 from irexec.ir.weights.packing import to_array, unpack
 from irexec.ir.weights.strings import read_strings
 from irexec.ir.weights.written import read_constant

@@ -8,10 +8,11 @@ from typing import Any
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.diagnostics.nearest import suggestion
 from irexec.core.diagnostics.statements import READS_START
+from irexec.core.forms import BLANKS, I64, ID, digits, read, read_list
 from irexec.core.types import DYNAMIC, ElementType
 from irexec.ir.document import Layer
 from irexec.ir.element_names import suggested_element_types
-from irexec.ir.text import cut, digits, int64_list, quoted, whole
+from irexec.ir.text import cut, quoted
 
 
 def plain_constant(data: dict[str, str]) -> dict[str, Any] | None:
@@ -30,7 +31,7 @@ def plain_constant(data: dict[str, str]) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=1 << 10)
 def _plain_shape(text: str) -> tuple[int, ...] | None:
-    extents = [digits(part.strip()) for part in text.split(",")] if text else []
+    extents = [digits(part.strip(BLANKS)) for part in text.split(",")] if text else []
     return None if None in extents else tuple(extent for extent in extents if extent is not None)
 
 
@@ -61,9 +62,9 @@ def _element_type(layer: Layer, findings: Findings) -> ElementType | None:
 
 def _shape(layer: Layer, findings: Findings) -> tuple[int, ...] | None:
     text = layer.data.get("shape", "?")
-    reading = int64_list(text)
+    reading = read_list(I64, text)
     # A comma at the end leaves the shape unambiguous.
-    is_trailing = reading.strict is None and reading.openvino == int64_list(text.rstrip(" ,")).strict
+    is_trailing = reading.strict is None and reading.openvino == read_list(I64, text.rstrip(" ,")).strict
     extents = reading.openvino if is_trailing else reading.strict
     if extents is None or min(extents, default=0) < 0:
         read = reading.strict is None and reading.openvino is not None and min(reading.openvino, default=0) >= 0
@@ -77,7 +78,7 @@ def _shape(layer: Layer, findings: Findings) -> tuple[int, ...] | None:
 
 def _number(name: str, layer: Layer, findings: Findings) -> int | None:
     text = layer.data.get(name)
-    reading = whole(text)
+    reading = read(ID, text)
     if text is None or reading.value is None:
         _refuse(name, "an unsigned integer of at most 63 bits", layer, findings)
         return None

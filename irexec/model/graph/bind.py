@@ -11,10 +11,11 @@ from irexec.core.diagnostics import Severity
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.diagnostics.nearest import alike, clearest
 from irexec.core.diagnostics.statements import COMPUTES, READS_EMPTY, REJECTS, UNDEFINED
+from irexec.core.forms import INT64_MAX
 from irexec.core.types import ElementType, PartialShape
 from irexec.core.types.shape import product_within
 from irexec.ir.document import Layer
-from irexec.ir.text import INT64_MAX, cut
+from irexec.ir.text import cut
 from irexec.model.arrays.brief import plural
 from irexec.ops.spec import contents
 from irexec.ops.spec.attributes import AttributeFault

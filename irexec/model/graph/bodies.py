@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.forms import ID, SIGNED, read
 from irexec.ir.document import BackEdge, Layer, Net, PortMap
-from irexec.ir.text import whole
 from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.model.graph.model import Body, Model, Node
 
@@ -92,10 +92,10 @@ def _pair(then_body: Body, else_body: Body, layer: Layer, findings: Findings) ->
 
 
 def _id(text: str | None) -> str:
-    number = whole(text).value
+    number = read(ID, text).value
     return text or "" if number is None else str(number)
 
 
 def _number(text: str | None, default: int) -> int:
-    value = whole(text, signed=True).value if text is not None else None
+    value = read(SIGNED, text).value if text is not None else None
     return default if value is None else value

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from irexec.core.diagnostics.deadline import watched
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.forms import EXTENT, ID, digits, read
 from irexec.core.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
 from irexec.ir.document import ROOT_TYPES, Document, Edge, Layer, Net, Port
-from irexec.ir.text import digits, name_list, whole
-from irexec.ir.text import dim as read_dim
+from irexec.ir.text import name_list
 from irexec.ir.weights.file import Weights
 from irexec.ir.weights.written import plain_constant
 from irexec.model.graph.bind import Binder, bind_operator
@@ -80,7 +80,7 @@ def _searched(
 
 def build(document: Document, findings: Findings, weights: Weights, model_class: type[Model] = Model) -> Model:
     """Build a model of this class from a document that was read. It can be run only if `findings` contains no error."""
-    version = whole(document.net.version).value or 11
+    version = read(ID, document.net.version).value or 11
     model = build_net(document.net, findings, weights, version, model_class=model_class)
     weights.check_usage(findings)
     source = document.source
@@ -128,7 +128,7 @@ class _Keys(dict[str | None, str]):
     def __missing__(self, text: str | None) -> str:
         number = digits(text or "")
         if number is None:
-            number = whole(text).value
+            number = read(ID, text).value
         key = self[text] = text or "" if number is None else str(number)
         return key
 
@@ -281,7 +281,7 @@ def declared_type(port: Port) -> TensorType:
 @lru_cache(maxsize=4096)
 def _declared_type(precision: str | None, dims: tuple[str, ...]) -> TensorType:
     kind = ElementType.from_port(precision) if precision else None
-    extents: Sequence[int | None] = [read_dim(text).value for text in dims]
+    extents: Sequence[int | None] = [read(EXTENT, text).value for text in dims]
     if not extents:
         shape = PartialShape.dynamic()
     else:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.forms import F64, ID, read
 from irexec.core.types import Array, ElementType, PartialShape, TensorType
 from irexec.ir.document import Element
-from irexec.ir.text import float64, whole
 from irexec.ir.weights.file import Weights
 from irexec.model.graph.model import Node
 from irexec.ops.spec.contents import load
@@ -70,7 +70,7 @@ def _mean(section: Element, parameter: Node, weights: Weights, refuse: Refuse, f
     """Return the mean in a shape that broadcasts with the input; None without a mean, or if it does not fit."""
     means = {}
     for number, channel in enumerate(c for c in section.children if c.tag == "channel"):
-        chosen = whole(channel.attributes.get("id")).value
+        chosen = read(ID, channel.attributes.get("id")).value
         mean = next((child for child in channel.children if child.tag == "mean"), None)
         if mean is None:
             continue
@@ -123,10 +123,10 @@ def _one(
 ) -> Array | None:
     """Return the mean of one channel: a number as an array of the rank of an image, or an image from the weights."""
     if "value" in mean.attributes:
-        number = float64(mean.attributes["value"]).value
+        number = read(F64, mean.attributes["value"]).value
         with np.errstate(all="ignore"):
             return None if number is None else np.full((1,) * len(image), number).astype(kind.dtype)
-    offset, size = (whole(mean.attributes.get(name)).value for name in ("offset", "size"))
+    offset, size = (read(ID, mean.attributes.get(name)).value for name in ("offset", "size"))
     needed = kind.nbytes(int(np.prod(image, dtype=object)))
     if offset is None or size is None:
         return None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.forms import ID, read
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Document, Net
-from irexec.ir.text import whole
 from irexec.ops.spec import contents
 
 Release = tuple[int, int]
@@ -47,7 +47,7 @@ def named(release: Release) -> str:
 def check_release(document: Document, release: Release, findings: Findings) -> None:
     """Report every layer, and the IR version, that an OpenVINO release cannot read."""
     newest = max(opset for opset, first in FIRST_RELEASE.items() if first <= release)
-    version = whole(document.net.version).value
+    version = read(ID, document.net.version).value
     if version is not None and version > 10 and release < FIRST_WITH_IR_11:
         message = f"OpenVINO {named(release)} does not support IR version {version}, which was introduced with 2022.1"
         findings.add("L013", message, at=At(0, "version"), attribute="version", found=str(version), allowed="10")

@@ -29,6 +29,7 @@ from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import Formula, blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
+from irexec.ops.spec.attributes import Double
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, Operator, Undefined, operator, rounded
 from irexec.ops.spec.tolerance import FINITE, LARGEST, ROUNDED, Allowed, Tolerance
@@ -57,7 +58,9 @@ mish_4 = _smooth("Mish", "opset4", mish, "x · tanh(ln(1 + eˣ)).", rounded(8))
 
 
 @operator("Clamp", "opset1", inplace="x")
-def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None) -> T_NUMERIC:
+def clamp_1(
+    x: T_NUMERIC, /, *, min: Annotated[float, Double()], max: Annotated[float, Double()], out: Array | None = None
+) -> T_NUMERIC:
     """Each element, no lower than `min` and no higher than `max`; NaN stays NaN.
 
     For integers, `min` is rounded up, `max` is rounded down, and both are clipped to the type's range.
@@ -88,7 +91,7 @@ def _bounded(value: float, towards: Any, bounds: np.iinfo[Any]) -> int:
 
 
 @operator("Elu", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8, least=1.0))
-def elu_1(x: T, /, *, alpha: float, out: Array | None = None) -> T:
+def elu_1(x: T, /, *, alpha: Annotated[float, Double()], out: Array | None = None) -> T:
     """x above zero, alpha · (eˣ - 1) below.
 
     The page requires a non-negative alpha; OpenVINO and irexec accept any value.

@@ -18,7 +18,7 @@ from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resam
 from irexec.ops.image.resized_shape import Padding, check_axes, full_pads, resized_extent, resized_shape, spatial_pads
 from irexec.ops.rules.axes import drawn_extents, filled, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import UNCOMPILED, NonNegativeInts
+from irexec.ops.spec.attributes import UNCOMPILED, Double, NonNegativeInts
 from irexec.ops.spec.capacity import reserve
 from irexec.ops.spec.groups import AttributesOf
 from irexec.ops.spec.older import OlderForm
@@ -53,7 +53,7 @@ def interpolate_11(
     nearest_mode: Rounding = "round_prefer_floor",
     antialias: bool = False,
     padding: Padding,
-    cube_coeff: float = -0.75,
+    cube_coeff: Annotated[float, Double()] = -0.75,
 ) -> T:
     """`image`, padded with zeros, resized along `axes` (all by default) to the sizes or by the scales given.
 

@@ -14,7 +14,7 @@ from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.statistics import centre_rows, in_blocks, variances
 from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
-from irexec.ops.spec.attributes import Above0, Positive
+from irexec.ops.spec.attributes import Above0, Double, Positive
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -22,7 +22,14 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 @operator("GroupNormalization", "opset12", inplace="data", tolerance=rounded(16))
 def group_normalization_12(
-    data: T, scale: T, bias: T, /, *, num_groups: Positive, epsilon: Above0, out: Array | None = None
+    data: T,
+    scale: T,
+    bias: T,
+    /,
+    *,
+    num_groups: Positive,
+    epsilon: Annotated[Above0, Double()],
+    out: Array | None = None,
 ) -> T:
     """`scale` * (`data` - mean) / sqrt(variance + `epsilon`) + `bias`, with statistics per image and group of channels.
 

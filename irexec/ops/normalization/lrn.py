@@ -17,7 +17,7 @@ from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
 from irexec.ops.rules.axes import axes_of, not_too_many
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import Above0, Positive
+from irexec.ops.spec.attributes import Above0, Double, Positive
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -25,7 +25,16 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 
 
 @operator("LRN", "opset1", tolerance=rounded(16))
-def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: Above0, bias: float, size: Positive) -> T:
+def lrn_1(
+    data: T,
+    axes: T_IND,
+    /,
+    *,
+    alpha: Annotated[float, Double()],
+    beta: Annotated[Above0, Double()],
+    bias: Annotated[float, Double()],
+    size: Positive,
+) -> T:
     """`data` / (`bias` + `alpha` / size ** len(`axes`) * sum of squares in the region around each element) ** `beta`.
 
     C1: axes is 1D. C2: its values are in [-rank, rank - 1]. C3: no axis is repeated.

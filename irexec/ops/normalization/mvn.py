@@ -18,7 +18,7 @@ from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.statistics import check_axes, normalize
 from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import Above0
+from irexec.ops.spec.attributes import Above0, Double
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Deviation, Elements, Undefined, operator, rounded
 
@@ -34,7 +34,7 @@ def mvn_1(
     across_channels: bool = False,
     reduction_axes: tuple[int, ...] = (),
     normalize_variance: bool,
-    eps: Above0,
+    eps: Annotated[Above0, Double()],
     out: Array | None = None,
 ) -> T:
     """`data` minus its mean over `reduction_axes`; with `normalize_variance`, divided by its standard deviation.

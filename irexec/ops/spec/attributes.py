@@ -13,9 +13,9 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from irexec.core.diagnostics.statements import NOT_COMPILED
+from irexec.core.forms import BLANKS, BOOLEAN, F32, F32_ITEM, F64, I64, Form, read
 from irexec.core.records import MISSING
 from irexec.core.types import ElementType, PartialShape, ShapeFault, UnreadableShape
-from irexec.ir import text
 from irexec.ir.element_names import ELEMENT_TYPES, suggested_element_types
 
 
@@ -66,11 +66,15 @@ UNCOMPILED = NotRejected(NOT_COMPILED)
 """OpenVINO reads any text; the CPU refuses texts other than the members."""
 
 
+class Double(NamedTuple):
+    """Marks a number that OpenVINO stores in f64: other numbers have the range of f32."""
+
+
 class Computed(NamedTuple):
     """Marks a number that OpenVINO computes with although it is outside its range."""
 
 
-MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs, NotRejected, Computed)
+MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs, NotRejected, Double, Computed)
 # OpenVINO does not check the numbers that avoid a division by zero.
 Above0 = Annotated[float, Within(gt=0), Computed()]
 
@@ -108,47 +112,34 @@ class Unreadable(ValueError):
         self.code, self.lenient, self.candidates, self.allowed = code, lenient, candidates, allowed
 
 
-def _unreadable(reading: text.Parsed[Any], message: str) -> Unreadable:
-    """Return the fault of a malformed text, with the value that OpenVINO reads from it."""
-    return Unreadable("D010" if reading.openvino is None else "D003", message, reading.openvino)
-
-
-def read_int(value: str) -> int:
-    """Read a decimal 64-bit integer."""
-    reading = text.int64(value)
-    if reading.strict is None:
-        raise _unreadable(reading, f"{value!r} is not a 64-bit integer")
-    return reading.strict
-
-
-def read_float(value: str) -> float:
-    """Read a decimal number, `inf`, `-inf` or `nan`."""
-    reading = text.float64(value)
-    if reading.strict is None:
-        raise _unreadable(reading, f"{value!r} is not a number")
-    return reading.strict
-
-
-def read_bool(value: str) -> bool:
-    """Read `true`, `false`, `1` or `0`, in any letter case."""
-    result = text.boolean(value).strict
-    if result is None:
+def _read_scalar(form: Form[Any], value: str) -> Any:
+    """Read a number or a boolean. Raises Unreadable, with the value that OpenVINO reads."""
+    reading = read(form, value)
+    if reading.strict is not None:
+        return reading.strict
+    if form is BOOLEAN:
         raise Unreadable("D004", f"{value!r} is not a boolean: write true or false")
-    return result
+    if form.convert is not I64.convert and form.strict.fullmatch(value.strip(BLANKS)):
+        wide = "f64" if form is F64 else "f32"
+        raise Unreadable("D005", f"{value!r} is out of the range of {wide}", reading.openvino)
+    message = f"{value!r} is not {form.name}"
+    raise Unreadable("D010" if reading.openvino is None else "D003", message, reading.openvino)
 
 
-def read_list(item: Callable[[str], Any], value: str) -> tuple[Any, ...]:
+def _read_list(item: Callable[[str], Any], value: str) -> tuple[Any, ...]:
     """Read comma-separated items, with optional blanks; an empty text is an empty list."""
-    if not value.strip():
+    if not value.strip(BLANKS):
         return ()
-    parts = [part.strip() for part in value.split(",")]
-    trailing = parts.index("") == len(parts) - 1 if "" in parts else False
-    if "" in parts and not trailing:
+    parts = value.split(",")
+    trailing = not parts[-1]
+    if trailing:
+        del parts[-1]
+    if not all(part.strip(BLANKS) for part in parts):
         raise Unreadable("D006", f"the list {value!r} has an empty item")
     items, wrong = [], None
-    for part in parts[:-1] if trailing else parts:
+    for part in parts:
         try:
-            items.append(item(part))
+            items.append(item(part.strip(BLANKS)))
         except Unreadable as error:
             if error.lenient is None:
                 raise
@@ -185,8 +176,8 @@ _SHAPE_CODES = {
 
 
 _READERS: dict[Any, Callable[[str], Any]] = {
-    int: read_int, float: read_float, bool: read_bool, str: str, ElementType: read_element_type,
-    PartialShape: read_shape,
+    int: partial(_read_scalar, I64), float: partial(_read_scalar, F32), bool: partial(_read_scalar, BOOLEAN), str: str,
+    ElementType: read_element_type, PartialShape: read_shape,
 }  # fmt: skip
 
 
@@ -205,7 +196,10 @@ def reader_of(annotation: Any) -> Callable[[str], Any]:
     """Return the reader of a declared type's text form. Raises TypeError for a type without a text form."""
     base = base_type(annotation)
     if get_origin(base) is tuple:
-        return partial(read_list, reader_of(get_args(base)[0]))
+        item = get_args(base)[0]
+        return partial(_read_list, partial(_read_scalar, F32_ITEM) if base_type(item) is float else reader_of(item))
+    if base is float and any(isinstance(mark, Double) for mark in getattr(annotation, "__metadata__", ())):
+        return partial(_read_scalar, F64)
     if get_origin(base) is Literal:
         return partial(_read_member, get_args(base))
     if base in _READERS:

@@ -70,7 +70,11 @@ def _unreadable(attribute: Attribute, given: Any, error: Unreadable, faults: lis
     if error.code == "D004":  # OpenVINO treats such a text as if the attribute were missing.
         lenient = _assumed(attribute)
     allowed = _allowed(attribute) or error.allowed
-    faults.append(AttributeFault(error.code, name, f"{name}: {error}", hint, allowed, lenient is not None, near))
+    is_stored = error.code == "D005" and lenient is not None  # As the infinity or zero of f32.
+    message = f"{name}: {error}"
+    faults.append(
+        AttributeFault(error.code, name, message, hint, allowed, lenient is not None, near, computed=is_stored)
+    )
     return lenient
 
 

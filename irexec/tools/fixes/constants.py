@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from math import prod
 
 from irexec.core.diagnostics import Diagnostic, Fix, Safety
+from irexec.core.forms import I64, INT64_MAX, read_list
 from irexec.core.types import STRING, ElementType
 from irexec.ir.document import Layer
-from irexec.ir.text import INT64_MAX, int64_list, listed
+from irexec.ir.text import listed
 from irexec.model.graph.build import declared_type
 from irexec.tools.fixes import spelling
 from irexec.tools.fixes.written import Written, number
@@ -40,7 +41,7 @@ class _Declared:
     def __init__(self, layer: Layer) -> None:
         self.offset, self.size = number(layer.data.get("offset")), number(layer.data.get("size"))
         self.kind = ElementType.from_attribute(layer.data.get("element_type", ""))
-        items = int64_list(layer.data.get("shape", "?")).value
+        items = read_list(I64, layer.data.get("shape", "?")).value
         self.shape = None if items is None or min(items, default=0) < 0 else tuple(items)
         port = declared_type(layer.outputs[0]) if len(layer.outputs) == 1 else None
         self.declared_kind = None if port is None or port.element_type.is_dynamic else port.element_type

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from irexec.core.diagnostics import Edit, Fix, Safety
 from irexec.core.diagnostics.nearest import common_start
+from irexec.core.forms import ID, read
 from irexec.core.types import TensorType
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Document, Edge, Layer, Net, Port
-from irexec.ir.text import whole
 from irexec.ir.xml.edits import Editable
 from irexec.ir.xml.events import Attribute, Span
 from irexec.model.graph.model import Model
@@ -316,4 +316,4 @@ class Written(Editable):
 
 def number(text: str | None) -> int | None:
     """Return the unsigned integer in an id; None if the id is any other text."""
-    return whole(text).value
+    return read(ID, text).value

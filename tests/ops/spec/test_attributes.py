@@ -81,14 +81,14 @@ def test_integers_survive(value: int) -> None:
     assert read(count=attribute_text(value))[0]["count"] == value
 
 
-@given(st.floats())
+@given(st.floats(width=32))
 def test_floats_survive(value: float) -> None:
     back = read(scale=attribute_text(value))[0]["scale"]
     assert back == value or (math.isnan(back) and math.isnan(value))
     assert math.copysign(1, back) == math.copysign(1, value) or math.isnan(value)
 
 
-@given(st.lists(st.floats(allow_nan=False)))
+@given(st.lists(st.floats(allow_nan=False, width=32)))
 def test_lists_survive(values: list[float]) -> None:
     assert read(weights=attribute_text(values))[0]["weights"] == tuple(values)
 
