@@ -92,6 +92,7 @@ READ_OR_NOT_FILES = {
         "--from",
         "--to",
         "--around",
+        "--explain-value",
         "--distance",
         "--iteration",
         "--opset",
