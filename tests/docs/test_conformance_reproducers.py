@@ -31,7 +31,8 @@ def test_each_script_has_a_model_that_irexec_reads() -> None:
 
 
 def test_a_script_gives_openvino_the_values_of_bf16(tmp_path: Path) -> None:
-    case = case_named("Tanh-1/bf16/x=[2,3]@1,0/seed1")
+    """Abs is exact in bf16 on every processor, whatever OpenVINO computes it in."""
+    case = case_named("Abs-1/bf16/x=[2,3]@1,0/seed1")
     right = irexec.compile_model(case.model)(case.inputs[0])[0]
     answer = Answer("results", [[right + right]])
     config = {"device": "CPU", "INFERENCE_PRECISION_HINT": "f32"}
