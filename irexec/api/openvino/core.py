@@ -24,7 +24,7 @@ from irexec.frontends.reading import accepted, read
 from irexec.ir.io.files import read_file
 from irexec.model.graph import model as graph
 from irexec.model.graph.copies import copied
-from irexec.version import get_version
+from irexec.version import __version__, get_version
 
 if TYPE_CHECKING:
     from irexec.api.openvino.arguments import PathLike
@@ -143,11 +143,11 @@ class Core:
         return list(_DEVICES)
 
     def get_versions(self, device_name: str) -> dict[str, Version]:
-        """Return the version of irexec under the device's name."""
+        """Return the release of OpenVINO whose API this is, and the version of irexec, under the device's name."""
         _check_device(device_name)
         version = get_version()
         numbers = [int(part) for part in version.split(".")[:3]]
-        text = "irexec, the interpreter for OpenVINO IR"
+        text = f"irexec {__version__}, the interpreter for OpenVINO IR"
         return {device_name: Version(numbers[0], numbers[1], numbers[2], version, text)}
 
     def get_property(

@@ -42,7 +42,7 @@ def draw_for(
     generator, array = operator.generators.get(name), None
     if generator is not None:
         # Shapes that break the operator's constraints are reported by its shape rule, not here.
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception), np.errstate(all="ignore"):
             array = generator(rng, name, types, attributes)
     shape = types[name].shape
     return array if array is not None and shape.accepts(np.shape(array)) else None

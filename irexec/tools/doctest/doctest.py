@@ -24,6 +24,7 @@ from irexec.frontends.pages.names import Named
 from irexec.frontends.pages.page import SUFFIXES, Page, TextExample, XmlExample, read_page
 from irexec.frontends.pages.reader import Snippet, SnippetLayer, version_from_name
 from irexec.frontends.pages.text_example import describe
+from irexec.frontends.reading import read
 from irexec.ir.io.files import named_files, unreadable
 from irexec.ir.weights.file import Weights
 from irexec.model.arrays.brief import plural
@@ -175,17 +176,21 @@ def plan_page(
         problem = f"{message}; {hint}" if hint else message
         return CheckedPage(os.fspath(path), problem=problem, readable=False), []
     about = tuple(str(named) for named in page.names)
-    pending = list(_plan(page, math.inf if large else MOST_WORK))
+    model_file = page.file if data is None and page.file.lower().endswith(".xml") else None
+    pending = list(_plan(page, math.inf if large else MOST_WORK, model_file))
     missing = page.problem or (None if pending else "the page has no example")
     return CheckedPage(page.file, about, problem=missing, readable=page.problem is None), pending
 
 
-def _plan(page: Page, most_work: float) -> Iterator[Pending]:
-    """Yield the examples of a page; examples of one kind are numbered separately for each operator of the page."""
+def _plan(page: Page, most_work: float, model_file: str | None) -> Iterator[Pending]:
+    """Yield the examples of a page; examples of one kind are numbered separately for each operator of the page.
+
+    `model_file`: the page's file if a model in it is the whole file, with weights beside it.
+    """
     numbers: Counter[tuple[str, Named | None]] = Counter()
     for example in page.examples:
         checks = (
-            _xml_checks(example, page.file, most_work)
+            _xml_checks(example, page.file, most_work, model_file)
             if isinstance(example, XmlExample)
             else [(_kind_of(example), example.excerpt.place(example.start), partial(_check_text, example, most_work))]
         )
@@ -212,10 +217,12 @@ def _guarded(check: Callable[[Checked], Checked], checked: Checked) -> Checked:
 _Check = tuple[str, Place, Callable[[Checked], Checked]]
 
 
-def _xml_checks(block: XmlExample, file: str, most_work: float) -> list[_Check]:
+def _xml_checks(block: XmlExample, file: str, most_work: float, model_file: str | None) -> list[_Check]:
     excerpt, named = block.excerpt, block.named
     about = f"{named.type}-{named.version}" if named is not None and named.version is not None else None
     snippet = read_examples(excerpt.text, file=file, page=about)
+    if not snippet.layers and model_file is not None:
+        return [("model", excerpt.place(0), partial(_check_model_file, block, model_file))]
     if not snippet.layers:
         kind = "model" if snippet.document is not None else "xml"
         return [(kind, excerpt.place(0), partial(_check_model, block, snippet))]
@@ -267,6 +274,21 @@ def _check_model(block: XmlExample, snippet: Snippet, checked: Checked) -> Check
     else:
         checked.not_executed = "it cannot be read"
     _sort(checked, [*snippet.findings.report, *findings.report], block, None)
+    return checked
+
+
+def _check_model_file(block: XmlExample, file: str, checked: Checked) -> Checked:
+    """Check a file that is a model, with its weights: each error that `irexec validate` reports is one."""
+    reading = read(file, mode="strict")
+    checked.parsed, checked.not_executed = reading.document is not None, "models are validated only"
+    if reading.document is not None:
+        checked.operator = f"a model of {plural(len(reading.document.net.layers), 'layer')}"
+    for finding in block.excerpt.not_ignored(list(reading.report)):
+        if finding.severity is Severity.ERROR:
+            checked.errata.append(erratum(finding, finding, block.excerpt, None))
+        else:
+            checked.notes.append(finding)
+    checked.valid = not checked.errata
     return checked
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -24,10 +25,12 @@ UPDATE = "--ir-update"
 
 
 class Golden:
-    """Compares runs of models with golden files in a folder; with `update` it writes the files instead."""
+    """Compares runs of models with golden files in a folder. With `written`, it writes the files instead, and adds
+    their values to those that the same run wrote before.
+    """
 
-    def __init__(self, folder: Path, name: str, *, update: bool = False) -> None:
-        self.folder, self.name, self.update = folder, name, update
+    def __init__(self, folder: Path, name: str, written: dict[Path, dict[str, Array]] | None = None) -> None:
+        self.folder, self.name, self.written = folder, name, written
 
     def __call__(
         self,
@@ -48,10 +51,13 @@ class Golden:
         """
         __tracebackhide__ = True  # pytest shows the line of the test.
         own = model_of(model)
-        path = self.folder / f"{safe_name(name or self.name)}.npz"
+        path = self.folder / f"{_file_stem(name or self.name)}.npz"
         chosen = dict(_chosen(own, list(layers)))
-        if self.update:
-            _write(path, reference_of(own, inputs, seed=seed), chosen)
+        if self.written is not None:
+            arrays = _arrays(reference_of(own, inputs, seed=seed), chosen)
+            _check_alone(path, arrays, self.written.setdefault(path, arrays))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_arrays(path, arrays)
             return
         recorded = _read(path)
         given = {key.removeprefix("input:"): array for key, array in recorded.items() if key.startswith("input:")}
@@ -121,7 +127,21 @@ def _computing(value: Value) -> list[Node]:
     return [node for node in needed_by([value.node]) if node.type not in ("Parameter", "Const", "Result")]
 
 
-def _write(path: Path, reference: Reference, chosen: dict[str, Value]) -> None:
+def _file_stem(name: str) -> str:
+    """Return the name of a file, another one for each name: names that are no safe file names get a digest."""
+    safe = safe_name(name)
+    return safe if safe == name else f"{safe}-{sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+def _check_alone(path: Path, arrays: dict[str, Array], earlier: dict[str, Array]) -> None:
+    """Raise AssertionError if the same run wrote other values to this file."""
+    __tracebackhide__ = True
+    if arrays.keys() != earlier.keys() or not all(same(array, earlier[key]) for key, array in arrays.items()):
+        raise AssertionError(f"{path} is written twice with different values: give each call of a test its own `name`")
+
+
+def _arrays(reference: Reference, chosen: dict[str, Value]) -> dict[str, Array]:
+    """Return the content of a golden file."""
     model = reference.model
     arrays = {}
     for name, port, array in zip(input_names(model), model.inputs, reference.steps[0], strict=True):
@@ -129,8 +149,7 @@ def _write(path: Path, reference: Reference, chosen: dict[str, Value]) -> None:
     (found,) = reference.record(set(chosen.values()))
     for key, value in chosen.items():
         arrays[quote(key, safe="")] = exact_array(found[value], value.element_type)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save_arrays(path, arrays)
+    return arrays
 
 
 def _read(path: Path) -> dict[str, Array]:

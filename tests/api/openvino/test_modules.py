@@ -35,6 +35,18 @@ def test_a_second_name_of_a_module(name: str, same: str) -> None:
     assert module("irexec", name) is module("irexec", same)
 
 
+@pytest.mark.parametrize("rest", ["", ".frontend", "._offline_transformations"])
+def test_the_version_is_that_of_the_api(rest: str) -> None:
+    """Programs choose by OpenVINO's release what they use; irexec's own version is its `__version__`."""
+    release = openvino.__version__.partition("-")[0]
+    mine = importlib.import_module(f"irexec{rest or '.openvino'}")
+    assert mine.__version__ == mine.get_version() == irexec.get_version() == release
+    assert irexec.__version__ != release
+    found = irexec.Core().get_versions("CPU")["CPU"]
+    assert f"{found.major}.{found.minor}.{found.patch}" == release
+    assert irexec.__version__ in found.description
+
+
 @BOTH
 def test_bounds_of_a_shape(name: str) -> None:
     ops, ov = module(name, "opset13"), importlib.import_module(name)

@@ -188,11 +188,27 @@ def test_sarif_rules_come_from_the_table_of_codes() -> None:
         assert f"irexec explain {code}" in rules[code]["help"]["text"]
 
 
-def test_sarif_gives_an_absolute_path_a_scheme(tmp_path: Path) -> None:
-    path = tmp_path / "m.xml"
-    log = json.loads(render(Report([Diagnostic("O001", Severity.ERROR, "m", Place(str(path), 1, 1))]), "sarif"))
-    physical = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
-    assert physical["artifactLocation"]["uri"] == path.as_uri()
+@pytest.mark.parametrize(
+    ("here", "expected"), [(".", "models/m%20%231.xml"), ("models", "m%20%231.xml"), ("other", None)]
+)
+def test_sarif_states_paths_below_the_current_folder_relative_to_it(
+    here: str, expected: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Services compare the paths with those in the repository, wherever it was checked out."""
+    path = tmp_path / "models" / "m #1.xml"
+    for folder in ("models", "other"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path / here)
+
+    def result(file: str) -> Any:
+        return json.loads(render(Report([Diagnostic("O001", Severity.ERROR, "m", Place(file, 1, 1))]), "sarif"))[
+            "runs"
+        ][0]["results"][0]
+
+    found = result(str(path))
+    assert found["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == (expected or path.as_uri())
+    if expected is not None:
+        assert found == result(str(path.relative_to(Path.cwd())))
 
 
 def test_sarif_fingerprints_stay_when_lines_move() -> None:

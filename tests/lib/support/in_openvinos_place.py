@@ -15,13 +15,13 @@ from typing import Any
 
 
 class InOpenvinosPlace(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds every module of openvino as the irexec module of the same name."""
+    """Finds openvino as irexec.openvino, and its modules as the irexec modules of the same names."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         return importlib.util.spec_from_loader(name, self, is_package=True) if _is_openvinos(name) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return importlib.import_module("irexec" + spec.name.removeprefix("openvino"))
+        return importlib.import_module("irexec" + (spec.name.removeprefix("openvino") or ".openvino"))
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: the module was executed under its own name."""
@@ -33,9 +33,5 @@ def _is_openvinos(name: str) -> bool:
 
 if __name__ == "__main__":
     sys.meta_path.insert(0, InOpenvinosPlace())
-    import irexec
-
-    # Libraries check the release of OpenVINO before they use it.
-    irexec.get_version = lambda: "2026.4.1"
     sys.argv = sys.argv[1:]
     runpy.run_path(sys.argv[0], run_name="__main__")

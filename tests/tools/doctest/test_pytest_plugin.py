@@ -11,6 +11,7 @@ import pytest
 from support.seed_pages import PAGES
 from support.waiting import PATIENCE
 
+import irexec
 from irexec.cli.main import main
 
 pytest_plugins = ["pytester"]
@@ -130,6 +131,30 @@ def test_a_failing_model_names_the_command_that_corrects_models(pytester: pytest
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["for corrections of models: irexec fix --diff", "for details: irexec explain *"])
     assert "doctest --fix" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("damaged", "kept", "codes"),
+    [
+        (".bin", 18_872, []),
+        (".bin", 1_000, ["C002"]),
+        (".bin", None, ["C010"]),
+        (".xml", 60, ["X001"]),
+        (".xml", 400, ["X001"]),
+        (".xml", 5_000, ["X001"]),
+    ],
+)
+def test_a_model_fails_with_the_errors_of_validate(
+    damaged: str, kept: int | None, codes: list[str], pytester: pytest.Pytester
+) -> None:
+    for suffix in (".xml", ".bin"):
+        data = (Path(__file__).parents[3] / "samples" / "classifier" / f"model{suffix}").read_bytes()
+        if suffix != damaged or kept is not None:
+            (pytester.path / f"m{suffix}").write_bytes(data[:kept] if suffix == damaged else data)
+    assert [error.code for error in irexec.validate(pytester.path / "m.xml").errors] == codes
+    result = run(pytester, "--ir-doctest", "m.xml")
+    result.assert_outcomes(failed=len(codes), passed=1 - len(codes))
+    result.stdout.fnmatch_lines([f"error[[]{code}[]]*" for code in codes])
 
 
 def test_the_settings_of_the_project_are_respected(pytester: pytest.Pytester) -> None:

@@ -108,3 +108,48 @@ def test_other_inputs_than_those_of_the_file_are_reported(
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"*{message.replace('[', '[[]')}*"])
+
+
+def test_each_test_has_its_own_file(project: pytest.Pytester) -> None:
+    """Names that differ in a class, or only in characters that file names cannot have, are different names."""
+    project.makepyfile(
+        test_it="""
+        import numpy as np
+        import pytest
+
+        def check(ir_golden, value, **options):
+            ir_golden("model.xml", {"image": np.full((1, 3, 32, 32), value, np.float32)}, **options)
+
+        class TestA:
+            def test_x(self, ir_golden): check(ir_golden, 0)
+        class TestB:
+            class TestA:
+                def test_x(self, ir_golden): check(ir_golden, 1)
+        @pytest.mark.parametrize("k", ["a+b", "a*b", "a_b", "n" * 90, "n" * 91])
+        def test_p(k, ir_golden): check(ir_golden, ["a+b", "a*b", "a_b", "n" * 90].index(k) if len(k) < 91 else 9)
+        def test_names(ir_golden):
+            for value, name in enumerate(["a/b", "a:b", "../b"]):
+                check(ir_golden, value, name=name)
+        """
+    )
+    run(project, "--ir-update").assert_outcomes(passed=8)
+    assert len([*(project.path / "golden" / "test_it").glob("*.npz")]) == 10
+    run(project).assert_outcomes(passed=8)
+
+
+@pytest.mark.parametrize(("values", "failed"), [((0, 1), 1), ((1, 1), 0)], ids=["other", "equal"])
+def test_a_file_is_not_written_twice_with_other_values(
+    values: tuple[int, int], failed: int, project: pytest.Pytester
+) -> None:
+    project.makepyfile(
+        test_it=f"""
+        import numpy as np
+
+        def test_twice(ir_golden):
+            for value in {values}:
+                ir_golden("model.xml", {{"image": np.full((1, 3, 32, 32), value, np.float32)}}, name="of all")
+        """
+    )
+    result = run(project, "--ir-update")
+    result.assert_outcomes(passed=1 - failed, failed=failed)
+    result.stdout.fnmatch_lines(["*is written twice with different values*"] * failed)

@@ -62,7 +62,7 @@ def _fingerprints(report: Report) -> Iterator[str]:
     seen: Counter[str] = Counter()
     for found in report:
         layer = found.layer.name if found.layer is not None else ""
-        file = None if found.file is None else Path(found.file).as_posix()
+        file = None if found.file is None else _seen_from_here(found.file).as_posix()
         parts = (found.code, file, layer, found.port, found.attribute, found.found)
         digest = sha256("\0".join(part or "" for part in parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
         seen[digest] += 1
@@ -140,6 +140,14 @@ def _text(text: str) -> dict[str, str]:
 
 
 def _uri(file: str) -> str:
-    """Return a path as a URI: an absolute path with the scheme `file`, a relative path as a relative reference."""
-    path = Path(file)
+    """Return a path as a URI: a relative reference for a file below the current folder, from which services find it in
+    their own checkout, and otherwise an absolute path with the scheme `file`.
+    """
+    path = _seen_from_here(file)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "surrogateescape"))
+
+
+def _seen_from_here(file: str) -> Path:
+    """Return a path relative to the current folder if the file is below it."""
+    path, here = Path(file), Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
