@@ -22,6 +22,9 @@ _MODULES = [
     "tools", "utils",
 ]  # fmt: skip
 
+# The modules that are functions as well, and where the functions are.
+_CALLABLE = {"passes": "irexec.tools.functions.passes"}
+
 
 def __getattr__(name: str) -> Any:
     if name in ("__all__", "_HOME_OF"):
@@ -63,8 +66,21 @@ def _named(name: str) -> Any:
     if is_opset(name) or _is_registered(name):
         return opset_module(name)
     if name == "tools" or real_module(f"irexec.{name}") is not None:
-        return importlib.import_module(f"irexec.{name}")
+        module = importlib.import_module(f"irexec.{name}")
+        if name in _CALLABLE:
+            module.__class__ = _CallableModule
+        return module
     raise AttributeError(f"module 'irexec' has no attribute {name!r}")
+
+
+class _CallableModule(type(sys)):  # type: ignore[misc]
+    """A module of OpenVINO's API whose name is also that of a function."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        import importlib
+
+        name = self.__name__.rpartition(".")[2]
+        return getattr(importlib.import_module(_CALLABLE[name]), name)(*arguments, **options)
 
 
 def _is_registered(opset: str) -> bool:

@@ -67,6 +67,7 @@ from irexec.tools.functions.files import ModelReport as ModelReport
 from irexec.tools.functions.files import doctest as doctest
 from irexec.tools.functions.files import fix as fix
 from irexec.tools.functions.files import report as report
+from irexec.tools.functions.passes import Passes as Passes
 from irexec.tools.functions.progress import sensitivity as sensitivity
 from irexec.tools.functions.progress import shapes as shapes
 from irexec.tools.shapes.answer import Shapes as Shapes

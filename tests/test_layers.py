@@ -50,6 +50,7 @@ LAYERS: list[set[str]] = [
     {"tools/sensitivity"},
     {"tools/render"},
     {"tools/parallel"},
+    {"tools/passes"},
     {"tools/conformance", "tools/functions"},
     {"lsp"},
     {"cli"},

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 GROUPS = {
     "run": ("run", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
-    "debug": ("compare", "diff", "reduce", "bundle", "cut", "sensitivity", "conformance"),
+    "debug": ("compare", "diff", "passes", "reduce", "bundle", "cut", "sensitivity", "conformance"),
     "inspect": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
 }
 """Group → its commands, in the order of the help."""
@@ -45,6 +45,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "diff": (
         ("irexec diff model.xml changed.xml", "list the differences"),
         ("irexec diff model.xml changed.xml --run", "also run both and compare the results of their layers"),
+    ),
+    "passes": (
+        ("irexec passes model.xml", "find the pass of OpenVINO's compiler that makes a result wrong"),
+        ("irexec passes model.xml --all", "list all passes that change the graph"),
     ),
     "reduce": (
         ("irexec reduce model.xml --with openvino:GPU", "find the smallest model whose results differ on the GPU"),

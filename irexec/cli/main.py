@@ -34,6 +34,7 @@ COMMANDS = {
     "report": "write an HTML report on a model or on the examples of a page",
     "compare": "find the first layer whose results differ from another runtime",
     "diff": "list the differences between two models",
+    "passes": "find the pass of OpenVINO's compiler that changes a model's results",
     "reduce": "reduce a model to the smallest one that still fails in the same way",
     "bundle": "pack the output of irexec reduce into one archive, with the text of a bug report",
     "sensitivity": "measure which quantizers or layers lose accuracy, and suggest those to leave out",

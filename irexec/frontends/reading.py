@@ -65,6 +65,7 @@ def read(
     others: bool = False,
     capped: bool = True,
     model_class: type[Model] = Model,
+    internal: bool = False,
 ) -> Reading:
     """Read and check a file, its bytes, or a text (a Source). Never raises an exception for invalid contents: the
     report lists all errors.
@@ -73,6 +74,7 @@ def read(
     printed layers, `strict` reports necessary repairs as errors, and `page` names the page that contains them, which
     may determine their version. For ONNX, `others` adds the findings of ONNX's checker and of other runtimes. `capped`:
     limit the number of findings for each code. `model_class`: the class of the model (see model/graph/model.py).
+    `internal`: the file is a dump of OpenVINO's compiler, which may contain its internal operators.
     """
     if not isinstance(given, Source) and is_onnx(given if file is None else file):
         return _onnx(given, None if file is None else os.fspath(file), others, model_class, mode)
@@ -82,7 +84,7 @@ def read(
         source = given if isinstance(given, Source) else Source.from_path(given)
     if holds_printed_layers(source):
         return _printed_layers(source, page, strict, mode)
-    return _model(source, weights, capped, model_class, mode)
+    return _model(source, weights, capped, model_class, internal, mode)
 
 
 def for_running(reading: Reading) -> Reading:
@@ -168,9 +170,14 @@ def _printed_layers(source: Source, page: str | None, strict: bool, mode: Mode) 
 
 
 def _model(
-    source: Source, given: PathLike | bytes | Weights | None, capped: bool, model_class: type[Model], mode: Mode
+    source: Source,
+    given: PathLike | bytes | Weights | None,
+    capped: bool,
+    model_class: type[Model],
+    internal: bool,
+    mode: Mode,
 ) -> Reading:
-    findings = Findings(source.locate, file=source.file, mode=mode)
+    findings = Findings(source.locate, file=source.file, mode=mode, internal=internal)
     document: Document | None = None
     model: Model | None = None
     seconds: dict[str, float] = {}
@@ -190,7 +197,7 @@ def _model(
     except OutOfTime as stopped:
         document = None
         stopped.add_to(findings)
-    again = partial(_model, source, weights, capped, model_class)
+    again = partial(_model, source, weights, capped, model_class, internal)
     return Reading(source, document, model, findings.finished(capped=capped), again, weights, None, seconds)
 
 

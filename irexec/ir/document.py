@@ -83,6 +83,7 @@ class BackEdge(Item):
 BODIES = {
     "TensorIterator": (("port_map", "body"),),
     "Loop": (("port_map", "body"),),
+    "Subgraph": (("port_map", "body"),),
     "If": (("then_port_map", "then_body"), ("else_port_map", "else_body")),
 }
 """The types of layers with bodies, and the elements of each body: its port map and its net."""

@@ -17,6 +17,8 @@ Mode = Literal["strict", "openvino"]
 well-defined result (see Code.lenient)."""
 
 
+_UNCHECKED = frozenset({"B015", "D001", "E007", "E008"})
+"""The codes of further findings that are notes in a dump of OpenVINO's compiler."""
 _CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})
 # What OpenVINO reads of every layer, whether a result depends on it or not. It also creates every Parameter.
 _READ_ALWAYS = _CONNECTING | {"P003", "P009"}
@@ -40,16 +42,23 @@ class Findings:
     """A report under construction. `locate` turns an `At` into a `Place`; it is called only when something is found.
 
     For every layer, checks request the number of errors and whether a finding exists. These are updated as findings are
-    added, so that checks are not slower in a file with many errors.
+    added, so that checks are not slower in a file with many errors. `internal`: the file is a dump of OpenVINO's
+    compiler and may contain its internal operators; such a file is read, but its ports are not checked.
     """
 
     def __init__(
-        self, locate: Callable[[At], Place] | None = None, *, file: str | None = None, mode: Mode = "strict"
+        self,
+        locate: Callable[[At], Place] | None = None,
+        *,
+        file: str | None = None,
+        mode: Mode = "strict",
+        internal: bool = False,
     ) -> None:
         if mode not in ("strict", "openvino"):
             raise ValueError(f"mode is {mode!r}, expected 'strict' or 'openvino'")
         self.report = Report()
         self.mode: Mode = mode
+        self.internal = internal
         self.file = file
         self.error_count = 0
         self.corrections: dict[int, Correction] = {}
@@ -87,7 +96,7 @@ class Findings:
 
     def trial(self) -> Findings:
         """Return a separate collection for the same file, whose findings count only when they are passed to `take`."""
-        trial = Findings(self._locate, file=self.file, mode=self.mode)
+        trial = Findings(self._locate, file=self.file, mode=self.mode, internal=self.internal)
         trial.corrections, trial.assumption = self.corrections, self.assumption
         return trial
 
@@ -163,6 +172,8 @@ class Findings:
         level = severity or info.severity
         if self.mode == "openvino" and level is Severity.ERROR and info.lenient and defined:
             level = Severity.WARNING
+        if self.internal and (info.area is Area.PORT or code in _UNCHECKED):
+            level = Severity.NOTE
         if layer is not None and "opset" not in (layer.version or "opset") and info.area is Area.ATTRIBUTE:
             details["openvino"] = UNLESS_EXTENDED
         details.setdefault("openvino", info.openvino)

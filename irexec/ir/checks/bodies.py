@@ -12,7 +12,7 @@ from irexec.ir.document import BODIES, Layer, Net, PortMap
 from irexec.ir.text import cut, listed, quoted
 
 # The number of leading inputs that need no port map entry: trip count and condition.
-_OWN_INPUTS = {"TensorIterator": 0, "Loop": 2, "If": 1}
+_OWN_INPUTS = {"TensorIterator": 0, "Subgraph": 0, "Loop": 2, "If": 1}
 _PURPOSES = {"input": "current_iteration", "output": "execution_condition"}
 # The fields that determine the meaning of a port map's entry: an exact duplicate in these is redundant but harmless.
 _MEANING = ("internal_layer_id", "axis", "start", "end", "stride", "part_size", "purpose")

@@ -53,6 +53,15 @@ def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()
     """
     if not layer.type:
         return None  # The reader has reported the missing type; the same holds for an empty version below.
+    if layer.version and (contents.is_internal(layer.version) or findings.internal):
+        from irexec.model.graph.internal import REFUSED, bind_internal
+
+        if findings.internal:
+            return bind_internal(layer, findings)
+        message = f"{layer.version!r} is an opset inside of OpenVINO's compiler, which only dumps of its passes contain"
+        where: dict[str, Any] = {"at": At(layer.at, "version"), "layer": layer.ref, "attribute": "version"}
+        findings.add("L005", message, openvino=REFUSED, **where)
+        return None
     if layer.version and (known := REGISTRY.get((layer.type, layer.version))) is not None:
         return known
     of_type: dict[str, Any] = {"at": At(layer.at, "type"), "layer": layer.ref, "attribute": "type"}

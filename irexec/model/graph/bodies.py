@@ -28,6 +28,12 @@ def build_bodies(node: Node, layer: Layer, build: Callable[[Net], Model], findin
         return [then_body, else_body]
     if layer.body is None:
         return []
+    if node.type == "Subgraph":  # Its inputs are those of the body, in order; its port map may be incomplete.
+        model = build(layer.body)
+        whole_body = Body(model)
+        whole_body.inputs = [BodyInput(n, n) for n in range(len(model.parameters))]
+        whole_body.outputs = [BodyOutput(n, n) for n in range(len(model.results))]
+        return [whole_body]
     body = _body(build(layer.body), layer.port_map, layer.back_edges, node)
     # The reader reports this for a whole file, but a loose layer is read without those checks.
     if node.type == "Loop" and body.condition is None and not findings.has_finding("B009", layer.ref):

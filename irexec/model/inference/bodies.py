@@ -9,7 +9,17 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from irexec.core.diagnostics.findings import At, Findings
-from irexec.core.types import BOOLEAN, DYNAMIC, INDICES, Dimension, ElementType, PartialShape, TensorType, UnknownRank
+from irexec.core.types import (
+    BOOLEAN,
+    DYNAMIC,
+    INDICES,
+    U8,
+    Dimension,
+    ElementType,
+    PartialShape,
+    TensorType,
+    UnknownRank,
+)
 from irexec.model.graph.body_maps import BodyInput, BodyOutput
 from irexec.model.graph.model import Body, Node, Value
 from irexec.model.inference.inference import Inference
@@ -131,7 +141,9 @@ def _check_single(
     if tensor is None:
         return
     details: dict[str, Any] = {"at": At(_at(node)), "layer": node.ref, "port": name}
-    if tensor.element_type not in (*kinds, DYNAMIC):
+    # Passes of OpenVINO's compiler replace boolean by u8.
+    is_replaced = findings.internal and BOOLEAN in kinds and tensor.element_type is U8
+    if tensor.element_type not in (*kinds, DYNAMIC) and not is_replaced:
         allowed = " or ".join(sorted(str(kind) for kind in kinds))
         findings.add("O002", f"{name} is {tensor.element_type}, expected {allowed}", **details)
     if not any(tensor.shape.compatible(PartialShape(shape)) for shape in ((), (1,))):
@@ -313,5 +325,6 @@ BODIES: dict[str, Callable[[Node, Inputs, Inferring], list[TensorType]]] = {
     "If": infer_if,
     "Loop": infer_loop,
     "TensorIterator": infer_tensor_iterator,
+    "Subgraph": infer_tensor_iterator,
 }
 """The functions that infer the outputs of the operators with bodies."""

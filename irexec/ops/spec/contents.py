@@ -31,6 +31,9 @@ OPSETS = {f"opset{number}": number for number in range(1, NEWEST + 1)}
 ONNX_OPSETS = {f"onnx{number}": number for number in range(1, 29)}
 """Version text → ONNX opset number. Opsets are cumulative; irexec supports only operators that IR cannot express."""
 
+# The opsets inside of OpenVINO's compiler.
+_INTERNAL = frozenset({"ie_internal_opset", "cpu_plugin_opset", "SnippetsOpset"})
+
 # Alternative spellings of types that OpenVINO's reader accepts.
 RENAMED = {"Constant": "Const", "PRelu": "PReLU", "Relu": "ReLU", "Softmax": "SoftMax"}
 
@@ -42,6 +45,11 @@ BEGUN = {17: {"BGRtoNV12", "Convert", "ErfInv", "GroupedMatMul", "Parameter", "R
 EARLY = {("LogicalXor", 1): 2, ("MVN", 1): 2, ("ROIPooling", 1): 2, ("ReorgYolo", 1): 2}
 
 _FOLDED = {name.lower(): name for name in CONTENTS} | {old.lower(): new for old, new in RENAMED.items()}
+
+
+def is_internal(version: str) -> bool:
+    """Return True for the name of an opset inside of OpenVINO's compiler."""
+    return version in _INTERNAL or version.startswith("type_relaxed_")
 
 
 def canonical_type(text: str) -> str | None:

@@ -44,6 +44,7 @@ class _Diff:
         self.a, self.b, self.outer = a, b, outer
         self.alignment: Alignment = align(a, b, classes)
         self._cutters = {a: Cutter(a), b: Cutter(b)}
+        self._computed: dict[Value, Array] = {}
         self.constant = self._cutters[a].constant | self._cutters[b].constant
         self.pairs = [(one, two) for one, two in self.alignment.forward.items() if not {one, two} & self.constant]
         order = {node: index for index, node in enumerate(a.nodes)}
@@ -300,7 +301,9 @@ class _Diff:
     def _value(self, model: Model, value: Value) -> Array:
         if value.node.constant is not None:
             return value.node.constant
-        return function_of(alone(self._cutters[model], [value.node], [value], {})[1])([])[0]
+        if value not in self._computed:
+            self._computed[value] = function_of(alone(self._cutters[model], [value.node], [value], {})[1])([])[0]
+        return self._computed[value]
 
 
 def _type(value: Value | None) -> tuple[str, str]:

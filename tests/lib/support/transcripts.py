@@ -18,7 +18,7 @@ from support.amounts import IN_CI
 from support.waiting import PATIENCE
 
 _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_SIX_DIGITS = re.compile(r"\b(?=[\d.]*\.)(?:0\.0*)?(?:[1-9]\.?(?:\d\.?){5})\b")
+_SIX_DIGITS = re.compile(r"(?<![\d.])\b(?=\d*\.\d*(?!\d|\.\d))(?:0\.0*)?(?:[1-9]\.?(?:\d\.?){5})\b")
 _TIME = re.compile(r" in [0-9.]+s\b.*")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +21,8 @@ from irexec.tools.compare.runtimes.separate import Apart, Remote, Shown
 _PRECISION = "INFERENCE_PRECISION_HINT"
 _PROPERTIES = ["EXECUTION_DEVICES", "FULL_DEVICE_NAME", "DEVICE_ARCHITECTURE", "GPU_DRIVER_VERSION"]
 _PROPERTIES += [_PRECISION, "KV_CACHE_PRECISION", "DYNAMIC_QUANTIZATION_GROUP_SIZE", "EXECUTION_MODE_HINT"]
+TRACING = "OV_ENABLE_SERIALIZE_TRACING"
+"""The variable of the environment that lets OpenVINO write the graph after each pass to the current folder."""
 _SETS = re.compile(r"sse\d*|avx\w*?(?=_|\b)|amx|neon|sve|asimd|acl|ref")
 """Instruction sets in the names of primitives, such as `brgemm_avx512_f32`."""
 
@@ -42,6 +45,15 @@ class OpenVINO(Apart):
     @property
     def remote(self) -> type[Remote]:
         return _Loaded
+
+
+class Traced(OpenVINO):
+    """OpenVINO, which writes the graph after each pass of a compilation to a folder."""
+
+    def __init__(self, folder: str, device: str, config: dict[str, str] | None, *, limit: float | None = LIMIT) -> None:
+        self.device, self.config = device, config or {}
+        arguments = (device, self.config, folder)
+        Apart.__init__(self, f"{__name__}:TracedServer", arguments, title="OpenVINO", limit=limit)
 
 
 class _Loaded(Remote):
@@ -193,6 +205,15 @@ class Server:
         tensor = self._ov.Tensor(type, self._ov.Shape(list(array.shape)))
         tensor.data[...] = array.view(tensor.data.dtype)
         return tensor
+
+
+class TracedServer(Server):
+    """OpenVINO in a process whose current folder receives the graph after each pass of a compilation."""
+
+    def __init__(self, device: str, config: dict[str, str], folder: str) -> None:
+        os.chdir(folder)
+        os.environ[TRACING] = "true"
+        super().__init__(device, config)
 
 
 class _Ports:

@@ -32,6 +32,11 @@ class Process:
             self._ask(self._child, serve.make, self.server, self.arguments)
         return self._ask(self._child, serve.call, method, arguments)
 
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, if it has been started."""
+        return None if self._child is None else self._child.pid
+
     def close(self) -> None:
         """End the process."""
         child, self._child = self._child, None

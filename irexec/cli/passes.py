@@ -1,0 +1,66 @@
+"""`irexec passes`: the pass of OpenVINO's compiler that changes the results of a model.
+
+Exit code: 0 all passes and the kernels keep the results, 1 a pass or a kernel is wrong, 2 the model could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from irexec.cli.given import add_input_arguments, load_with_inputs
+from irexec.cli.inputs import add_format_argument, refuse, refused
+from irexec.cli.options import add_config, add_limit
+from irexec.core.diagnostics.render import wants_color
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
+    parser.add_argument(
+        "--with",
+        dest="other",
+        metavar="RUNTIME",
+        default="openvino",
+        help="openvino (default) or openvino:DEVICE; the passes of the CPU plugin can be shown",
+    )
+    add_config(parser)
+    add_limit(parser, 600, response="compilation")
+    add_input_arguments(parser, steps=True)
+    show = parser.add_argument_group("output")
+    add_format_argument(show, "json prints one object")
+    show.add_argument("--all", action="store_true", help="list all passes that change the graph")
+
+
+def run(args: argparse.Namespace) -> int:
+    from irexec.tools.compare.passes.find import device_of, find_passes
+    from irexec.tools.compare.runtimes.runtime import CannotRun
+    from irexec.tools.render.passes import show_passes
+    from irexec.tools.render.printing import Printout
+    from irexec.tools.status import Status
+
+    loaded, report = load_with_inputs(args)
+    if loaded is None:
+        return refused(report)
+    config = dict(entry.partition("=")[::2] for entry in args.config)
+    try:
+        with Status() as status:
+            status.show("compiling")
+            found = find_passes(
+                loaded.reference,
+                device=device_of(args.other),
+                config=config,
+                limit=args.limit_of_response,
+                progress=lambda done, total: status.count(done, total, "graphs run"),
+            )
+    except CannotRun as error:
+        return refused(refuse(error.code, f"--with {args.other}: {error}"))
+    if args.format == "json":
+        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+    else:
+        page = Printout(color=wants_color(sys.stdout))
+        show_passes(found, page, all_passes=args.all)
+        if loaded.chosen:
+            page.paragraph(f"inputs chosen with --seed {args.seed}: {loaded.chosen}", "dim")
+        sys.stdout.write(page.text)
+    return 0 if found.agrees else 1

@@ -1,0 +1,80 @@
+"""TypeRelaxed: an operator that computes with other element types than its inputs and outputs have.
+
+Source: OpenVINO's class ov::op::TypeRelaxed; `type_relaxed_opset1` in dumps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.core.records import replace
+from irexec.core.types import DYNAMIC, ElementType, TensorType
+from irexec.ops.compute.casting import cast
+from irexec.ops.spec.attributes import AttributeFault
+from irexec.ops.spec.operator import Breach, Operator
+
+PREFIX = "type_relaxed_"
+_OWN = ("type_relax", "input_data_types", "output_data_types")
+
+Kinds = tuple[ElementType, ...]
+
+
+class Relaxed(Operator):
+    """An operator whose inputs are converted to `inputs` before it computes, and its results to `outputs`.
+
+    A type that is dynamic, or missing at the end, leaves the values as they are.
+    """
+
+    def __init__(self, operator: Operator, inputs: Kinds, outputs: Kinds) -> None:
+        self.__dict__.update(operator.__dict__)
+        self.opset = PREFIX + operator.opset
+        self.signature = replace(operator.signature, takes_out=False)
+        self.specializer, self.view, self.inplace, self.narrow, self.reshapes = None, (), (), (), False
+        self.kernel = self._computed
+        self._operator, self._given, self._made = operator, inputs, outputs
+
+    @classmethod
+    def of(cls, operator: Operator, data: dict[str, str]) -> Relaxed:
+        """Return the operator of a layer with these attributes in a file."""
+        return cls(operator, *(_kinds(data.get(name, "")) for name in _OWN[1:]))
+
+    def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[AttributeFault]]:
+        return self._operator.parse_attributes({n: text for n, text in given.items() if n not in _OWN})
+
+    def infer(
+        self, inputs: Sequence[TensorType | None], attributes: dict[str, Any], breaches: list[Breach] | None = None
+    ) -> list[TensorType]:
+        types = self._operator.infer(_each(_retyped, inputs, self._given), attributes, breaches)
+        return _each(_retyped, types, self._made)
+
+    def _computed(self, *inputs: Any, **attributes: Any) -> Any:
+        results = self._operator.kernel(*_each(_cast, inputs, self._given), **attributes)
+        if isinstance(results, (tuple, list)):
+            return _each(_cast, results, self._made)
+        return _each(_cast, [results], self._made)[0]
+
+
+def _kinds(text: str) -> Kinds:
+    return tuple(ElementType.from_attribute(name.strip()) or DYNAMIC for name in text.split(",") if name.strip())
+
+
+def _each(convert: Any, given: Sequence[Any], kinds: Kinds) -> list[Any]:
+    made = [
+        item if item is None or kind is DYNAMIC else convert(item, kind)
+        for item, kind in zip(given, kinds, strict=False)
+    ]
+    return [*made, *given[len(made) :]]
+
+
+def _cast(array: Any, kind: ElementType) -> Any:
+    array = np.asarray(array)
+    return array if array.dtype == object else cast(array, ElementType.of(array.dtype), kind)
+
+
+def _retyped(type: TensorType, kind: ElementType) -> TensorType:
+    if type.element_type is kind or type.element_type is DYNAMIC:
+        return type if type.element_type is kind else TensorType(kind, type.shape)
+    return TensorType(kind, type.shape, None if type.value is None else cast(type.value, type.element_type, kind))

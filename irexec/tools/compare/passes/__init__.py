@@ -1,0 +1,1 @@
+"""`passes`: which pass of OpenVINO's compiler changes the result of a model."""

@@ -1,0 +1,72 @@
+"""Finding the pass of OpenVINO's compiler that changes the results of a model."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from irexec.tools.compare.noise import Noise
+from irexec.tools.compare.passes.dumps import Folder, taking
+from irexec.tools.compare.passes.judging import Judge, read_dump
+from irexec.tools.compare.passes.result import PassesFound
+from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO, Traced
+from irexec.tools.compare.runtimes.process import LIMIT
+from irexec.tools.compare.runtimes.runtime import CannotRun, Described
+from irexec.tools.run.record import Reference
+from irexec.tools.status import Progress
+
+
+def device_of(runtime: str) -> str:
+    """Return the device in the name of a runtime, `openvino` or `openvino:DEVICE`. Raises CannotRun for others."""
+    kind, _, device = runtime.partition(":")
+    if kind != "openvino":
+        raise CannotRun(f"{runtime!r} does not write the graphs after its passes; OpenVINO does", "U005")
+    return device or "CPU"
+
+
+def find_passes(
+    reference: Reference,
+    *,
+    device: str = "CPU",
+    config: Mapping[str, str] | None = None,
+    limit: float | None = LIMIT,
+    progress: Progress | None = None,
+) -> PassesFound:
+    """Compile a model with OpenVINO, run the graph after each pass that changed it, and judge passes and kernels.
+
+    `progress` is called with the number of graphs that were run, and of all. Raises IRError if irexec cannot run the
+    model, CannotRun if OpenVINO cannot compile it.
+    """
+    judge = Judge(reference)
+    with tempfile.TemporaryDirectory(prefix="irexec-passes-") as path:
+        folder = Folder(Path(path))
+        runtime = Traced(path, device, dict(config or {}), limit=limit)
+        try:
+            with taking(folder, lambda: runtime.process.pid):
+                loaded = runtime.load(reference.model)
+            found = PassesFound(runtime.name, reference.model.file, folder.total)
+            try:
+                results = loaded.results(reference.steps)
+                noise = Noise.of(loaded.precision, loaded.about if isinstance(loaded, Described) else {})
+            except CannotRun as error:
+                results, noise, found.kernels.reason = [], None, str(error)
+        finally:
+            runtime.process.close()
+        for number, dump in enumerate(folder.dumps):
+            if progress is not None:
+                progress(number, len(folder.dumps))
+            model, reason = read_dump(dump)
+            if model is None or not judge.is_of_model(model):
+                found.bodies += 1
+                continue
+            one = judge.judge(dump, model, reason)
+            if one.outcome != "same" or one.changes:
+                found.passes.append(one)
+        if results:
+            plain = OpenVINO(device, dict(config or {}), reference.model, limit=limit)
+            try:
+                found.kernels = judge.kernels(plain, results, noise)
+            finally:
+                plain.process.close()
+    return found

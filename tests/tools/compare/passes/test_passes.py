@@ -1,0 +1,90 @@
+"""`passes`: the pass of OpenVINO's compiler that changes a result, with OpenVINO's own dumps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec.cli.main import main
+
+pytest.importorskip("openvino")
+
+ROOT = Path(__file__).parents[4]
+REPRODUCERS = ROOT / "docs" / "conformance" / "reproducers"
+F32 = {"INFERENCE_PRECISION_HINT": "f32"}
+
+
+def reproducer(name: str) -> Path:
+    (found,) = REPRODUCERS.glob(f"graph.{name}*.xml")
+    return found
+
+
+@pytest.fixture(scope="module")
+def reductions() -> irexec.Passes:
+    file = reproducer("reductions")
+    return irexec.passes(file, inputs=dict(np.load(file.with_suffix(".npz"))), config=F32)
+
+
+def test_the_wrong_pass_is_named_with_what_it_changes(reductions: irexec.Passes) -> None:
+    assert [one.name for one in reductions.wrong] == ["NopElimination"]
+    assert reductions.wrong[0].change == "removes n2 (Reshape) after n1 (ReduceMean)"
+    assert reductions.cause == "pass"
+    assert not reductions.agrees
+    assert reductions.verdict.startswith("first wrong pass: NopElimination (")
+
+
+def test_the_kernels_compute_the_wrong_graph_correctly(reductions: irexec.Passes) -> None:
+    assert reductions.kernels.agrees
+
+
+def test_the_text_names_the_result_before_and_after(reductions: irexec.Passes) -> None:
+    lines = str(reductions).splitlines()
+    assert lines[1] == "  before: agrees with the model (0 ulp)"
+    assert lines[2].startswith("  after: result n2 is of shape ")
+    assert lines[4] == "  the kernels: agree with the last graph"
+
+
+@pytest.mark.parametrize("model", ["classifier", "transformer", "segmenter"])
+def test_every_graph_of_a_sound_model_runs_and_agrees(model: str) -> None:
+    found = irexec.passes(ROOT / "samples" / model / "model.xml", config=F32)
+    assert found.passes
+    assert found.unknown == []
+    assert found.wrong == []
+    assert found.kernels.agrees
+    assert found.verdict == f"all {found.total} passes and the kernels keep the results"
+
+
+def test_kernels_are_wrong_where_all_passes_keep_the_result() -> None:
+    file = reproducer("loop")
+    found = irexec.passes(file, inputs=dict(np.load(file.with_suffix(".npz"))), config=F32)
+    assert found.wrong == []
+    assert found.cause == "kernel"
+
+
+def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
+    file = reproducer("reductions")
+    code = main(["passes", str(file), "--input", str(file.with_suffix(".npz")), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert code == 1
+    assert found["cause"] == "pass"
+    assert [one["name"] for one in found["passes"] if one["outcome"] == "wrong"] == ["NopElimination"]
+
+
+def test_nothing_stays_in_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    irexec.passes(ROOT / "samples" / "classifier" / "model.xml")
+    assert [path.name for path in tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("other", ["onnxruntime", "model.xml"])
+def test_other_runtimes_show_no_passes(other: str) -> None:
+    with pytest.raises(RuntimeError, match="does not write the graphs after its passes"):
+        irexec.passes(ROOT / "samples" / "classifier" / "model.xml", other)
+
+
+def test_the_module_of_openvinos_api_has_its_names() -> None:
+    assert irexec.passes.Manager.__name__ == "Manager"  # type: ignore[attr-defined]
