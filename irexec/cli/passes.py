@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.tools.compare.passes.find import device_of, find_passes
     from irexec.tools.compare.runtimes.runtime import CannotRun
+    from irexec.tools.passes.find import device_of, find_passes
     from irexec.tools.render.passes import show_passes
     from irexec.tools.render.printing import Printout
     from irexec.tools.status import Status

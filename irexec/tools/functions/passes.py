@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from irexec.tools.compare.passes import result
-from irexec.tools.compare.passes.find import device_of, find_passes
 from irexec.tools.functions.given import Inputs, ModelLike, model_of, reference_of
 from irexec.tools.functions.result import Result
+from irexec.tools.passes import result
+from irexec.tools.passes.find import device_of, find_passes
 from irexec.tools.render.passes import show_passes
 from irexec.tools.render.printing import Printout
 from irexec.tools.status import NotebookStatus

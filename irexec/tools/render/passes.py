@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from irexec.model.arrays.brief import plural
 from irexec.tools.compare.errors import off, shown_part
-from irexec.tools.compare.passes.result import Pass, PassesFound
+from irexec.tools.passes.result import Pass, PassesFound
 from irexec.tools.render.printing import Printout
 
 _COLUMNS = 100

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from irexec.tools.compare.passes.dumps import Dump, Folder, taking
+from irexec.tools.passes.dumps import Dump, Folder, taking
 
 
 def write(folder: Path, model: int, number: int, name: str, graph: str, weights: bytes = b"") -> None:

@@ -15,13 +15,13 @@ from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import NONE, Error, measure
 from irexec.tools.compare.explained import explained, unexplained
 from irexec.tools.compare.noise import Noise
-from irexec.tools.compare.passes.dumps import Dump
-from irexec.tools.compare.passes.result import Kernels, Outcome, Pass
-from irexec.tools.compare.passes.types import Types
-from irexec.tools.compare.passes.words import words
 from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Runtime
 from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.diff.diff import diff
+from irexec.tools.passes.dumps import Dump
+from irexec.tools.passes.result import Kernels, Outcome, Pass
+from irexec.tools.passes.types import Types
+from irexec.tools.passes.words import words
 from irexec.tools.run.record import Reference
 
 Results = list[list[Array]]

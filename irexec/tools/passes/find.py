@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from irexec.tools.compare.noise import Noise
-from irexec.tools.compare.passes.dumps import Folder, taking
-from irexec.tools.compare.passes.judging import Judge, read_dump
-from irexec.tools.compare.passes.result import PassesFound
 from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO, Traced
 from irexec.tools.compare.runtimes.process import LIMIT
 from irexec.tools.compare.runtimes.runtime import CannotRun, Described
+from irexec.tools.passes.dumps import Folder, taking
+from irexec.tools.passes.judging import Judge, read_dump
+from irexec.tools.passes.result import PassesFound
 from irexec.tools.run.record import Reference
 from irexec.tools.status import Progress
 

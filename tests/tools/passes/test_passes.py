@@ -13,7 +13,7 @@ from irexec.cli.main import main
 
 pytest.importorskip("openvino")
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 REPRODUCERS = ROOT / "docs" / "conformance" / "reproducers"
 F32 = {"INFERENCE_PRECISION_HINT": "f32"}
 
