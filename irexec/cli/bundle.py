@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.options import add_output
+from irexec.cli.streams import print_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         return refused(refuse("U012", str(error)))
     except OSError as error:
         return refused(refuse("U007", f"{error.filename or target}: {error.strerror or error}"))
-    print(f"saved {target}: {', '.join(names)}")
+    print_line(f"saved {target}: {', '.join(names)}")
     return 0
 
 

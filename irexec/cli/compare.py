@@ -6,7 +6,6 @@ Exit code: 0 the results agree, 1 they differ, 2 one side could not be run or no
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import sys
@@ -18,7 +17,7 @@ from irexec.cli.given import add_input_arguments, add_sample_argument, load_with
 from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import add_bounds, add_config, add_limit, add_repeatable, whole
-from irexec.cli.streams import print_line
+from irexec.cli.streams import print_json, print_line, put
 from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[st
     sides = Sides(found) if len(found) > 1 else None
     if args.format == "json":
         made = sides.to_dict() if sides is not None else found[0].to_dict() | {"saved": saved, "chosen inputs": chosen}
-        print(json.dumps(made, indent=2, allow_nan=False))
+        print_json(made)
         return
     from irexec.tools.render.compare import show_comparison, show_sides
     from irexec.tools.render.printing import Printout
@@ -208,7 +207,7 @@ def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[st
     if chosen:
         page.line()
         page.paragraph(f"inputs chosen with --seed {args.seed}: {chosen}", "dim")
-    sys.stdout.write(page.text)
+    put(page.text)
 
 
 def _refuse(code: str, message: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code
 from irexec.cli.many import gather_all, shared_input, shared_path, show_findings_about
+from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color, write
@@ -54,7 +54,7 @@ def compare_inputs(args: argparse.Namespace) -> int:
     )
     outcomes = gather_all(args, task, items, "inputs")
     if args.format == "json":
-        print(json.dumps(_as_dict(args, outcomes), indent=2))
+        print_json(_as_dict(args, outcomes))
     else:
         _show(args, outcomes)
     failed = exit_code(Report([finding for outcome in outcomes for finding in outcome.report]))
@@ -105,7 +105,7 @@ def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputComparison]]
     text = f"{args.other} agrees on {agreeing} of {plural(len(outcomes), 'input')}"
     page.line(text, "good" if agreeing == len(outcomes) else "error")
     show_findings_about(outcomes, "inputs", page, verbose=False)
-    sys.stdout.write(page.text)
+    put(page.text)
 
 
 def _row(outcome: Outcome[InputComparison]) -> tuple[str, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from irexec.cli.streams import put_exactly
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     scripts = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}
-    sys.stdout.write(scripts[args.shell]())
+    put_exactly(scripts[args.shell]())
     return 0
 
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output
 from irexec.cli.options import add_limit, add_repeatable, whole
-from irexec.cli.streams import complain, is_of_output, print_line
+from irexec.cli.streams import complain, is_of_output, print_json, print_line, put, put_exactly
 from irexec.core.diagnostics import Place, Report
-from irexec.ir.io.files import read_file
+from irexec.ir.beside import Unreadable, json_of, text_of
 
 if TYPE_CHECKING:
     from irexec.tools.conformance.block import JudgeBlock
@@ -91,7 +91,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.tools.conformance.baseline import UnreadableBaseline, read_baseline
+    from irexec.tools.conformance.baseline import read_baseline
     from irexec.tools.conformance.defendant import Unusable
     from irexec.tools.conformance.names import UnreadableName
 
@@ -103,8 +103,8 @@ def run(args: argparse.Namespace) -> int:
     known = []
     if report.ok and args.baseline is not None:
         try:
-            known = read_baseline(read_file(args.baseline).decode())
-        except (UnreadableBaseline, UnicodeDecodeError) as error:
+            known = read_baseline(text_of(args.baseline))
+        except Unreadable as error:
             report.extend(refuse("U012", str(error), place=Place(file=args.baseline)))
     if not report.ok:
         return refused(report)
@@ -181,7 +181,7 @@ def _show_state(tally: Tally, seconds: float) -> None:
     totals = tally.totals
     count = sum(totals.values())
     words = ", ".join(f"{number:,} {word}" for word, number in sorted(totals.items(), key=lambda pair: -pair[1]))
-    print(f"{count:,} cases, {60 * count / seconds:,.0f} a minute: {words}", file=sys.stderr)
+    complain(f"{count:,} cases, {60 * count / seconds:,.0f} a minute: {words}")
 
 
 def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list[Any]) -> int:
@@ -206,15 +206,15 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
 
         save_text(args.html, conformance_page(found))
     if args.format == "json":
-        print(json.dumps(found, indent=1))
+        print_json(found, indent=1)
     elif args.format == "junit":
         names = {f.name for f in new}
         reasons = {f.name: k.reason for f in failed if f.name not in names for k in known if k.covers(f)}
-        sys.stdout.write(junit(tally, clusters, reasons))
+        put_exactly(junit(tally, clusters, reasons))
     else:
         from irexec.tools.render.conformance import conformance_text
 
-        sys.stdout.write(conformance_text(found, has_baseline=args.baseline is not None))
+        put(conformance_text(found, has_baseline=args.baseline is not None))
     _list_files(args, args.output, args.html, args.reproducers if reproducers else None)
     return 1 if new else 0
 
@@ -236,7 +236,7 @@ def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Clust
 def _on_results(args: argparse.Namespace) -> int:
     """Run `merge` or `compare`."""
     from irexec.model.arrays.saving import save_text
-    from irexec.tools.conformance.report import UnreadableResults, compared, from_json, merged, scoreboard
+    from irexec.tools.conformance.report import compared, from_json, merged, scoreboard
     from irexec.tools.render.conformance import comparison_text, scoreboard_page, scoreboard_text
 
     action, *paths = args.action
@@ -249,17 +249,23 @@ def _on_results(args: argparse.Namespace) -> int:
     tallies = []
     for path in paths:
         try:
-            tallies.append(from_json(json.loads(read_file(path))))
-        except (UnreadableResults, ValueError) as error:
+            tallies.append(from_json(json_of(path)))
+        except Unreadable as error:
             return refused(refuse("U012", str(error), place=Place(file=path)))
     if action == "compare":
         found = compared(*tallies)
-        print(json.dumps(found, indent=1) if args.format == "json" else comparison_text(found, tallies), end="")
+        if args.format == "json":
+            print_json(found, indent=1)
+        else:
+            put(comparison_text(found, tallies))
         return 1 if found["broke"] else 0
     table = scoreboard(merged(tallies))
     if args.html is not None:
         save_text(args.html, scoreboard_page(table))
-    print(json.dumps(table, indent=1) if args.format == "json" else scoreboard_text(table), end="")
+    if args.format == "json":
+        print_json(table, indent=1)
+    else:
+        put(scoreboard_text(table))
     _list_files(args, args.html)
     return 0
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import Loaded, add_input_arguments, load_with_inputs
 from irexec.cli.inputs import exit_code_of_use, not_written, refused
 from irexec.cli.options import add_limit, add_output, whole
+from irexec.cli.streams import put
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.render import write
 
@@ -90,5 +91,5 @@ def _save(extract: Extract, path: str, loaded: Loaded) -> int:
         return refused(not_written(path, error))
     page = Printout()
     show_extract(extract, [str(file) for file in files], loaded.reference.model, page)
-    sys.stdout.write(page.text)
+    put(page.text)
     return 1 if extract.checked is False else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
 from irexec.cli.options import add_limit
+from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.render import wants_color
 
@@ -101,13 +101,13 @@ def run(args: argparse.Namespace) -> int:
         text |= {"run": comparison.to_dict()} if comparison is not None else {}
         text |= {"weights_compared": False} if unread else {}
         text |= {"with_errors": [files[number] for number in broken]} if broken else {}
-        print(json.dumps(text, indent=2))
+        print_json(text)
     else:
         page = Printout(color=wants_color(sys.stdout))
         show_changes(changes, args.file, args.other, page, comparison)
         for note in notes:
             page.line(note)
-        sys.stdout.write(page.text)
+        put(page.text)
     return 1 if changes else 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
 from irexec.cli.options import SECONDS, add_extensions, add_limit
 from irexec.cli.shown import add_choice_arguments, begin
+from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics import Place, Report, Severity
 from irexec.core.diagnostics.choice import Choice
 from irexec.core.diagnostics.render import FORMATS, wants_color, write
@@ -123,12 +123,12 @@ def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:
     from irexec.tools.doctest.output import as_json, page_text, summary_text
 
     if args.format == "json":
-        print(json.dumps(as_json(pages), indent=2))
+        print_json(as_json(pages))
         return
     color = wants_color(sys.stdout)
     for page in pages:
-        sys.stdout.writelines(page_text(page, verbose=args.verbose, color=color))
-    sys.stdout.write(summary_text(pages))
+        put("".join(page_text(page, verbose=args.verbose, color=color)))
+    put(summary_text(pages))
 
 
 def _write_errata(path: str, pages: Sequence[CheckedPage]) -> Report | None:

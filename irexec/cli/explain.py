@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from irexec.cli.streams import complain, print_line, put
 from irexec.core.diagnostics.codes import CODES
 from irexec.core.diagnostics.nearest import common_start, suggestion
 from irexec.core.diagnostics.render import wants_color
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if not args.codes:
         for entry in CODES.values():
-            print(f"{entry.code}  {entry.severity:<7}  {entry.title}")
+            print_line(f"{entry.code}  {entry.severity:<7}  {entry.title}")
         return 0
     return max([_explain(code.upper()) for code in args.codes])
 
@@ -49,12 +50,12 @@ def _explain(code: str) -> int:
     if code not in CODES:
         near = [known for known in CODES if _is_one_edit(code, known)]
         advice = suggestion(near[:3]) or "`irexec explain` lists all codes"
-        print(f"irexec explain: unknown code {code!r}: {advice}", file=sys.stderr)
+        complain(f"irexec explain: unknown code {code!r}: {advice}")
         return 2
     if wants_color(sys.stdout):
         from irexec.tools.render.explanation import show_page
 
         show_page(page(code), sys.stdout)
     else:
-        print(page(code))
+        put(f"{page(code)}\n")
     return 0

@@ -19,6 +19,7 @@ from irexec.cli.inputs import (
 )
 from irexec.cli.options import SECONDS, add_extensions, add_limit, add_weights
 from irexec.cli.shown import FOR_MACHINES, add_choice_arguments, add_showing_arguments, begin, show_findings
+from irexec.cli.streams import put_exactly
 from irexec.core.diagnostics import IRError, Place, Report
 from irexec.core.diagnostics.choice import Choice
 from irexec.core.diagnostics.deadline import time_limit
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     remaining = list(_reports(files, args, choice, changed))
     code = show_findings(remaining, args, stream, every=True)
     if args.format == "text" and not (changed or args.quiet or args.statistics) and any(map(len, remaining)):
-        print("nothing to change" if args.diff else "nothing was changed", file=stream)
+        stream.write("nothing to change\n" if args.diff else "nothing was changed\n")
     return code
 
 
@@ -139,7 +140,7 @@ def _stdin_fixed(diff: bool, changed: list[str], **how: Any) -> Report:
     after = fixed_bytes(before, None, **how)
     changed += [STDIN] if after.made else []
     if diff:
-        sys.stdout.write(_shown(difference(STDIN, before, after.data), sys.stdout))
+        put_exactly(_shown(difference(STDIN, before, after.data), sys.stdout))
     else:
         sys.stdout.buffer.write(after.data)
     return after.report

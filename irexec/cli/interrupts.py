@@ -9,6 +9,8 @@ import _signal as signals  # type: ignore[import-not-found]
 import atexit
 import os
 import sys
+from _frozen_importlib_external import ExtensionFileLoader
+from _thread import get_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ _SOON = 0.01
 
 _working = False
 _received = 0
+# The depth of extension modules that are being loaded in the main thread, and the signal that waits for their end.
+_loading = 0
+_waiting = 0
+_main = get_ident()
 
 
 def install() -> None:
@@ -34,6 +40,8 @@ def install() -> None:
             signals.signal(number, _handle)
     atexit.register(_ignore)
     sys.unraisablehook = _raise_again
+    for step in ("create_module", "exec_module"):
+        setattr(ExtensionFileLoader, step, _whole(getattr(ExtensionFileLoader, step)))
 
 
 def run(work: Callable[[], int]) -> int:
@@ -59,11 +67,35 @@ def received() -> bool:
 
 
 def _handle(number: int, frame: FrameType | None) -> None:
-    global _working, _received
+    global _working, _received, _waiting
+    if _loading and not _waiting:
+        _waiting = number
+        return
+    _waiting = 0
     if not _working:
         os._exit(INTERRUPTED)
     _working, _received = False, number
     raise KeyboardInterrupt
+
+
+def _whole(step: Callable[..., object]) -> Callable[..., object]:
+    """Return a step of loading an extension module during which signals wait: an extension that imports others, as
+    those that need NumPy do, would continue with half of a module, and crash.
+    """
+
+    def done(*arguments: object) -> object:
+        global _loading
+        if get_ident() != _main:  # Python runs handlers in the main thread.
+            return step(*arguments)
+        _loading += 1
+        try:
+            return step(*arguments)
+        finally:
+            _loading -= 1
+            if _waiting and not _loading:
+                _handle(_waiting, None)
+
+    return done
 
 
 def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:

@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 
 from irexec.cli.options import add_limit
 from irexec.cli.start import stay
+from irexec.cli.streams import complain
 from irexec.core.diagnostics.choice import Choice
 from irexec.core.diagnostics.findings import Mode
 from irexec.core.environment import installing
@@ -23,8 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _project(path: str | None) -> tuple[Mode, Choice]:
-    """Return the settings in the folder of a file or in a folder above it; the defaults if they cannot be read."""
-    settings, _ = read_settings(os.path.dirname(os.path.abspath(path)) if path else os.getcwd())
+    """Return the settings in the folder of a file or in a folder above it; the defaults if they cannot be read, which
+    is printed on standard error, where editors show the messages of a server.
+    """
+    settings, report = read_settings(os.path.dirname(os.path.abspath(path)) if path else os.getcwd())
+    for finding in report.errors:
+        complain(f"irexec lsp: {finding.file}: {finding.message}")
     return settings.mode or "strict", settings.choice
 
 
@@ -34,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name not in ("pygls", "lsprotocol"):
             raise
-        print(f"irexec lsp: the language server needs pygls: {installing('lsp')}", file=sys.stderr)
+        complain(f"irexec lsp: the language server needs pygls: {installing('lsp')}")
         return 2
     stay()
     # The server uses copies, because it closes its streams, and because printed output must not mix with its messages.

@@ -18,7 +18,7 @@ from irexec.cli.guesses import COMMANDS as ELSEWHERE
 from irexec.cli.guesses import meant
 from irexec.cli.helps import ExamplesFormatter, examples_text, groups_text
 from irexec.cli.interrupts import INTERRUPTED, received
-from irexec.cli.streams import complain, is_of_output, prepare, settle
+from irexec.cli.streams import complain, is_of_output, prepare, print_line, settle
 from irexec.core.diagnostics.render.characters import visible_text
 from irexec.ir.io.guard import OutputIsInput, announce, guarded
 
@@ -224,7 +224,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from irexec.version import __version__
 
-        print(f"irexec {__version__}")
+        print_line(f"irexec {__version__}")
         parser.exit()
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, refuse
 from irexec.cli.options import add_extensions
+from irexec.cli.streams import print_json, put_exactly
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.render import write
 
@@ -50,9 +50,9 @@ def run(args: argparse.Namespace) -> int:
             return _refused(unknown_operator(args.operator))
         texts = {"text": list_text if found is None else lambda rows: operator_text(rows[0]), "markdown": page_text}
     if args.format == "json":
-        print(json.dumps([facts.model_dump() for facts in rows], indent=2))
+        print_json([facts.model_dump() for facts in rows])
     else:
-        print(texts[args.format](rows), end="")
+        put_exactly(texts[args.format](rows))
     return 0
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse, refused
 from irexec.cli.options import add_bounds, add_config, add_limit, add_output, whole
-from irexec.cli.streams import complain, is_of_output
+from irexec.cli.streams import complain, is_of_output, put
 from irexec.core.diagnostics import WrongArgument
 from irexec.core.diagnostics.render import wants_color
 
@@ -237,4 +237,4 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
     files.append(repro.write_report(reduction, size_of(reference.model), asked, runtime))
     page = Printout(color=wants_color(sys.stdout))
     show_reduction(reduction, size_of(reference.model), [str(file) for file in files], page)
-    sys.stdout.write(page.text)
+    put(page.text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -24,10 +23,10 @@ from irexec.cli.options import (
     whole,
 )
 from irexec.cli.shown import add_choice_arguments, begin
+from irexec.cli.streams import print_json, print_line, put
 from irexec.core.diagnostics import Place, Report, WrongArgument
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color
-from irexec.core.diagnostics.render.characters import visible_text
 
 if TYPE_CHECKING:
     from irexec.frontends.pages.reader import Snippet
@@ -325,7 +324,7 @@ def _print(
     args: argparse.Namespace, to_dict: Any, show: Any, result: ExampleRun | ModelRun, origins: Origins | None
 ) -> None:
     if args.format == "json":
-        print(json.dumps(to_dict(), indent=2, allow_nan=False))
+        print_json(to_dict())
         return
     from irexec.tools.render.printing import Printout
 
@@ -345,7 +344,7 @@ def _print(
     if args.output is not None:
         page.line()
         page.line(f"saved {args.output}", "dim")
-    sys.stdout.write(page.text)
+    put(page.text)
 
 
 def _refused(args: argparse.Namespace, report: Report, *, stopped: bool = False) -> int:
@@ -354,9 +353,9 @@ def _refused(args: argparse.Namespace, report: Report, *, stopped: bool = False)
 
     if args.format == "json":
         findings = [finding.to_dict() for finding in report]
-        print(json.dumps({"file": args.file, "kind": None, "ok": False, "diagnostics": findings}, indent=2))
+        print_json({"file": args.file, "kind": None, "ok": False, "diagnostics": findings})
     else:
         write(report if args.verbose else Report(report.errors), sys.stdout)
         if stopped:
-            print(f"for all errors of the model: irexec validate {visible_text(args.file)}")
+            print_line(f"for all errors of the model: irexec validate {args.file}")
     return exit_code_of_use(report)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.cli.inputs import exit_code, refused
 from irexec.cli.many import gather_all, shared_input, shared_path, show_findings_about
+from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color
@@ -69,7 +69,7 @@ def run_inputs(args: argparse.Namespace) -> int:
     ]
     read = args.choice.beyond_errors(reading.report)
     if args.format == "json":
-        print(json.dumps(_as_dict(args, outcomes, read), indent=2))
+        print_json(_as_dict(args, outcomes, read))
     else:
         _show(args, outcomes, read)
     failed = Report([finding for outcome in outcomes for finding in outcome.report])
@@ -108,7 +108,7 @@ def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], read:
     page.line(f"{done} of {plural(len(outcomes), 'input')}; results in {args.output}", "good" if done else "error")
     page.findings(read, verbose=args.verbose)
     show_findings_about(outcomes, "inputs", page, verbose=args.verbose)
-    sys.stdout.write(page.text)
+    put(page.text)
 
 
 def _row(outcome: Outcome[InputRun]) -> tuple[str, ...]:

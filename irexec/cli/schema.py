@@ -9,7 +9,7 @@ from pathlib import Path
 
 from irexec.cli.inputs import exit_code, refuse
 from irexec.cli.options import add_output
-from irexec.cli.streams import print_line
+from irexec.cli.streams import print_line, put_exactly
 from irexec.core.diagnostics import Place, Report
 from irexec.core.diagnostics.render import write
 
@@ -41,7 +41,7 @@ def _schemas(args: argparse.Namespace) -> Report:
     from irexec.tools.catalog.schema import write_schemas
 
     if args.output is None:
-        print(ir_schema(), end="")
+        put_exactly(ir_schema())
         return Report()
     try:
         written = write_schemas(Path(args.output))
@@ -63,7 +63,7 @@ def _operator_schema(args: argparse.Namespace) -> Report:
     if operator is None:
         return refuse("U005", f"{facts.name} is not implemented yet, so its attributes are unknown")
     if args.output is None:
-        print(json_text(operator), end="")
+        put_exactly(json_text(operator))
         return Report()
     try:
         print_line(str(write_schema(operator, Path(args.output))))

@@ -6,7 +6,6 @@ Exit code: 0 if leaving out some of them meets the target, 1 if no choice meets 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -16,7 +15,9 @@ from irexec.cli.given import add_input_arguments
 from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_input, shared_path
 from irexec.cli.options import add_limit, whole
+from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics import Report, WrongArgument
+from irexec.core.diagnostics.render.characters import visible_text
 
 if TYPE_CHECKING:
     from irexec.tools.parallel.sensitivities import MeasureUnits
@@ -111,10 +112,10 @@ def run(args: argparse.Namespace) -> int:
     except WrongArgument as error:
         return refused(refuse("U004", str(error)))
     if args.format == "json":
-        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+        print_json(found.to_dict())
     else:
-        print(found.text(args.worst))
-        print("".join(f"{line}\n" for line in saved), end="")
+        put(f"{found.text(args.worst)}\n")
+        put("".join(f"{visible_text(line)}\n" for line in saved))
     return 0 if found.chosen is not None else 1
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,10 +11,11 @@ from typing import TYPE_CHECKING
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, not_written, refused
 from irexec.cli.options import add_extensions, add_limit, add_weights
+from irexec.cli.streams import complain, print_json, print_line, put
 from irexec.core.diagnostics import Place, Report, WrongArgument
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color, write
-from irexec.ir.io.files import open_regular
+from irexec.ir.beside import Unreadable, text_of
 
 if TYPE_CHECKING:
     from irexec.model.graph.model import Model
@@ -78,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(args: argparse.Namespace, model: Model) -> int:
-    from irexec.tools.shapes.rows import UnreadableRows, read_rows
+    from irexec.tools.shapes.rows import read_rows
     from irexec.tools.status import Status
 
     findings = Findings(file=args.file)
@@ -87,9 +86,8 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
         with Status() as status:
             shapes = _studied(model, args.input, status, findings)
         if shapes is not None and args.check is not None and shapes.refusal is None:
-            with open_regular(args.check, "the table of sizes") as table:
-                rows = read_rows(io.TextIOWrapper(table, "utf-8-sig", newline=""), shapes)
-    except (UnreadableRows, UnicodeDecodeError) as error:
+            rows = read_rows(text_of(args.check, "the table of sizes"), shapes)
+    except Unreadable as error:
         findings.add("U012", str(error), place=Place(file=args.check))
     if not findings.report.ok or shapes is None:
         write(findings.report, sys.stderr)
@@ -130,11 +128,11 @@ def _studied(model: Model, options: Sequence[str], status: Status, findings: Fin
 def _report_refusal(shapes: Shapes) -> int:
     """Report that no accepted sizes were found, with the finding of the last layer that was reached."""
     if shapes.refusal is None:
-        print("irexec shapes: no sizes that the model accepts were found within the time limit", file=sys.stderr)
+        complain("irexec shapes: no sizes that the model accepts were found within the time limit")
         return 1
     write(Report([shapes.refusal.finding]), sys.stderr)
     told = "the model accepts none of the sizes tried; the finding above is about the last of them"
-    print(f"irexec shapes: {told if shapes.dims else 'the model rejects these sizes'}", file=sys.stderr)
+    complain(f"irexec shapes: {told if shapes.dims else 'the model rejects these sizes'}")
     return 1
 
 
@@ -146,7 +144,7 @@ def _unbake(shapes: Shapes, path: str) -> int:
     try:
         made = unbaked(shapes)
     except CannotUnbake as error:
-        print(f"irexec shapes: {path} is not written: {error}", file=sys.stderr)
+        complain(f"irexec shapes: {path} is not written: {error}")
         return 1
     try:
         write_model(made.model, path)
@@ -154,7 +152,7 @@ def _unbake(shapes: Shapes, path: str) -> int:
         return refused(not_written(path, error))
     lines = [*map(str, made.changes), *(f"verified: {each}" for each in made.verified)]
     for line in (*lines, *(f"still fixed: {each}" for each in made.kept), f"saved {path}"):
-        print(line)
+        print_line(line)
     return 0
 
 
@@ -168,10 +166,10 @@ def _print(args: argparse.Namespace, shapes: Shapes, rows: Sequence[Row] | None)
         answer = shapes.to_dict() | costs(shapes).to_dict(shapes.symbols)
         if rows is not None:
             answer["checked"] = [row.to_dict(shapes) for row in rows]
-        print(json.dumps(answer, indent=2))
+        print_json(answer)
         return
     page = Printout(color=wants_color(sys.stdout))
     show_shapes(shapes, page)
     if rows is not None:
         show_rows(rows, shapes, page)
-    sys.stdout.write(page.text)
+    put(page.text)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from irexec.cli.inputs import check_readable, exit_code
 from irexec.cli.options import add_extensions, add_limit, add_output, add_shapes, add_weights
 from irexec.cli.shown import add_choice_arguments, begin, write_output
-from irexec.cli.streams import print_line
+from irexec.cli.streams import print_line, put, put_exactly
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color, write
+from irexec.core.diagnostics.render.characters import inert_json
 
 if TYPE_CHECKING:
     from irexec.tools.inspect.facts import Summary
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     text = _text(args, summary, report)
     if args.output is None:
-        sys.stdout.write(text)
+        put(text) if args.format == "text" else put_exactly(text if args.format == "svg" else inert_json(text))
         return exit_code(report)
     if code := write_output(args.output, text):
         return code

@@ -7,8 +7,9 @@ import io
 import os
 import sys
 from contextlib import suppress
+from typing import Any
 
-from irexec.core.diagnostics.render.characters import visible_text
+from irexec.core.diagnostics.render.characters import inert, inert_json, visible_text
 
 # Errors of an open stream: the disk or the quota is full, the device fails, or the reader is gone.
 _NO_ROOM = {errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EAGAIN, errno.EPIPE, getattr(errno, "EDQUOT", errno.ENOSPC)}
@@ -68,15 +69,32 @@ def is_of_output(error: OSError) -> bool:
     return error.filename is None and (isinstance(error, NoOutput) or error.errno in _NO_ROOM)
 
 
+def put(text: str) -> None:
+    """Print a text of whole lines, on which neither a terminal nor the reader of a log acts. Colours are kept."""
+    sys.stdout.write(inert(text))
+
+
+def put_exactly(text: str) -> None:
+    """Print a text that a program reads: a difference to be applied, a script, a document in another format."""
+    sys.stdout.write(text)
+
+
+def print_json(value: Any, indent: int = 2) -> None:
+    """Print a value as JSON."""
+    import json
+
+    sys.stdout.write(inert_json(json.dumps(value, indent=indent)) + "\n")
+
+
 def print_line(text: str) -> None:
-    """Print a line that contains names from files or models, with control characters escaped."""
-    print(visible_text(text))
+    """Print a line that contains names from files or models."""
+    put(f"{visible_text(text)}\n")
 
 
 def complain(text: str) -> None:
     """Print a line as `print_line` does, to standard error, if possible."""
     with suppress(OSError):
-        print(visible_text(text), file=sys.stderr)
+        sys.stderr.write(inert(f"{visible_text(text)}\n"))
 
 
 def settle() -> None:

@@ -90,7 +90,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 _PADDED = rf"[{BLANKS}]*"
-_DECIMAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_DECIMAL = r"(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 _STRICT_FLOAT = _pattern(rf"-?(?:{_DECIMAL}|inf)|nan")
 # An "e" without an exponent makes OpenVINO's reader fail, even behind a number.
 _STREAMED = r"[+-]?(?>[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+|(?![eE]))"

@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 _DIMS_PATTERN = r"(?:\s*+<dim>[^<&\r]*+</dim>)*+"
 _DIM = re.compile("<dim>([^<]*+)")
-_PORT_PATTERN = r'\s*+<port id="{0}" precision="{0}"(?: names="{1}")?\s*+(?:/>|>{2}\s*+</port>)'
+_PORT_PATTERN = r'<port id="{0}" precision="{0}"(?: names="{1}")?\s*+(?:/>|>{2}\s*+</port>)'
 # Empty names are rare, and not distinguished from absent ones here.
 _NAMES = PLAIN.replace("*", "+")
 _PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f"({_NAMES})", f"({_DIMS_PATTERN})"), re.ASCII)
 # Several ports are matched at once, but a limited number, because the match needs memory for each.
-_PORTS_PATTERN = "(?:" + _PORT_PATTERN.format(PLAIN, _NAMES, _DIMS_PATTERN) + "){0,64}"
+_PORTS_PATTERN = r"(?:\s*+" + _PORT_PATTERN.format(PLAIN, _NAMES, _DIMS_PATTERN) + "){0,64}"
 # A layer up to its first unusual section; without such a section, up to and including its end tag.
 _LAYER = re.compile(
     rf'\s*+<layer id="({PLAIN})" name="({PLAIN})" type="({PLAIN})" version="({PLAIN})"\s*+>'
@@ -33,9 +33,9 @@ _LAYER = re.compile(
     r"(\s*+</layer>)?",
     re.ASCII,
 )
-_EDGE_PATTERN = r'\s*+<edge from-layer="{0}" from-port="{0}" to-layer="{0}" to-port="{0}"\s*+/>'
+_EDGE_PATTERN = r'<edge from-layer="{0}" from-port="{0}" to-layer="{0}" to-port="{0}"\s*+/>'
 _EDGE = re.compile(_EDGE_PATTERN.format(f"({PLAIN})"), re.ASCII)
-_EDGES = re.compile(f"(?:{_EDGE_PATTERN.format(PLAIN)}){{1,1000}}", re.ASCII)
+_EDGES = re.compile(rf"(?:\s*+{_EDGE_PATTERN.format(PLAIN)}){{1,1000}}", re.ASCII)
 
 
 @cache

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from irexec.ir.xml.events import Span, attribute_texts
 
 _NAME = re.compile(r"<([^\s/>!?<]+)")
-_ATTRIBUTE = re.compile(r"""([^\s=/>"'<]+)\s*=\s*(?:"([^"<\n]*)(?:"|(?=[<\n])|\Z)|'([^'<\n]*)(?:'|(?=[<\n])|\Z))""")
+_ATTRIBUTE = re.compile(
+    r"""(?<![^\s=/>"'<])([^\s=/>"'<]++)\s*+=\s*+(?:"([^"<\n]*+)(?:"|(?=[<\n])|\Z)|'([^'<\n]*+)(?:'|(?=[<\n])|\Z))"""
+)
 _LONGEST_TAG = 10_000
 
 

@@ -12,7 +12,7 @@ from irexec.core.diagnostics.choice import Choice, names_no_code
 from irexec.core.diagnostics.findings import Findings, Mode
 from irexec.core.diagnostics.nearest import did_you_mean
 from irexec.core.records import field, record
-from irexec.ir.io.files import open_regular
+from irexec.ir.beside import MOST_OF_SETTINGS, Unreadable, read_toml, text_of
 
 _KEYS = ("select", "ignore", "per-file-ignores", "mode", "exclude")
 _MODES = ("strict", "openvino")
@@ -61,15 +61,12 @@ def _and_above(folder: str) -> Iterator[str]:
 
 def _table(path: str) -> tuple[dict[str, Any] | None, Report]:
     """Return the table of settings in a file, None if it has none, and findings about the file."""
-    import tomllib
-
-    is_own, data, findings = os.path.basename(path) == "irexec.toml", b"", Findings()
+    is_own, text, findings = os.path.basename(path) == "irexec.toml", "", Findings()
     try:
-        with open_regular(path, "the settings file") as stream:
-            data = stream.read()
-        whole = tomllib.loads(data.decode())
-    except (OSError, ValueError) as error:
-        if is_own or b"tool.irexec" in data:  # Another tool reports other invalid files.
+        text = text_of(path, "the settings file", MOST_OF_SETTINGS)
+        whole = read_toml(text)
+    except (OSError, Unreadable) as error:
+        if is_own or "tool.irexec" in text:  # Another tool reports other invalid files.
             findings.add("U013", f"the settings cannot be read: {error}", place=Place(path))
         return None, findings.report
     tools = {"irexec": whole} if is_own else whole.get("tool")

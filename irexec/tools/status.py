@@ -9,6 +9,8 @@ from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from irexec.core.diagnostics.render.characters import visible_text
+
 if TYPE_CHECKING:
     from irexec.core.types import Array
     from irexec.model.graph.model import Node
@@ -56,7 +58,7 @@ class Status:
             self._write("")
 
     def _write(self, text: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.write(f"\r\x1b[K{visible_text(text)}")
         sys.stderr.flush()
 
 

@@ -162,3 +162,33 @@ def test_before_that_little_is_imported() -> None:
         "irexec.version",
     }
     assert set(run(code).stdout.split()) <= own
+
+
+STARTS = """
+import _signal, importlib.machinery
+real = importlib.machinery.ExtensionFileLoader.exec_module
+
+def interrupted(self, module):
+    if self.name == NAME:
+        os.kill(os.getpid(), SENT)
+        for _ in range(100):
+            pass
+        print("started", flush=True)
+    return real(self, module)
+
+importlib.machinery.ExtensionFileLoader.exec_module = interrupted
+sys.exit(start())
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", ["ml_dtypes._ml_dtypes_ext", "numpy.core._multiarray_umath"])
+def test_an_extension_is_started_as_a_whole(name: str, sent: signal.Signals) -> None:
+    """NumPy is loaded inside the start of some extensions, which crash if it is interrupted."""
+    if name.startswith("numpy"):
+        import numpy
+
+        name = next(m for m in sys.modules if m.endswith("._multiarray_umath") and numpy.__name__ in m)
+    code = BEGIN + STARTS.replace("NAME", repr(name)).replace("SENT", str(int(sent)))
+    done = run(code, "compare", MODEL, "--with", MODEL, "--shape", "image=1,3,32,32")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "started\n", "")

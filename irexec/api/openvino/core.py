@@ -129,7 +129,7 @@ class Core:
         """Return the device of every layer by its name: the CPU runs them all. Raises RuntimeError if a node takes a
         Parameter that was removed."""
         _check_device(device_name)
-        layers = model.get_ops()
+        layers = expected(model, Model, "query_model()").get_ops()
         check_parameters(current(model))
         return {node.friendly_name: "CPU" for node in layers}
 
@@ -315,7 +315,7 @@ def tensor_from_file(path: str | os.PathLike[str]) -> Tensor:
 
 def get_batch(model: Model) -> Dimension:
     """Return the extent of the first axis N in the layouts of the inputs. Raises RuntimeError if no layout has one."""
-    for port in model.inputs:
+    for port in expected(model, Model, "get_batch()").inputs:
         if layout_of(port.node).has_name("N"):
             return port.type.shape[layout_of(port.node).get_index_by_name("N")]
     raise RuntimeError("no input has a layout with N: name the batch axis with set_layout")

@@ -13,6 +13,12 @@ _WORDS = {"BATCH": "N", "CHANNELS": "C", "HEIGHT": "H", "WIDTH": "W", "DEPTH": "
 _SCALAR = "**SCALAR**"
 
 
+def _axis(name: object, function: str) -> str:
+    """Return the letter of an axis, given by its letter or word. Raises TypeError."""
+    upper = expected(name, str, function).upper()
+    return _WORDS.get(upper, upper)
+
+
 class Layout:
     """Names for axes: `NCHW`, `[N,C,H,W]`, `NC?`, `N...C`; `...` stands for any number of axes."""
 
@@ -51,13 +57,12 @@ class Layout:
 
     def has_name(self, dimension_name: str) -> bool:
         """Return whether an axis has this name."""
-        name = dimension_name
-        return self.names is not None and _WORDS.get(name.upper(), name.upper()) in self.names
+        return self.names is not None and _axis(dimension_name, "has_name()") in self.names
 
     def get_index_by_name(self, dimension_name: str) -> int:
         """Return the axis of a name, counted from the back if `...` precedes it. Raises RuntimeError if there is
         none."""
-        wanted = _WORDS.get(dimension_name.upper(), dimension_name.upper())
+        wanted = _axis(dimension_name, "get_index_by_name()")
         if self.names is None or wanted not in self.names:
             raise RuntimeError(f"{dimension_name!r} is not in the layout {self}")
         index = self.names.index(wanted)

@@ -329,7 +329,9 @@ class Model(DroppedModel):
 
     def remove_variable(self, variable: Variable) -> None:
         """Remove a variable from the list; the nodes that name it remain."""
-        id = variable.info.variable_id
+        from irexec.api.openvino.kinds.descriptions import Variable
+
+        id = expected(variable, Variable, "remove_variable()").info.variable_id
         self._added = [each for each in self._added if each.info.variable_id != id]
         self._removed |= {id}
 

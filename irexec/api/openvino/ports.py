@@ -119,8 +119,9 @@ class Output(Described, graph.Value):
 
     def remove_target_input(self, target_input: Input) -> None:
         """Disconnect this output from an input."""
-        target_input.node.replace_input_with(target_input.index, None)
-        changed(target_input.node)
+        target = expected(target_input, Input, "remove_target_input()")
+        target.node.replace_input_with(target.index, None)
+        changed(target.node)
 
     @staticmethod
     def _from_node(node: Node) -> graph.Value:

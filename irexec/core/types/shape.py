@@ -109,39 +109,41 @@ class PartialShape:
 
     def compatible(self, shape: PartialShape) -> bool:
         """Return True if there is a static shape that both partial shapes allow."""
-        if self._dims is None or shape._dims is None or self._dims == shape._dims:
+        dims = _dims_of(shape)
+        if self._dims is None or dims is None or self._dims == dims:
             return True
-        return len(self._dims) == len(shape._dims) and all(
-            a.compatible(b) for a, b in zip(self._dims, shape._dims, strict=True)
-        )
+        return len(self._dims) == len(dims) and all(a.compatible(b) for a, b in zip(self._dims, dims, strict=True))
 
     def merge(self, other: PartialShape) -> PartialShape | None:
         """Return the partial shape of all shapes that both allow; None if there is no such shape."""
+        dims = _dims_of(other)
         if self._dims is None:
             return other
-        if other._dims is None or self._dims == other._dims:
+        if dims is None or self._dims == dims:
             return self
-        if len(self._dims) != len(other._dims):
+        if len(self._dims) != len(dims):
             return None
-        return _of_each(Dimension.merge, self._dims, other._dims)
+        return _of_each(Dimension.merge, self._dims, dims)
 
     def union(self, other: PartialShape) -> PartialShape:
         """Return the most specific partial shape that includes both."""
-        if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
+        dims = _dims_of(other)
+        if self._dims is None or dims is None or len(self._dims) != len(dims):
             return _DYNAMIC
-        return PartialShape(a.union(b) for a, b in zip(self._dims, other._dims, strict=True))
+        return PartialShape(a.union(b) for a, b in zip(self._dims, dims, strict=True))
 
     def broadcast(self, other: PartialShape) -> PartialShape | None:
         """Return the shape that results from broadcasting both shapes as NumPy does; None if they cannot broadcast."""
-        if self._dims is None or other._dims is None:
+        dims = _dims_of(other)
+        if self._dims is None or dims is None:
             return _DYNAMIC
-        if self._dims == other._dims:
+        if self._dims == dims:
             return self
-        missing = len(self._dims) - len(other._dims)
+        missing = len(self._dims) - len(dims)
         ones = (Dimension.of(1),) * abs(missing) if missing else ()
         if missing > 0:
-            return _of_each(Dimension.broadcast, self._dims, ones + other._dims)
-        return _of_each(Dimension.broadcast, ones + self._dims, other._dims)
+            return _of_each(Dimension.broadcast, self._dims, ones + dims)
+        return _of_each(Dimension.broadcast, ones + self._dims, dims)
 
     def accepts(self, shape: Sequence[int]) -> bool:
         """Return True when an array of this static shape satisfies the partial shape."""
@@ -188,6 +190,12 @@ class PartialShape:
 
     def __repr__(self) -> str:
         return f"<PartialShape: {self}>"
+
+
+def _dims_of(shape: PartialShape) -> tuple[Dimension, ...] | None:
+    if not isinstance(shape, PartialShape):
+        raise TypeError(f"{shape!r} is not of type PartialShape")
+    return shape._dims
 
 
 def _of_each(

@@ -98,7 +98,7 @@ def inferred(model: onnx.ModelProto) -> tuple[Messages, bytes]:
 def _by_node(text: str, nodes: Sequence[onnx.NodeProto]) -> Iterator[tuple[int | None, str]]:
     """Yield the errors in a message of inference, by node, except for consequential errors and errors in ONNX's own
     functions."""
-    pieces = re.split(rf"\(op_type:[^,\n]*, node name: {_MARK}(\d+)\): ", text)
+    pieces = re.split(rf"\(op_type:[^,(\n]*+, node name: {_MARK}(\d+)\): ", text)
     if len(pieces) == 1:
         yield None, _short(text)
     for number, message in zip(pieces[1::2], pieces[2::2], strict=True):

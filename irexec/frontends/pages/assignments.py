@@ -54,7 +54,7 @@ _TARGET = re.compile(
 )
 _ARRAY = re.compile(r"(?:np|numpy)\.(?:array|asarray|(?P<scalar>(?:u?int|float)\d+|bool_?))\(\s*(?:(?:\#|//)[ \t]*)?")
 _DTYPE = re.compile(
-    r",?\s*(?:dtype\s*=\s*)?(?:(?:np|numpy|ml_dtypes)\.)?[\"']?(?P<dtype>\w+)[\"']?\s*,?\s*\)|,?\s*(?:\#\s*)?\)"
+    r",?\s*+(?:dtype\s*+=\s*+)?(?:(?:np|numpy|ml_dtypes)\.)?[\"']?(?P<dtype>\w++)[\"']?\s*+(?:,\s*+)?\)|,?\s*+(?:\#\s*+)?\)"
 )
 _AS_TYPE = re.compile(r"\s*\.astype\((?:(?:np|numpy|ml_dtypes)\.)?[\"']?(\w+)[\"']?\)")
 _SHAPE = re.compile(r"\s*,\s*shape\s*=\s*[\[(]([\d,\s]*)[\])]")

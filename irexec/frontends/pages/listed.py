@@ -94,7 +94,7 @@ def _one_line(comment: str) -> str:
 # Text before values: a separator, or one of these words, introduces them.
 
 _BLANKS = re.compile(r"(\"[^\"]*\")|\s+")
-_EMPTY = re.compile(r"(?P<name>[\w ]+?) (?:is|are) (?:an |the )?empty\b[\w\s-]*\.?", re.IGNORECASE)
+_EMPTY = re.compile(r"(?P<name>[\w ]{1,120}?) (?:is|are) (?:an |the )?empty\b[\w\s-]{,120}\.?", re.IGNORECASE)
 _INTRODUCER = re.compile(r"[:=#]|\b(?:is|are|contains|list)\b|\b(?:\w+_)?values?\b(?: of\b)?", re.IGNORECASE)
 _WORDS = re.compile(r"(?=.*[A-Za-z])[\w`'\"./-]+(?:,? [\w`'\"./-]+)*")
 _ABOUT_VALUES = re.compile(r"(?:\b|_)values?\b", re.IGNORECASE)

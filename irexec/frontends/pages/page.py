@@ -18,7 +18,7 @@ from irexec.frontends.pages.names import Named, named_at, names_in
 from irexec.ir.io.files import open_regular
 from irexec.ir.xml.encoding import EncodingProblem, decode
 
-_HASHES = re.compile(r"^#{1,6}[ \t]+([^\n]{1,200}?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HASHES = re.compile(r"^#{1,6}[ \t]++([^\n]{1,200}?)[ \t]*+#*+[ \t]*+$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^(\S[^\n]{0,200})\n([=\-~^\"'*+#`:.])\2{2,200}[ \t]*$", re.MULTILINE)
 _ELEMENT = re.compile(r"<h[1-6]\b[^<>]{0,500}>([^<]{0,200}(?:<[^<>]{0,500}>[^<]{0,200}){0,8}?)</h[1-6]>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")

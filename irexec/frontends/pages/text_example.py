@@ -201,7 +201,7 @@ class _Binder:
         named = [a for a in self.group.assignments.values() if is_output(a.name) and _folded(a.name) in self.values]
         places: dict[int, Assignment] = {}
         for order, given in enumerate(named):
-            digits = re.search(r"\d+$", given.name)
+            digits = re.search(r"(?<!\d)\d++$", given.name)
             index = order if digits is None or len(named) == 1 else int(digits[0])
             if node is not None and given.name in node.outputs:
                 index = node.outputs.index(given.name)

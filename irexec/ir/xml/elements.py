@@ -17,7 +17,7 @@ from irexec.ir.xml.events import attribute_texts, events, next_tag
 PLAIN = r'[^"&<\t\n\r]*+'
 # The next tag: an end tag, or a start tag all of whose attributes are plain.
 _NEXT_TAG = re.compile(rf"""([^<]*+)<(?:/[^>]*+>|([^\s/>!?]++)((?:\s++[^\s=/>]++="{PLAIN}")*+)\s*+(/?)>)""")
-PLAIN_ATTRIBUTE = re.compile(rf'([^\s=]++)="({PLAIN})"')
+PLAIN_ATTRIBUTE = re.compile(rf'\s([^\s=]++)="({PLAIN})"')
 # The maximum nesting of elements.
 DEEPEST = 256
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}

@@ -55,7 +55,7 @@ def _markup() -> re.Pattern[str]:
 @cache
 def _attribute() -> re.Pattern[str]:
     """Return the pattern of an attribute of a start tag: its name, and its value in quotes."""
-    return re.compile(r"""([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
+    return re.compile(r"""(?<![^\s=/>"'])([^\s=/>"']++)\s*+=\s*+("[^"]*+"|'[^']*+')""")
 
 
 def events(text: str, start: int = 0, stop: int = sys.maxsize) -> Iterator[Event]:

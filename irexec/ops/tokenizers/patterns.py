@@ -5,11 +5,14 @@ Positions count bytes. As in PCRE2, `Pattern.matches` finds nothing in text that
 
 from __future__ import annotations
 
+import math
 import re
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from irexec.core.diagnostics.deadline import ask, seconds_left
 from irexec.core.environment import installing
 from irexec.ops.spec.operator import ConstraintError, require
 
@@ -39,6 +42,12 @@ _OLDER = {
 _NUMBER = re.compile(r"\\x\{([0-9a-fA-F]{1,6})\}|\\x([0-9a-fA-F]{0,2})")
 _QUOTED = re.compile(r"\\Q(.*?)(?:\\E|\Z)", re.DOTALL)
 _ENDS = {"z": r"\Z", "Z": r"(?=\n?\Z)", "e": r"\x1b"}
+# A counted repeat, and an item in which brackets and braces have no meaning of their own.
+_REPEAT = re.compile(r"\{(\d{1,9}),?(\d{0,9})\}|\{,(\d{1,9})\}")
+_ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]", re.DOTALL)
+_MOST_STATES = 1 << 18
+# The shortest time limit that `regex` accepts as a limit, and that of a first attempt, in seconds.
+_SHORTEST, _FIRST = 1e-3, 0.1
 _REFERENCE = re.compile(r"\$(?:(\$)|(\d+)|(\w+)|\{(\w+)\})")
 
 
@@ -57,12 +66,15 @@ class Pattern:
             require(constraint, False, message)
             raise
         text = _decoded(expression)
+        translated = _translated(text or "")
+        size = _expanded(translated)
+        require(constraint, size <= _MOST_STATES, f"the pattern {text!r:.200} has more than {_MOST_STATES} states")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)
-                self._compiled: Any = regex.compile(_translated(text or ""))
+                self._compiled: Any = regex.compile(translated)
         except (regex.error, RecursionError, OverflowError) as error:
-            message = f"the pattern {text!r} cannot be compiled: {error}"
+            message = f"the pattern {text!r:.200} cannot be compiled: {error}"
             raise ConstraintError(constraint, message) from error
 
     def matches(self, raw: bytes) -> Iterator[tuple[int, int, int, int]]:
@@ -90,7 +102,7 @@ class Pattern:
 
     def _all(self, text: str) -> Iterator[Any]:
         start = 0
-        while (found := self._compiled.search(text, start)) is not None and found.start() != found.end():
+        while (found := _in_time(self._compiled.search, text, start)) is not None and found.start() != found.end():
             yield found
             start = found.end()
 
@@ -101,9 +113,8 @@ class Pattern:
         if template.replace("$$", "").count("$") != sum(m[1] is None for m in _REFERENCE.finditer(template)):
             return raw  # PCRE2 refuses a lone dollar sign.
         try:
-            return str(self._compiled.sub(lambda found: _filled(template, found), text, 0 if everywhere else 1)).encode(
-                errors="surrogateescape"
-            )
+            by_template, count = lambda found: _filled(template, found), 0 if everywhere else 1
+            return str(_in_time(self._compiled.sub, by_template, text, count)).encode(errors="surrogateescape")
         except (UnsetGroup, IndexError):
             return raw
 
@@ -119,6 +130,26 @@ def normalization_pattern(expression: bytes, constraint: str) -> Pattern:
     return Pattern(_OLDER.get(text or "", text or "").encode() if text is not None else expression, constraint)
 
 
+def _in_time(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a method of the package `regex`, which stops at the deadline.
+
+    `regex` measures the processor time of the process, a deadline the time of the clock: a first short attempt shows
+    how much of it this process gets.
+    """
+    left = seconds_left(math.inf)
+    if math.isinf(left):
+        return work(*arguments)
+    attempt = min(left, _FIRST)
+    while True:
+        ask("matching a pattern")
+        clock, processor = time.monotonic(), time.process_time()
+        try:
+            return work(*arguments, timeout=max(attempt, _SHORTEST))
+        except TimeoutError:
+            share = (time.process_time() - processor) / (time.monotonic() - clock)
+            attempt = seconds_left(math.inf) * share
+
+
 def _filled(template: str, found: Any) -> str:
     def value(reference: re.Match[str]) -> str:
         if reference[1]:
@@ -130,6 +161,26 @@ def _filled(template: str, found: Any) -> str:
         return str(taken)
 
     return _REFERENCE.sub(value, template)
+
+
+def _expanded(pattern: str) -> int:
+    """Return the number of states of a pattern whose counted repeats are written out, as `regex` compiles them."""
+    groups, last, at = [0], 0, 0
+    while at < len(pattern) and groups[-1] <= _MOST_STATES:
+        if (repeat := _REPEAT.match(pattern, at)) is not None:
+            factor = max(1, *(int(number) for number in repeat.groups("0") if number))
+            groups[-1] += last * (factor - 1)
+            last *= factor
+            at = repeat.end()
+            continue
+        item = _ATOM.match(pattern, at)
+        if item is None and pattern[at] == "(":
+            groups.append(1)
+        else:
+            last = groups.pop() if item is None and pattern[at] == ")" and len(groups) > 1 else 1
+            groups[-1] += last
+        at = at + 1 if item is None else item.end()
+    return max(groups)
 
 
 def _decoded(raw: bytes) -> str | None:

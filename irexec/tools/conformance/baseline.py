@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import datetime
 import fnmatch
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from irexec.ir.beside import Unreadable, read_toml
 from irexec.tools.conformance.results import Finding
-
-
-class UnreadableBaseline(ValueError):
-    """Raised for a file that is not a baseline."""
 
 
 @dataclass
@@ -38,11 +34,10 @@ def _literal(pattern: str) -> str:
 
 
 def read_baseline(text: str) -> list[Known]:
-    """Read a baseline: tables `[[known]]` with `case` and `reason`. Raises UnreadableBaseline."""
-    try:
-        entries = tomllib.loads(text).get("known", [])
-    except tomllib.TOMLDecodeError as error:
-        raise UnreadableBaseline(str(error)) from None
+    """Read a baseline: tables `[[known]]` with `case` and `reason`. Raises Unreadable."""
+    entries = read_toml(text).get("known", [])
+    if not isinstance(entries, list):
+        raise Unreadable("`known` is not a list of tables")
     return [_known(entry, number) for number, entry in enumerate(entries, 1)]
 
 
@@ -52,13 +47,16 @@ def _known(entry: Any, number: int) -> Known:
         or not isinstance(entry.get("case"), str)
         or not isinstance(entry.get("reason"), str)
     ):
-        raise UnreadableBaseline(f"entry {number} needs the strings `case` and `reason`")
+        raise Unreadable(f"entry {number} needs the strings `case` and `reason`")
     unknown = set(entry) - {"case", "reason", "verdict", "link", "expires"}
     if unknown:
-        raise UnreadableBaseline(f"entry {number} has the unknown key {min(unknown)!r}")
+        raise Unreadable(f"entry {number} has the unknown key {min(unknown)!r}")
+    for key in ("verdict", "link"):
+        if not isinstance(entry.get(key, ""), str):
+            raise Unreadable(f"entry {number}: `{key}` must be a string")
     expires = entry.get("expires")
-    if expires is not None and not isinstance(expires, datetime.date):
-        raise UnreadableBaseline(f"entry {number}: `expires` must be a date such as 2027-01-31")
+    if expires is not None and type(expires) is not datetime.date:
+        raise Unreadable(f"entry {number}: `expires` must be a date such as 2027-01-31")
     return Known(entry["case"], entry["reason"], entry.get("verdict", ""), entry.get("link", ""), expires)
 
 

@@ -6,16 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from irexec.ir.beside import Unreadable, shaped, written_by
 from irexec.tools.conformance.clusters import Cluster, clusters_of
 from irexec.tools.conformance.results import FORMAT, Finding, Tally, finding_dict
 from irexec.tools.conformance.verdict import FAILED
 
 Json = dict[str, Any]
 _SHOWN_REFUSALS = 20_000
-
-
-class UnreadableResults(ValueError):
-    """Raised for a value that is not the result of a campaign."""
 
 
 def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Finding], seed: int) -> Json:
@@ -43,26 +40,21 @@ def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Find
 
 
 def from_json(value: Any) -> Tally:
-    """Return the results that `to_json` wrote. Raises UnreadableResults."""
-    try:
+    """Return the results that `to_json` wrote. Raises Unreadable."""
+    with written_by("irexec conformance"):
         if value["format"] != FORMAT:
-            raise UnreadableResults(f"the results have format {value['format']}, expected {FORMAT}")
-        tally = Tally(runtime=str(value["runtime"]), processor=str(value.get("processor", "")))
-        for key, counts in value.get("values", {}).items():
-            tally.values[key] = dict(counts)
-        for key, counts in value.get("facts", {}).items():
-            tally.facts[key] = dict(counts)
-        for cell in value["cells"]:
-            tally.cells[f"{cell['operator']}|{cell['type']}|{cell['kind']}"] = dict(cell["verdicts"])
-        for f in value["findings"]:
-            tally.findings.append(
-                Finding(
-                    f["case"], f["verdict"], f["detail"], f["operator"], f["kind"], f["facts"], f["call"], f["output"]
-                )
-            )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UnreadableResults(f"not a result of irexec conformance: {error}") from None
-    return tally
+            raise Unreadable(f"the results have format {value['format']!r:.40}, expected {FORMAT}")
+        cells = {f"{cell['operator']}|{cell['type']}|{cell['kind']}": cell["verdicts"] for cell in value["cells"]}
+        findings = [{_NAMES.get(name, name): entry for name, entry in found.items()} for found in value["findings"]]
+        found = {"cells": cells, "findings": findings, "processor": ""} | {
+            name: value[name] for name in ("values", "facts", "runtime", "processor") if name in value
+        }
+        tally: Tally = shaped(Tally, found)
+        return tally
+
+
+# Names of JSON → fields of a finding.
+_NAMES = {"case": "name", "verdict": "word"}
 
 
 def refusals(tally: Tally) -> list[Finding]:

@@ -128,10 +128,10 @@ def processor() -> str:
     """Return the name of this machine's processor; on systems that do not state it, the name of its architecture."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
-            found = re.search(r"^model name\s*:\s*(.*\S)", stream.read(), re.MULTILINE)
+            found = re.search(r"^model name\s*+:\s*+(.*)", stream.read(), re.MULTILINE)
     except OSError:
         found = None
-    return found[1] if found else platform.processor() or platform.machine()
+    return found[1].rstrip() if found else platform.processor() or platform.machine()
 
 
 def main() -> None:

@@ -28,15 +28,16 @@ _FLAGS = {
     "default": "the default precision", "one-thread": "one thread", "empty": "empty inputs",
 }  # fmt: skip
 # Parts of a message other than the reason: locations, descriptions of nodes, shapes, numbers, names.
-_PLACE = re.compile(r"(?:Exception from|failed at)\s+\S+?:\d+:?|END: node: .*? CALLBACK HAS THROWN:")
+_PLACE = re.compile(r"(?:Exception from|failed at)\s++\S{,200}?:\d+:?|END: node: .{,200}? CALLBACK HAS THROWN:")
 _FALLBACK = re.compile(r"Not Implemented: Cannot fallback|Ngraph::Node::evaluate")
-_CHECK = re.compile(r"\bCheck '.*?'\s*$")
+_CHECK = re.compile(r"\bCheck '.{,200}?'\s*$")
 _ADDED = re.compile(
-    r"While validating node '.*?' with friendly_name '.*?':?|Shape inference input shapes \{.*?\}\s(?=[A-Z])"
-    r"|[,.]? ?\b(?:Operation )?name: \S+|node with name '.*?'|\bDetails:\s*$|^(\w+Error:\s*)?(Not Implemented: )?|\.$"
+    r"While validating node '.{,200}?' with friendly_name '.{,200}?':?"
+    r"|Shape inference input shapes \{.{,200}?\}\s(?=[A-Z])|[,.]? ?\b(?:Operation )?name: \S+"
+    r"|node with name '.{,200}?'|\bDetails:\s*$|^(\w+Error:\s*)?(Not Implemented: )?|\.$"
 )
 _VALUES = re.compile(
-    r"\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\d[^()]*\)|\b0x[0-9a-f]+\b|-?\b\d+(?:\.\d+)?(?:e-?\d+)?\b|'\S*\d\S*'"
+    r"\{[^{}]*\}|\[[^\[\]]*\]|\([^()\d]*+\d[^()]*+\)|\b0x[0-9a-f]+\b|-?\b\d+(?:\.\d+)?(?:e-?\d+)?\b|'[^\s'\d]*+\d[^\s']*+'"
 )
 _LONGEST = 120
 

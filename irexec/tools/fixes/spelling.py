@@ -18,7 +18,7 @@ from irexec.ops.spec import contents
 from irexec.ops.spec.attributes import Unreadable
 from irexec.tools.fixes.written import Written
 
-_OTHER_SHAPE = re.compile(r"\s*[({\[]?\s*-?\d+(?:(?:\s*[,x×]\s*|\s+)-?\d+)*\s*,?\s*[)}\]]?\s*")
+_OTHER_SHAPE = re.compile(r"\s*+(?:[({\[]\s*+)?-?\d++(?:(?:\s*+[,x×]\s*+|\s++)-?\d++)*+\s*+(?:,\s*+)?(?:[)}\]]\s*+)?")
 
 BOTH_PADS = {"padding": False, "pad": False, "pads": True}
 """Other frameworks' names for the pads on both sides; True: all the pads at the beginning come first, then all at the

@@ -18,10 +18,12 @@ Other keys are ignored.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator
 
+from irexec.ir.beside import Unreadable, read_json, shaped
 from irexec.tools.inspect.facts import Layer
 from irexec.tools.inspect.together import Together
 
@@ -142,12 +144,16 @@ class Counters(BaseModel):
     layers: list[Counted]
 
 
+Number = Annotated[float, BeforeValidator(float)]
+"""A number; infinities are strings."""
+
+
 class Excluded(BaseModel):
-    """The effect of excluding layers: the recovered share of the loss, and the metric; infinities are strings."""
+    """The effect of excluding layers: the recovered share of the loss, and the metric."""
 
     layers: list[str]
-    recovered: float | str
-    metric: float | str
+    recovered: Number
+    metric: Number
 
 
 class Quantized(BaseModel):
@@ -155,7 +161,7 @@ class Quantized(BaseModel):
 
     name: str
     layers: list[str]
-    snr: float | str = "Infinity"
+    snr: Number = math.inf
     clipped: float = 0.0
 
 
@@ -177,28 +183,20 @@ Observed = Trace | Comparison | Changes | Counters | Sensitivities
 
 
 def read_observed(text: str | bytes) -> Observed:
-    """Return one of the four objects from its JSON. Raises ValueError with a one-line message for any other text."""
-    import json
-
-    try:
-        found: Any = json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"the file is not JSON: {error}") from None
+    """Return one of the four objects from its JSON. Raises Unreadable for any other text."""
+    found = read_json(text)
     kinds: dict[Any, type[Observed]] = {"model": Trace, "compare": Comparison, "diff": Changes}
     kinds["sensitivity"] = Sensitivities
-    kind = kinds.get(found.get("kind")) if isinstance(found, dict) else None
+    name = found.get("kind") if isinstance(found, dict) else None
+    kind = kinds.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise ValueError(
+        raise Unreadable(
             "the file is not the output of `run --trace`, `compare`, `diff` or `sensitivity` with --format json"
         )
     if kind is Trace and "trace" not in found:
-        raise ValueError("the file contains no trace; create one with `irexec run --trace --format json`")
-    try:
-        return kind.model_validate(found)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{where}: {first['msg']}") from None
+        raise Unreadable("the file contains no trace; create one with `irexec run --trace --format json`")
+    made: Observed = shaped(kind, found)
+    return made
 
 
 class Places:

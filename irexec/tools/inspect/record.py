@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from irexec.core.types import Array
-from irexec.ir.io.files import read_file
+from irexec.ir.beside import Unreadable, json_of, read_csv, text_of, written_by
 from irexec.ir.xml.events import attribute_texts, events
 from irexec.model.arrays.loading import load
 from irexec.model.arrays.statistics import Histogram, Statistics
@@ -35,19 +33,17 @@ def run_traced(model: Model, inputs: Sequence[Array]) -> Trace:
 
 def read_dump(folder: Path) -> Trace:
     """Return the layers of a dumped run, each at its last call, without times; of several steps or iterations of a
-    body, the last step or iteration. Raises OSError, and ValueError if the folder is not a dump.
+    body, the last step or iteration. Raises OSError, and Unreadable if the folder is not a dump.
     """
-    try:
+    with written_by("--dump"):
         return Trace.model_validate({"kind": "model", "trace": _rows(folder, 0)})
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{INDEX} was not written by --dump: {error!r}") from None
 
 
 def _rows(folder: Path, depth: int) -> list[dict[str, Any]]:
     """Return the rows of a folder's layers, each followed by the rows of its bodies."""
     runs = numbered_folders(folder) or [folder]
     layers: dict[tuple[str, str], dict[str, Any]] = {}
-    for entry in json.loads(read_file(runs[-1] / INDEX, "a recording"))["tensors"]:
+    for entry in json_of(runs[-1] / INDEX, "a recording")["tensors"]:
         layer = entry["layer"]
         row = layers.setdefault((layer["id"], layer["name"]), {**layer, "outputs": [], "depth": depth})
         row["calls"] = entry["call"] + len(runs)
@@ -64,7 +60,7 @@ def _rows(folder: Path, depth: int) -> list[dict[str, Any]]:
 def _output(path: Path, entry: dict[str, Any]) -> Output:
     array = load(path)
     if isinstance(array, dict):
-        raise ValueError(f"{path.name} is an archive")
+        raise Unreadable(f"{path.name} is an archive")
     return Output(entry["element_type"], entry["shape"], Statistics.of(array), Histogram.of(array))
 
 
@@ -73,12 +69,12 @@ _LAYER, _STATUS, _PRIMITIVE, _TIME = "layerName", "execStatus", "execType", "rea
 
 def read_counters(path: str) -> Counters:
     """Return the times of layers in a file that `benchmark_app` wrote with `-report_type detailed_counters` (.csv) or
-    `-exec_graph_path` (.xml). Raises OSError, and ValueError if the file contains no times.
+    `-exec_graph_path` (.xml). Raises OSError, and Unreadable if the file contains no times.
     """
-    text = read_file(path, "a recording").decode("utf-8", "replace")
+    text = text_of(path, "a recording")
     rows = list(_of_graph(text) if Path(path).suffix.lower() == ".xml" else _of_table(text))
     if not rows:
-        raise ValueError(
+        raise Unreadable(
             "the file contains no times of layers; expected counters of benchmark_app or an execution graph"
         )
     return Counters(kind="counters", file=path, layers=rows)
@@ -87,7 +83,7 @@ def read_counters(path: str) -> Counters:
 def _of_table(text: str) -> Iterator[Counted]:
     """Yield the rows of a table, whose heading may be repeated for each request."""
     columns: dict[str, int] = {}
-    for row in csv.reader(text.splitlines(), delimiter=";"):
+    for _, row in read_csv(text, delimiter=";"):
         if _LAYER in row:
             columns = {name.strip(): place for place, name in enumerate(row)}
         elif {_LAYER, _TIME} <= columns.keys() and len(row) > columns[_TIME] and row[columns[_LAYER]] != "Total":

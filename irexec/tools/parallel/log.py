@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from hashlib import sha256
 from types import TracebackType
 from typing import IO, Any, NamedTuple
 
 from irexec.core.diagnostics import Diagnostic, Place, Report, Severity
 from irexec.core.diagnostics.diagnostic import At, LayerRef, Related
 from irexec.core.diagnostics.fix import Edit, Fix, Safety
+from irexec.ir.beside import read_json
 from irexec.ir.io.files import open_regular
 from irexec.ir.io.guard import own_files
 from irexec.ir.io.writing import appended
@@ -59,6 +61,11 @@ class Vocabulary:
         return kind(inner) if issubclass(kind, Enum) else kind(**{key: self.decode(v) for key, v in inner.items()})
 
 
+def _digest(entry: dict[str, Any]) -> str:
+    """Return a digest of a line: the values of a line that has another one are not those that irexec wrote."""
+    return sha256(json.dumps(entry).encode()).hexdigest()[:16]
+
+
 _BEGINNING = b'{"item": '
 
 
@@ -70,8 +77,9 @@ class _Entry(NamedTuple):
 class Log:
     """The results of earlier runs by item, and the file to which new results are appended.
 
-    An incomplete line is ignored: a killed run loses only the result that it was writing. If several lines describe one
-    item, the last is used. Raises OSError if the file cannot be read or written, ValueError if it is not a log.
+    A line that is incomplete, or that was changed, is ignored: a killed run loses only the result that it was writing.
+    If several lines describe one item, the last is used. Raises OSError if the file cannot be read or written,
+    ValueError if it is not a log.
     """
 
     def __init__(self, path: str | os.PathLike[str], task: Task[Any]) -> None:
@@ -91,9 +99,10 @@ class Log:
             stream.seek(0)
             for line in stream:
                 try:
-                    entry = json.loads(line)
-                    self._entries[entry["item"]] = _Entry(entry["key"], entry["result"])
-                except (ValueError, TypeError, KeyError, RecursionError):
+                    entry = read_json(line)
+                    if entry.pop("digest") == _digest(entry):
+                        self._entries[entry["item"]] = _Entry(entry["key"], entry["result"])
+                except (ValueError, TypeError, KeyError, AttributeError):
                     continue
         return line.endswith(b"\n")
 
@@ -112,7 +121,7 @@ class Log:
     def add(self, item: str, key: str, result: Any) -> None:
         """Append a result; it is in the file when the method returns."""
         entry = {"item": item, "key": key, "result": self._vocabulary.encode(result)}
-        self._stream.write(json.dumps(entry) + "\n")
+        self._stream.write(json.dumps(entry | {"digest": _digest(entry)}) + "\n")
         self._stream.flush()
 
     def __enter__(self) -> Log:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 import tempfile
@@ -13,11 +12,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
+from irexec.core.diagnostics.render.markdown import code, fenced
+from irexec.ir.beside import Unreadable, json_of, shaped, text_of
 from irexec.ir.io.files import read_file
+from irexec.model.arrays.loading import BadArrayFile, load
 from irexec.model.arrays.saving import save_atomically, save_text
 from irexec.tools.cut.extract import renamed
 from irexec.tools.reduce.case import Case
 from irexec.tools.reduce.case_files import load_case, save_case
+from irexec.tools.reduce.repro import State
 from irexec.tools.run.dump import input_names
 
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
@@ -43,13 +46,23 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
     for file in (model, script, state):
         if not file.is_file():
             raise NoReduction(f"{file} does not exist: a bundle contains the files written by irexec reduce")
+    packed = [*_files(model)]
+    for file in (state, *packed):
+        if file.is_symlink():
+            raise NoReduction(f"{file} is a symbolic link: a bundle contains files of this folder only")
+    for file in packed:
+        try:
+            if file.suffix == ".npz":
+                load(file)
+        except BadArrayFile as error:
+            raise NoReduction(f"{file} is not a file of arrays: {error}") from None
     try:
-        message = json.loads(read_file(state))["message"]
-        text = read_file(str(script)).decode()
-    except (ValueError, KeyError, TypeError) as error:
-        raise NoReduction(f"{state} was not written by irexec reduce: {error}") from None
+        message = shaped(State, json_of(state)).message
+        text = text_of(script)
+    except Unreadable as error:
+        raise NoReduction(f"{model.with_suffix('')} was not written by irexec reduce: {error}") from None
     if not anonymise:
-        return _written(target, [*_files(model)], _issue(model.name, f"python {script.name}", str(message), text))
+        return _written(target, packed, _issue(model.name, f"python {script.name}", message, text))
     with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
         message = _kind(text)
         made = Path(folder) / f"{_NAME}{model.suffix}"
@@ -144,9 +157,9 @@ def _issue(model: str, run: str, message: str, text: str) -> str:
             system=f"{platform.system()} {platform.release()} ({platform.machine()})",
             device="see the script" if device is None else device[1],
             framework="ONNX" if model.lower().endswith(".onnx") else "None (OpenVINO IR)",
-            model=f"`{model}`",
-            message=message,
-            run=run,
+            model=code(model),
+            message="\n".join(fenced(message)),
+            run=code(run),
             needs="It needs NumPy and the runtime." if has_runtime else "It needs the command that fails.",
             log=log,
         )

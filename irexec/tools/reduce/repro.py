@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shlex
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.render.markdown import code, prose
 from irexec.core.types import Array
+from irexec.ir.beside import json_of, shaped
 from irexec.ir.io.files import read_file
 from irexec.ir.io.guard import own_files
 from irexec.ir.io.writing import together
@@ -43,6 +43,28 @@ _INTERVAL = 5.0
 _FEW, _BRIEF = 100, 40
 
 
+_PROGRESS = ("fault", "message", "stage", "changed", "tried", "done", "history")
+
+
+@dataclass
+class State:
+    """The contents of NAME.json: the key of a reduction, and the reduction without its case."""
+
+    of: str
+    fault: Fault
+    message: str
+    stage: int
+    changed: bool
+    tried: int
+    done: bool
+    history: list[tuple[str, int, int]]
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """The values that a Reduction has, too."""
+        return {name: getattr(self, name) for name in _PROGRESS}
+
+
 class Repro:
     """Keeps the smallest case of a reduction in NAME.xml and .bin, or in NAME.onnx, with its inputs in NAME.npz, and in
     NAME.json the state for continuing it.
@@ -60,14 +82,9 @@ class Repro:
         """
         try:
             with own_files():
-                known: Any = json.loads(read_file(self.file.with_suffix(".json")))
-                if known.pop("of") != self.of:
-                    return None
-                known["history"] = [(str(name), int(tried), int(fewer)) for name, tried, fewer in known["history"]]
-                fault = known.pop("fault")
-                fault["layers"] = tuple(fault["layers"])
-                return Reduction(load_case(self.file), Fault(**fault), **known)
-        except (OSError, ValueError, KeyError, TypeError, IRError):
+                known: State = shaped(State, json_of(self.file.with_suffix(".json")))
+                return Reduction(load_case(self.file), **known.progress) if known.of == self.of else None
+        except (OSError, ValueError, IRError):
             return None
 
     def tried(self, reduction: Reduction, stage: Stage, smaller: bool) -> None:
@@ -77,11 +94,9 @@ class Repro:
 
     def write(self, reduction: Reduction) -> list[Path]:
         """Write the case, and the state for continuing the reduction. Raises IRError and OSError."""
-        names = ("message", "stage", "changed", "tried", "done", "history")
-        state = {name: getattr(reduction, name) for name in names}
+        state = State(self.of, **{name: getattr(reduction, name) for name in _PROGRESS})
         with together() as files:
-            known = {"of": self.of, "fault": asdict(reduction.fault)} | state
-            save_json(self.file.with_suffix(".json"), known, files)
+            save_json(self.file.with_suffix(".json"), asdict(state), files)
             saved = save_case(reduction.case, self.file, files)
         self._written = time.monotonic()
         return saved

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from irexec.core.diagnostics.render.characters import visible_text
 from irexec.model.arrays.brief import plural
 
 Json = Mapping[str, Any]
@@ -51,7 +52,7 @@ def conformance_text(found: Json, *, has_baseline: bool = False) -> str:
         lines += ["", f"{plural(len(found['unexpected']), 'failure')} not in the baseline"]
     for entry in found.get("unmet", []):
         lines.append(f"unexpected pass: no failure matches the baseline entry {entry}")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{visible_text(line)}\n" for line in lines)
 
 
 def conformance_page(found: Json) -> str:
@@ -148,7 +149,7 @@ def scoreboard_text(table: Json) -> str:
     rows = [*heads, *((operator, *row) for operator, row in table["operators"].items())]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(c.ljust(w) for c, w in zip(row, wide, strict=True)).rstrip() for row in rows)
-    return "\n".join(lines) + "\n"
+    return "".join(f"{visible_text(line)}\n" for line in lines)
 
 
 def scoreboard_page(table: Json) -> str:
@@ -174,4 +175,4 @@ def comparison_text(found: Mapping[str, Sequence[str]], tallies: Sequence[Any]) 
     heads = {"broke": "fails only in the second", "mended": "fails only in the first", "both": "fails in both"}
     for key, head in heads.items():
         lines += ["", f"{head}: {len(found[key])}", *(f"  {title}" for title in found[key])]
-    return "\n".join(lines) + "\n"
+    return "".join(f"{visible_text(line)}\n" for line in lines)

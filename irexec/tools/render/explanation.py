@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 from rich.syntax import Syntax
 
-_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(\w++)([^\n]*+)\n((?:(?!```)[^\n]*+\n)*+)```$\n?", re.MULTILINE)
 _STYLE = "ansi_dark"
 _CONTEXT = 3
 

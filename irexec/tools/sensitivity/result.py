@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from irexec.core.diagnostics.render.characters import visible_text
 from irexec.core.display import html_of
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model
@@ -178,7 +179,8 @@ class Sensitivity:
 
     def text(self, most: int = 10) -> str:
         """Return the text that the command prints; `most`: the number of rows, 0 for all."""
-        return "\n".join([*self._head(), "", *self._table(most), "", *self._curve(), "", *self._verdict()])
+        lines = [*self._head(), "", *self._table(most), "", *self._curve(), "", *self._verdict()]
+        return "\n".join(map(visible_text, lines))
 
     def _shown(self, score: Score) -> str:
         return shown_decibels(score.metric) if self.is_noise else f"{score.metric + 0.0:.4g}"
@@ -246,7 +248,7 @@ class Sensitivity:
         if not self.is_quantized:
             return [*lines, gained, *self._rescaled()]
         left_out = f"{len(self.chosen)} of {plural(len(self.rows), self._unit)}"
-        return [*lines, f"{gained}; {left_out} left out", self.ignored_scope, *self._ill_fitting()]
+        return [*lines, f"{gained}; {left_out} left out", *self.ignored_scope.split("\n"), *self._ill_fitting()]
 
     def _ill_fitting(self) -> list[str]:
         """Return a line for each quantizer to leave out whose range does not fit its values on these inputs."""

@@ -56,7 +56,15 @@ def filled(type: TensorType, numbers: Numbers) -> TensorType | None:
     contents = contents.reshape(type.partial.shape)
     if any(isinstance(each, Dimension) for each in contents.ravel()):
         return TensorType(type.element_type, shape, partial=contents)
-    return TensorType(type.element_type, shape, contents.astype(type.element_type.dtype))
+    return TensorType(type.element_type, shape, _wrapped(contents, np.dtype(type.element_type.dtype)))
+
+
+def _wrapped(contents: Array, dtype: np.dtype[Any]) -> Array:
+    """Return integers as an array of a type, in which they wrap around as in a run."""
+    if dtype.kind in "iu":
+        numbers = [int(number) & ((1 << 64) - 1) for number in contents.ravel()]
+        contents = np.array(numbers, np.uint64).reshape(contents.shape)
+    return contents.astype(dtype)
 
 
 class Hidden(TensorType):

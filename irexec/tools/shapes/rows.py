@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from irexec.core.records import record
+from irexec.ir.beside import Unreadable, read_csv
 from irexec.tools.shapes.answer import Shapes
 from irexec.tools.shapes.probe import Refusal, Sizes
 
@@ -28,36 +28,32 @@ class Row:
         return found
 
 
-class UnreadableRows(ValueError):
-    """A list of sizes that cannot be read. The message names the line."""
-
-
-def read_rows(lines: Iterable[str], shapes: Shapes) -> list[Row]:
+def read_rows(text: str, shapes: Shapes) -> list[Row]:
     """Read a CSV text and infer the model at each row's sizes.
 
     The header has symbols, whose columns hold sizes, or names of inputs, whose columns hold shapes such as 1x3x224x224
-    or "1,3,224,224". Raises UnreadableRows.
+    or "1,3,224,224". Raises Unreadable.
     """
-    reader = csv.reader(lines, skipinitialspace=True)
-    header = [cell.strip() for cell in next(reader, [])]
+    table = read_csv(text, skipinitialspace=True)
+    header = [cell.strip() for cell in next(table, (0, []))[1]]
     inputs = shapes.input_names
     known = {*shapes.symbols, *inputs}
     columns = ", ".join(dict.fromkeys((*shapes.symbols, *inputs)))
     if not header:
-        raise UnreadableRows(f"line 1: the header is missing; possible columns are {columns}")
+        raise Unreadable(f"line 1: the header is missing; possible columns are {columns}")
     for name in header:
         if name not in known:
-            raise UnreadableRows(f"line 1: the column {name!r} is not one of {columns}")
+            raise Unreadable(f"line 1: the column {name!r} is not one of {columns}")
     rows: list[Row] = []
-    for cells in reader:
+    for line, cells in table:
         if not any(cell.strip() for cell in cells):
             continue
         try:
             sizes = _sizes(dict(zip(header, cells, strict=True)), shapes, inputs)
         except ValueError as error:
-            reason = str(error) if isinstance(error, UnreadableRows) else f"{len(cells)} values, expected {len(header)}"
-            raise UnreadableRows(f"line {reader.line_num}: {reason}") from None
-        rows.append(Row(reader.line_num, sizes, shapes.refusal_at(sizes)))
+            reason = str(error) if isinstance(error, Unreadable) else f"{len(cells)} values, expected {len(header)}"
+            raise Unreadable(f"line {line}: {reason}") from None
+        rows.append(Row(line, sizes, shapes.refusal_at(sizes)))
     return rows
 
 
@@ -69,22 +65,22 @@ def _sizes(cells: dict[str, str], shapes: Shapes, inputs: Sequence[str]) -> Size
         for index, dim in enumerate(shapes.dims):
             if is_symbol and shapes.symbols[index] == name:
                 if len(numbers) != 1:
-                    raise UnreadableRows(f"{name} is {text!r}, expected one size")
+                    raise Unreadable(f"{name} is {text!r}, expected one size")
                 sizes[index] = numbers[0]
             elif not is_symbol and (axis := dim.axis_of(inputs.index(name))) is not None:
                 if axis >= len(numbers):
                     count = len(shapes.input_text(inputs.index(name)))
-                    raise UnreadableRows(f"{name} is {text!r}, expected {count} dimensions")
+                    raise Unreadable(f"{name} is {text!r}, expected {count} dimensions")
                 if sizes[index] not in (None, numbers[axis]):
-                    raise UnreadableRows(f"{name} is {text!r}, expected {sizes[index]} for {shapes.symbols[index]}")
+                    raise Unreadable(f"{name} is {text!r}, expected {sizes[index]} for {shapes.symbols[index]}")
                 sizes[index] = numbers[axis]
     missing = [shapes.symbols[index] for index, size in enumerate(sizes) if size is None]
     if missing:
-        raise UnreadableRows(f"the column {missing[0]} is missing")
+        raise Unreadable(f"the column {missing[0]} is missing")
     return tuple(size for size in sizes if size is not None)
 
 
 def _whole(text: str) -> int:
     if not text.isdecimal():
-        raise UnreadableRows(f"{text!r} is not a size")
+        raise Unreadable(f"{text!r} is not a size")
     return int(text)

@@ -166,9 +166,18 @@ def test_sarif_has_what_the_standard_requires() -> None:
     assert third["locations"] == []
 
 
-def test_sarif_text_holds_no_placeholder() -> None:
-    log = json.loads(render(Report([Diagnostic("O001", Severity.ERROR, "found {0}")]), "sarif"))
-    assert log["runs"][0]["results"][0]["message"]["text"] == "found {{0}}"
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("found {0}", "found {{0}}"),
+        ("see [a](https://b)", r"see \[a\](https://b)"),
+        (r"\[a](1)", r"\\\[a\](1)"),
+        ("[3,4]", r"\[3,4\]"),
+    ],
+)
+def test_sarif_text_holds_no_placeholder_and_no_link(message: str, text: str) -> None:
+    log = json.loads(render(Report([Diagnostic("O001", Severity.ERROR, message)]), "sarif"))
+    assert log["runs"][0]["results"][0]["message"]["text"] == text
 
 
 def test_sarif_of_no_findings_states_that_there_are_none() -> None:

@@ -332,14 +332,14 @@ def test_a_line_that_is_torn_or_changed_is_not_used(files: list[str], tmp_path: 
         assert all(outcome.logged for outcome in parallel.gather(Words(), files, log=log))
 
 
-def test_a_logged_result_that_makes_no_sense_is_an_error(files: list[str], tmp_path: Path) -> None:
+def test_a_logged_result_that_was_changed_is_computed_again(files: list[str], tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with parallel.Log(path, Words()) as log:
         list(parallel.gather(Words(), files[:1], log=log))
     path.write_text(path.read_text().replace('["file", "0"]', '{"Popen": {"args": "ls"}}'))
     with parallel.Log(path, Words()) as log:
         (outcome,) = parallel.gather(Words(), files[:1], log=log)
-    assert isinstance(outcome.error, ValueError)
+    assert not outcome.logged and outcome.result == ["file", "0"]
 
 
 def test_the_key_is_made_of_the_task_the_item_and_the_files(files: list[str]) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from typing import IO, Any, Literal, get_args
 
 from irexec.core.diagnostics.diagnostic import Report
+from irexec.core.diagnostics.render.characters import inert, inert_json
 
 Format = Literal["text", "concise", "json", "sarif", "github"]
+_INERT = {"text": inert, "concise": inert, "json": inert_json, "sarif": inert_json}
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
@@ -64,4 +66,5 @@ def _chunks(report: Report, format: Format, **details: Any) -> Iterator[str]:
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}, expected one of {', '.join(FORMATS)}")
     chunks: Iterator[str] = importlib.import_module(f"{__name__}.{format}").chunks(report, **details)
-    return chunks
+    made = _INERT.get(format)
+    return chunks if made is None else map(made, chunks)

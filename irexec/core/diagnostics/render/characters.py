@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 TAB = "    "
@@ -35,6 +36,30 @@ def cells(char: str) -> int:
 def visible_text(text: str) -> str:
     """Return `text` on one line, without characters that a terminal or a log would act on."""
     return text if _plain(text) else "".join(map(visible, text))
+
+
+# Colours; a character that is not plain; and what the log of a GitHub action takes for a command: two colons at the
+# start of a line (three and a blank are not: findings mark related places so), and two number signs before a bracket.
+_ACTING = re.compile(r"(\x1b\[[0-9;]*m)|([^\t\n -~])|^([ \t]*):(?=:(?!: ))|#(?=#\[)", re.MULTILINE)
+
+
+def inert(text: str) -> str:
+    """Return a text of several lines as it is printed: with its colours, and with escapes in place of everything else
+    on which a terminal, or the reader of a log, would act.
+    """
+
+    def escaped(found: re.Match[str]) -> str:
+        colour, char, blanks = found.groups()
+        if colour or char:
+            return colour or visible(char)
+        return "\\x23" if blanks is None else f"{blanks}\\x3a"
+
+    return _ACTING.sub(escaped, text)
+
+
+def inert_json(text: str) -> str:
+    """Return a text in JSON, as `inert` does: what would be a command is inside a string, and has an escape there."""
+    return text.replace("##[", "#\\u0023[")
 
 
 def width(text: str) -> int:

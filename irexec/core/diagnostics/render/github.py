@@ -39,7 +39,7 @@ def _message(diagnostic: Diagnostic) -> str:
 
 
 def _data(text: str) -> str:
-    return "%0A".join(visible_text(line).replace("%", "%25") for line in text.split("\n"))
+    return "%0A".join(visible_text(line).replace("%", "%25").replace("##[", "#%23[") for line in text.split("\n"))
 
 
 def _property(text: str) -> str:

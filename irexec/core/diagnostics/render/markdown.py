@@ -30,7 +30,7 @@ def fenced(text: str) -> list[str]:
 
 
 def _on_one_line(text: str) -> str:
-    return visible_text(re.sub(r"\s*\n\s*", " ", text))
+    return visible_text(re.sub(r"\s+", lambda blanks: " " if "\n" in blanks[0] else blanks[0], text))
 
 
 def _longest_ticks(text: str) -> int:

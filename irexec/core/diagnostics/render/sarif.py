@@ -6,6 +6,7 @@ Form: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
@@ -22,6 +23,7 @@ from irexec.version import __version__
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
+_SPECIAL = re.compile(r"[{}\[\]\\]")
 ADDRESS = "https://github.com/irexec/irexec"
 """The project's address, as its package states it."""
 
@@ -135,8 +137,10 @@ def _location(place: Place) -> dict[str, Any]:
 
 
 def _text(text: str) -> dict[str, str]:
-    """Return a message; braces are doubled (section 3.11.5), because a single one starts a placeholder."""
-    return {"text": text.replace("{", "{{").replace("}", "}}")}
+    """Return a message in which no text is a placeholder (section 3.11.5: braces are doubled) or a link (section
+    3.11.6: brackets and backslashes are escaped).
+    """
+    return {"text": _SPECIAL.sub(lambda found: found[0] * 2 if found[0] in "{}" else f"\\{found[0]}", text)}
 
 
 def _uri(file: str) -> str:

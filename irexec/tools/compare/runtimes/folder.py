@@ -3,7 +3,6 @@ by any other tool."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from irexec.core.types import DYNAMIC, F16, Array, ElementType
-from irexec.ir.io.files import read_file
+from irexec.ir.beside import Unreadable, json_of, written_by
 from irexec.ir.io.guard import reads
 from irexec.model.arrays.brief import plural
 from irexec.model.arrays.given import convert
@@ -88,22 +87,26 @@ class _Step:
         """Return files by the layer's name and output, of the layers' first calls."""
         path = self.folder / INDEX
         try:
-            index: Any = json.loads(read_file(path, "a recording"))
-            self.runtime, self.precision = str(index.get("runtime", "")), str(index.get("precision", ""))
-            self.about = {str(name): str(value) for name, value in dict(index.get("about", {})).items()}
-            self.repeats = index.get("repeats") is True
-            if failed := index.get("failure"):
-                self.failure = Failed(str(failed["layer"]), str(failed["message"]))
-            first = [entry for entry in index["tensors"] if entry["call"] == 0]
-            keys = [_key(e["layer"]["name"], e["output"], e["layer"]["type"]) for e in first]
-            counts = Counter(keys)
-            # If several layers share a name, the file cannot be assigned to one of them.
-            known = zip(keys, first, strict=True)
-            return {key: self.folder / Path(e["file"]).name for key, e in known if counts[key] == 1}
+            index = json_of(path, "a recording")
+            with written_by("--dump"):
+                return self._files_of(index)
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CannotRun(f"{path} cannot be read: {error!r}") from None
+        except (OSError, Unreadable) as error:
+            raise CannotRun(f"{path} cannot be read: {error}") from None
+
+    def _files_of(self, index: Any) -> dict[str, Path]:
+        self.runtime, self.precision = str(index.get("runtime", "")), str(index.get("precision", ""))
+        self.about = {str(name): str(value) for name, value in dict(index.get("about", {})).items()}
+        self.repeats = index.get("repeats") is True
+        if failed := index.get("failure"):
+            self.failure = Failed(str(failed["layer"]), str(failed["message"]))
+        first = [entry for entry in index["tensors"] if entry["call"] == 0]
+        keys = [_key(e["layer"]["name"], e["output"], e["layer"]["type"]) for e in first]
+        counts = Counter(keys)
+        # If several layers share a name, the file cannot be assigned to one of them.
+        known = zip(keys, first, strict=True)
+        return {key: self.folder / Path(e["file"]).name for key, e in known if counts[key] == 1}
 
     def precision_of(self, model: Model) -> str:
         """Return the type in which the runtime computed, or in which another tool wrote f32 values."""
