@@ -142,7 +142,10 @@ def run(args: argparse.Namespace) -> int:
             loaded.reference.results()  # Raises IRError, which is more precise, if irexec refuses the inputs as well.
         return _refuse(error.code, f"--with {args.other}: {error}{_arising(loaded.reference, runtime, error)}")
     except OSError as error:
-        return _refuse("U007", f"--dump: {error.filename or args.dump}: {error.strerror or error}")
+        # Writing the dump fails at one of its files; any other file is the runtime's.
+        is_dump = args.dump is not None and os.path.abspath(args.dump) in os.path.abspath(error.filename or args.dump)
+        option, file = ("--dump", error.filename or args.dump) if is_dump else (f"--with {args.other}", error.filename)
+        return _refuse("U007", ": ".join(filter(None, (option, file, error.strerror or str(error)))))
     if args.dump is not None:
         steps = plural(len(loaded.reference.steps), "step")
         command = shlex.join(["irexec", "compare", args.file, "--with", args.dump])

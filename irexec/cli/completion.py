@@ -48,10 +48,13 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[Option]:
 
 
 def bash_script() -> str:
-    """Return a function for bash's `complete`: names of commands and options, values that can be listed, and files."""
+    """Return a function for bash's `complete`: names of commands and options, values that can be listed, and files.
+
+    Bash splits words at `=`, so `--format=` is three words; and file names at blanks unless IFS is a line break.
+    """
     known = commands()
     cases: list[str] = []
-    values: dict[str, str] = {}
+    values: dict[str, str] = {"completion/completion": " ".join(SHELLS)}
     for name, (_, options) in known.items():
         words = " ".join(spelling for option in options for spelling in option.names)
         cases.append(f"        {name}) options='{words}' ;;")
@@ -70,6 +73,8 @@ def bash_script() -> str:
             f"        COMPREPLY=($(compgen -W '{' '.join(known)}' -- \"$word\"))",
             "        return",
             "    fi",
+            '    if [ "$word" = "=" ]; then word=',
+            '    elif [ "$before" = "=" ]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi',
             '    case "${COMP_WORDS[1]}/$before" in',
             *listed,
             "    esac",
@@ -78,7 +83,7 @@ def bash_script() -> str:
             "    esac",
             '    if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$word"))',
             '    elif [[ "$word" == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$word"))',
-            '    else COMPREPLY=($(compgen -f -- "$word")); fi',
+            "    else local IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$word\")); fi",
             "}",
             "complete -o filenames -F _irexec irexec",
             "",

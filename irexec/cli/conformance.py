@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output
-from irexec.cli.options import add_limit, add_repeatable, whole
+from irexec.cli.options import add_limit, add_repeatable, amount_above_0, whole
 from irexec.cli.streams import complain, is_of_output, print_json, print_line, put, put_exactly
 from irexec.core.diagnostics import Place, Report
 from irexec.ir.beside import Unreadable, json_of, text_of
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judged.add_argument("--device", default="CPU", help="the device of OpenVINO (default: CPU)")
     judged.add_argument(
         "--mode",
+        choices=("lowered", "kernels"),
         default="lowered",
         help="with --with irexec: test its compiled code (lowered) or its kernels (default: lowered)",
     )
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     amount = cases.add_mutually_exclusive_group()
     amount.add_argument("--quick", action="store_true", help="run 16 cases of each operator and pattern (default)")
     amount.add_argument("--full", action="store_true", help="run 400 cases of each operator and pattern")
-    amount.add_argument("--minutes", type=float, metavar="N", help="run as many cases as this time allows")
+    amount.add_argument("--minutes", type=amount_above_0, metavar="N", help="run as many cases as this time allows")
     amount.add_argument("--cases", type=whole(), metavar="N", help="run N cases of each operator and pattern")
     add_repeatable(cases, "--only", "PATTERN", "run only these operators or patterns, e.g. 'Conv*'")
     add_repeatable(cases, "--case", "NAME", "run the case with this name")
@@ -155,6 +156,8 @@ def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
     from irexec.tools.conformance.names import UnreadableName
     from irexec.tools.conformance.results import Tally
 
+    if args.case and args.only:
+        raise UnreadableName("--case names cases and --only operators: give one of them")
     for name in args.case:
         case_named(name)
     names = families(args.only)
@@ -186,9 +189,9 @@ def _show_state(tally: Tally, seconds: float) -> None:
 
 def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list[Any]) -> int:
     from irexec.model.arrays.saving import save_text
-    from irexec.tools.conformance.baseline import unexpected
+    from irexec.tools.conformance.baseline import unexpected, unmet
     from irexec.tools.conformance.clusters import clusters_of
-    from irexec.tools.conformance.report import failures, junit, to_json
+    from irexec.tools.conformance.report import by_operator, failures, junit, to_json
 
     failed = failures(tally)
     new = unexpected(failed, known, datetime.date.today())
@@ -198,7 +201,7 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
     for cluster, value in zip(clusters, found["clusters"], strict=True):
         if cluster.simplest.name in reproducers:
             value["reproducer"], value["script"] = reproducers[cluster.simplest.name]
-    found["unmet"] = [entry.case for entry in known if not entry.met]
+    found["unmet"] = unmet(known, by_operator(tally))
     if args.output is not None:
         save_text(args.output, json.dumps(found, indent=1) + "\n")
     if args.html is not None:
@@ -243,6 +246,9 @@ def _on_results(args: argparse.Namespace) -> int:
     count = len(paths)
     if action not in ("merge", "compare") or count < 1 or (action == "compare" and count != 2):
         return refused(refuse("U003", "give merge FILE..., compare A.json B.json, or no argument"))
+    for option, given in _of_runs(args, action).items():
+        if given:
+            return refused(refuse("U003", f"{option} cannot be used with {action}"))
     report = Report([f for path in paths for f in check_readable(path, "the results")])
     if not report.ok:
         return refused(report)
@@ -254,20 +260,40 @@ def _on_results(args: argparse.Namespace) -> int:
             return refused(refuse("U012", str(error), place=Place(file=path)))
     if action == "compare":
         found = compared(*tallies)
+        if args.output is not None:
+            save_text(args.output, json.dumps(found, indent=1) + "\n")
         if args.format == "json":
             print_json(found, indent=1)
         else:
             put(comparison_text(found, tallies))
+        _list_files(args, args.output)
         return 1 if found["broke"] else 0
     table = scoreboard(merged(tallies))
+    if args.output is not None:
+        save_text(args.output, json.dumps(table, indent=1) + "\n")
     if args.html is not None:
         save_text(args.html, scoreboard_page(table))
     if args.format == "json":
         print_json(table, indent=1)
     else:
         put(scoreboard_text(table))
-    _list_files(args, args.html)
+    _list_files(args, args.output, args.html)
     return 0
+
+
+def _of_runs(args: argparse.Namespace, action: str) -> dict[str, Any]:
+    """Return the options that `merge` or `compare` cannot use, and whether they are given."""
+    return {
+        "--format junit": args.format == "junit",
+        "--baseline": args.baseline,
+        "--reproducers": args.reproducers,
+        "--only": args.only,
+        "--case": args.case,
+        "--minutes": args.minutes,
+        "--cases": args.cases,
+        "--full": args.full,
+        "--quick": args.quick,
+    } | ({"--html": args.html} if action == "compare" else {})
 
 
 def _list_files(args: argparse.Namespace, *paths: str | None) -> None:

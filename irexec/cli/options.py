@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import SUPPRESS, ArgumentTypeError, _ActionsContainer
 from collections.abc import Callable
 from contextlib import suppress
@@ -65,6 +66,14 @@ def whole(least: int = 0) -> Callable[[str], int]:
         raise ArgumentTypeError(f"{text!r} is not an integer of {least} or more")
 
     return read
+
+
+def amount_above_0(text: str) -> float:
+    """Return the value of an option that is a finite number greater than 0."""
+    with suppress(ValueError):
+        if 0 < (value := float(text)) < math.inf:
+            return value
+    raise ArgumentTypeError(f"{text!r} is not a finite number greater than 0")
 
 
 def number(text: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,8 @@ from irexec.core.diagnostics import Place, Report, WrongArgument
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color, write
 from irexec.ir.beside import Unreadable, text_of
+
+DEFAULT_SECONDS = 60.0
 
 if TYPE_CHECKING:
     from irexec.model.graph.model import Model
@@ -48,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
     add_weights(parser)
     add_extensions(parser)
-    add_limit(parser)
+    add_limit(parser, DEFAULT_SECONDS, each="study of sizes")
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
@@ -84,7 +87,7 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
     rows: list[Row] | None = None
     try:
         with Status() as status:
-            shapes = _studied(model, args.input, status, findings)
+            shapes = _studied(model, args, status, findings)
         if shapes is not None and args.check is not None and shapes.refusal is None:
             rows = read_rows(text_of(args.check, "the table of sizes"), shapes)
     except Unreadable as error:
@@ -100,13 +103,13 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
     return 1 if any(row.refusal is not None for row in rows or ()) else 0
 
 
-def _studied(model: Model, options: Sequence[str], status: Status, findings: Findings) -> Shapes | None:
+def _studied(model: Model, args: argparse.Namespace, status: Status, findings: Findings) -> Shapes | None:
     """Return the accepted shapes, given the inputs and sizes that options set; None, with findings, if one is wrong."""
     from irexec.model.graph.ports import port_name
     from irexec.tools.shapes.ask import UnknownName, accepted_shapes
 
     given: dict[str, str] = {}
-    for option in options:
+    for option in args.input:
         name, separator, text = option.rpartition("=")
         if not separator or not name or not text:
             findings.add(
@@ -116,7 +119,9 @@ def _studied(model: Model, options: Sequence[str], status: Status, findings: Fin
     if not findings.report.ok:
         return None
     try:
-        return accepted_shapes(model, given, progress=lambda count: status.show(f"{count} combinations of sizes"))
+        seconds = math.inf if args.limit_of_each is None else args.limit_of_each
+        progress = lambda count: status.show(f"{count} combinations of sizes")  # noqa: E731
+        return accepted_shapes(model, given, seconds=seconds, progress=progress)
     except UnknownName as error:
         known = f"the inputs are {', '.join(port_name(value) for value in model.inputs)}"
         findings.add("U005", f"--input: {error}", hint=error.hint or known)

@@ -69,3 +69,17 @@ def test_fish_offers_commands(tmp_path: Path) -> None:
 def test_a_shell_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "bash"]) == 0
     assert capsys.readouterr().out == bash_script()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+def test_bash_completes_files_with_blanks_values_after_an_equals_sign_and_positional_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my model.xml").touch()
+    script = f"{bash_script()}COMP_WORDS=(irexec show my); COMP_CWORD=2; _irexec; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert done.stdout == "my model.xml\n"
+    assert completed("irexec", "validate", "--format", "=") >= {"text", "json"}
+    assert completed("irexec", "validate", "--format", "=", "js") == {"json"}
+    assert completed("irexec", "completion", "") == {"bash", "zsh", "fish"}

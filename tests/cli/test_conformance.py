@@ -68,9 +68,11 @@ def test_results_are_merged_and_compared(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["conformance", "compare", str(a), str(b)]) == 1
     text = printed(capsys)
     assert "fails only in the second: 1\n  Tanh-1: wrong" in text and "fails only in the first: 1\n  Sigmoid-1" in text
-    assert main(["conformance", "merge", str(a), str(a), str(b), "--html", str(page)]) == 0
+    table = tmp_path / "table.json"
+    assert main(["conformance", "merge", str(a), str(a), str(b), "--html", str(page), "-o", str(table)]) == 0
     text = printed(capsys)
-    assert text.endswith(f"\n{page}\n")
+    assert text.endswith(f"\n{table}\n{page}\n")
+    assert json.loads(table.read_text())["operators"]["Sigmoid-1"] == ["2/2", "0/1"]
     assert "Sigmoid-1  0/1" in text.replace("   ", "") or "2/2" in text
 
 
@@ -242,6 +244,13 @@ def test_json_has_the_keys_of_the_schema(capsys: pytest.CaptureFixture[str]) -> 
         (["--with", "openvino:GPU", "--case", PASSES], "'openvino:GPU' is neither openvino, onnxruntime, irexec nor"),
         (["--python", "/nowhere/python", "--case", PASSES], "/nowhere/python"),
         (["--baseline", "nowhere.toml"], "nowhere.toml"),
+        (["--minutes", "nan"], "not a finite number greater than 0"),
+        (["--minutes", "-5"], "not a finite number greater than 0"),
+        (["--mode", "kernelz"], "invalid choice: 'kernelz'"),
+        (["--case", PASSES, "--only", "Abs*"], "--case names cases and --only operators"),
+        (["merge", "a.json", "--format", "junit"], "--format junit cannot be used with merge"),
+        (["compare", "a.json", "b.json", "--baseline", "c.toml"], "--baseline cannot be used with compare"),
+        (["compare", "a.json", "b.json", "--html", "c.html"], "--html cannot be used with compare"),
         (["merge"], "give merge FILE"),
         (["compare", "nowhere.json", "nowhere.json"], "nowhere.json"),
     ],

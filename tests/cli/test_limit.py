@@ -18,7 +18,16 @@ MODEL = str(SAMPLES / "classifier" / "model.xml")
 INPUT = f"image={SAMPLES / 'classifier' / 'image.npy'}"
 # Commands that take little time.
 WITHOUT = {"ops", "explain", "schema", "completion", "bundle"}
-USUAL = {"validate": 60, "fix": 60, "doctest": 60, "lsp": 30, "compare": 600, "reduce": 120, "conformance": 60}
+USUAL = {
+    "validate": 60,
+    "fix": 60,
+    "doctest": 60,
+    "lsp": 30,
+    "shapes": 60,
+    "compare": 600,
+    "reduce": 120,
+    "conformance": 60,
+}
 
 
 def options(command: str) -> argparse.ArgumentParser:

@@ -64,9 +64,19 @@ def unexpected(findings: Iterable[Finding], known: list[Known], today: datetime.
     """Return the failures that no valid entry covers; each entry counts the failures that it covers."""
     found = []
     for finding in findings:
-        entry = next((k for k in known if k.covers(finding)), None)
-        if entry is not None:
+        covering = [entry for entry in known if entry.covers(finding)]
+        for entry in covering:
             entry.met += 1
-        if entry is None or (entry.expires is not None and entry.expires < today):
+        if not any(entry.expires is None or entry.expires >= today for entry in covering):
             found.append(finding)
     return found
+
+
+def unmet(known: Iterable[Known], operators: Iterable[str]) -> list[str]:
+    """Return the entries without a failure, if cases of an operator that they name were run."""
+    ran = [*operators]
+    return [
+        entry.case
+        for entry in known
+        if not entry.met and any(fnmatch.fnmatchcase(name, _literal(entry.case.partition("/")[0])) for name in ran)
+    ]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from irexec.model.arrays.brief import plural
 from irexec.ops.spec.contents import category_of
 from irexec.tools.conformance.results import Finding, Tally, finding_dict
 from irexec.tools.conformance.titles import reason_of, title_of
@@ -59,6 +60,11 @@ class Cluster:
         """The cluster in one line."""
         return title_of(self.cause, self.word, self.operators, self.common, self.simplest.detail)
 
+    @property
+    def counted(self) -> str:
+        """The cluster and the number of its failures in one line."""
+        return f"{self.title} ({plural(len(self.findings), 'case')})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the cluster for JSON."""
         return {
@@ -75,16 +81,22 @@ def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list
     """Return the clusters, largest first. `tally`: all results, so that properties of every case can be left out."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault(_cause(finding), []).append(finding)
+        groups.setdefault(cause_of(finding), []).append(finding)
     found = [
         Cluster(cause, word, _common(part, tally), part)
         for (cause, word, *_), members in groups.items()
         for part in _split(members, tally)
     ]
-    return sorted(found, key=lambda cluster: (cluster.cause, cluster.word, -len(cluster.findings)))
+    # Two clusters that a reader cannot tell apart are one.
+    alike: dict[str, Cluster] = {}
+    for cluster in found:
+        alike.setdefault(cluster.title, cluster).findings.extend(
+            () if cluster is alike[cluster.title] else cluster.findings
+        )
+    return sorted(alike.values(), key=lambda cluster: (cluster.cause, cluster.word, -len(cluster.findings)))
 
 
-def _cause(finding: Finding) -> tuple[str, ...]:
+def cause_of(finding: Finding) -> tuple[str, ...]:
     """Return the key that failures of one cluster share: the reason in a message, or a limit of the element type, for
     any operator; or else the type of the operator, without its version, and its `_key`.
     """
@@ -132,7 +144,7 @@ def fault_of(finding: Finding) -> tuple[str, ...]:
     the kind of values, which need not be special, and the call, since a single call is simpler than a later one.
     """
     if finding.word in ("refused", "error"):
-        return _cause(finding)
+        return cause_of(finding)
     operator, word, special, _, *rest = _key(finding)
     return operator, word, special if special in (WRAPS, finding.facts.get("forbidden")) else "", *rest
 

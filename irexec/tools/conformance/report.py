@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from irexec.ir.beside import Unreadable, shaped, written_by
-from irexec.tools.conformance.clusters import Cluster, clusters_of
+from irexec.tools.conformance.clusters import Cluster, cause_of, clusters_of
 from irexec.tools.conformance.results import FORMAT, Finding, Tally, finding_dict
 from irexec.tools.conformance.verdict import FAILED
 
@@ -34,7 +34,7 @@ def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Find
         "accepted": [cluster.to_dict() for cluster in clusters_of(accepted(tally), tally)],
         "refusals": [cluster.to_dict() for cluster in clusters_of(refusals(tally), tally)],
         "open": [cluster.to_dict() for cluster in clusters_of(left_open(tally), tally)],
-        "findings": [finding_dict(finding) for finding in tally.findings][:_SHOWN_REFUSALS],
+        "findings": [*map(finding_dict, failures(tally)), *map(finding_dict, _others(tally)[:_SHOWN_REFUSALS])],
         "unexpected": [finding.name for finding in unexpected],
     }
 
@@ -72,21 +72,49 @@ def left_open(tally: Tally) -> list[Finding]:
     return [finding for finding in tally.findings if finding.word == "open"]
 
 
+def _others(tally: Tally) -> list[Finding]:
+    """Return the findings that are no failures: a file lists all failures, but not all of these."""
+    return [finding for finding in tally.findings if not finding.failed]
+
+
 def failures(tally: Tally) -> list[Finding]:
     """Return the cases in which the runtime is wrong."""
     return [finding for finding in tally.findings if finding.failed]
 
 
 def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
-    """Return the new failures, the fixed failures, and the failures in both results, as titles of clusters."""
-    old, new = ({(c.cause, c.word): c for c in clusters_of(failures(t), t)} for t in (before, after))
-    ran = {key.split("|")[0] for key in after.cells} & {key.split("|")[0] for key in before.cells}
+    """Return the new failures, the fixed failures, and the failures in both results, as titles of clusters.
+
+    If both ran the same number of cases of an operator, they ran the same cases: then a failure is new if its case did
+    not fail before. Otherwise it is new if no failure had its cause.
+    """
+    old, new = failures(before), failures(after)
+    counts = [{name: sum(own.values()) for name, own in by_operator(tally).items()} for tally in (before, after)]
+    ran = counts[0].keys() & counts[1].keys()
+    same = {name for name in ran if counts[0][name] == counts[1][name]}
+    broke, both = _divided([f for f in new if f.operator in ran], old, same)
+    mended, _ = _divided([f for f in old if f.operator in ran], new, same)
     return {
-        "broke": [new[key].title for key in new if key not in old and ran & {*new[key].operators}],
-        "mended": [old[key].title for key in old if key not in new and ran & {*old[key].operators}],
-        "both": [new[key].title for key in new if key in old],
-        "only once": sorted({name for c in (*old.values(), *new.values()) for name in c.operators} - ran),
+        "broke": [cluster.counted for cluster in clusters_of(broke, after)],
+        "mended": [cluster.counted for cluster in clusters_of(mended, before)],
+        "both": [cluster.counted for cluster in clusters_of(both, after)],
+        "only once": sorted({finding.operator for finding in (*old, *new)} - ran),
     }
+
+
+def _divided(
+    findings: Iterable[Finding], others: Iterable[Finding], same: Collection[str]
+) -> tuple[list[Finding], list[Finding]]:
+    """Return the failures that are not among others, and the rest. `same`: operators with the same cases in both."""
+    names, causes = set[str](), set[tuple[str, ...]]()
+    for other in others:
+        names.add(other.name)
+        causes.add(cause_of(other))
+    parts: tuple[list[Finding], list[Finding]] = [], []
+    for finding in findings:
+        known = finding.name in names if finding.operator in same else cause_of(finding) in causes
+        parts[known].append(finding)
+    return parts
 
 
 def scoreboard(tallies: Sequence[Tally]) -> Json:
@@ -126,25 +154,30 @@ def merged(tallies: Iterable[Tally]) -> list[Tally]:
 
 
 def junit(tally: Tally, clusters: Sequence[Cluster], known: Mapping[str, str]) -> str:
-    """Return JUnit XML: a test case for each operator, with its clusters as failures. `known`: reasons by case name."""
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+    """Return JUnit XML: a test case for each operator, with its new failures by cluster, or else with its known ones as
+    skipped. `known`: reasons by case name.
+    """
     by_name: dict[str, list[Cluster]] = {}
     for cluster in clusters:
         for operator in cluster.operators:
             by_name.setdefault(operator, []).append(cluster)
-    rows = by_operator(tally)
-    failing = sum(any(c.simplest.name not in known for c in own) for own in by_name.values())
-    suite = f"irexec conformance: {tally.title}"
-    lines.append(f'<testsuite name={quoteattr(_clean(suite))} tests="{len(rows)}" failures="{failing}">')
-    for operator, counts in sorted(rows.items()):
-        lines.append(f'  <testcase classname="conformance" name={quoteattr(operator)}>')
-        for cluster in by_name.get(operator, []):
-            text = f"{cluster.title}; {len(cluster.findings)} of {sum(counts.values())} cases; {cluster.simplest.name}"
-            reason = known.get(cluster.simplest.name)
-            tag = "failure" if reason is None else "skipped"
-            lines.append(f"    <{tag} message={quoteattr(_clean(text if reason is None else reason + ': ' + text))}/>")
-        lines.append("  </testcase>")
-    return "\n".join([*lines, "</testsuite>"]) + "\n"
+    cases, failing = list[str](), 0
+    for operator, counts in sorted(by_operator(tally).items()):
+        own = [
+            (cluster, [f for f in cluster.findings if f.operator == operator]) for cluster in by_name.get(operator, [])
+        ]
+        new = [(cluster, left) for cluster, part in own if (left := [f for f in part if f.name not in known])]
+        failing += bool(new)
+        cases.append(f'  <testcase classname="conformance" name={quoteattr(operator)}>')
+        for cluster, part in new or own:
+            simplest = min(part, key=lambda finding: (len(finding.name), finding.name)).name
+            text = f"{cluster.title}; {len(part)} of {sum(counts.values())} cases; {simplest}"
+            tag, text = ("failure", text) if new else ("skipped", f"{known[simplest]}: {text}")
+            cases.append(f"    <{tag} message={quoteattr(_clean(text))}/>")
+        cases.append("  </testcase>")
+    suite = quoteattr(_clean(f"irexec conformance: {tally.title}"))
+    head = f'<testsuite name={suite} tests="{len(by_operator(tally))}" failures="{failing}">'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"]) + "\n"
 
 
 def _clean(text: str) -> str:

@@ -162,7 +162,11 @@ def part(trials: Trials, number: int, count: int) -> list[Unit]:
 def _chosen(model: Model, shapes: Mapping[str, Sequence[int]] | None, seed: int) -> list[Array]:
     """Return random inputs. Raises IRError for a shape that does not fit the model."""
     extents = {name: tuple(shape) for name, shape in (shapes or {}).items()}
-    given = Given(shapes=extents, seed=seed, typical=True, python=True)
+    return _completed(model, Given(shapes=extents, seed=seed, typical=True, python=True))
+
+
+def _completed(model: Model, given: Given) -> list[Array]:
+    """Return the inputs in the types and shapes of the model. Raises IRError for inputs that do not fit the model."""
     findings = Findings(file=model.file)
     entries = complete(model, given, findings)
     if not findings.report.ok:
@@ -243,7 +247,7 @@ def _model(given: Model | str | os.PathLike[str]) -> Model:
 
 
 def _arrays(model: Model, given: Any) -> list[Array]:
-    """Return one array for each input. Raises WrongArgument."""
+    """Return one array for each input, in its type. Raises WrongArgument, and IRError for a value that does not fit."""
     names = ", ".join(min(port.names, default=port.node.friendly_name) for port in model.inputs)
     if isinstance(given, Mapping):
         keys = [_key(port, given) for port in model.inputs]
@@ -254,7 +258,7 @@ def _arrays(model: Model, given: Any) -> list[Array]:
         named = [given] if isinstance(given, np.ndarray) else list(given)
     if len(named) != len(model.inputs) or any(array is None for array in named):
         raise WrongArgument(f"inputs: an array is required for each of {names}")
-    return [np.asarray(array) for array in named]
+    return _completed(model, Given(inputs=dict(zip(map(str, range(len(named))), named, strict=True)), python=True))
 
 
 def _key(port: Any, given: Mapping[str, Any]) -> str:

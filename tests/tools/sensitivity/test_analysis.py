@@ -348,3 +348,17 @@ def test_variables_hold_their_first_value() -> None:
 def test_a_chain_without_quantizers_is_the_same_in_both_forms() -> None:
     """The float form of these tests has no quantizer."""
     assert all(node.type != "FakeQuantize" for node in chain(0, Quantizing(False)).nodes)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float16, np.float64, np.uint8])
+def test_inputs_of_another_type_are_converted_as_by_compare(dtype: type) -> None:
+    values = np.random.default_rng(0).integers(0, 100, [2, 3, 32, 32])
+    name = SAMPLES / "classifier" / "model.xml"
+    right = irexec.sensitivity(name, "f16", [{"image": values.astype(np.float32)}])
+    found = irexec.sensitivity(name, "f16", [{"image": values.astype(dtype)}])
+    assert (found.coarse, found.rows) == (right.coarse, right.rows)
+
+
+def test_an_input_of_the_wrong_rank_is_a_finding() -> None:
+    with pytest.raises(irexec.IRError, match="O008"):
+        irexec.sensitivity(SAMPLES / "classifier" / "model.xml", "f16", [{"image": np.zeros([3, 32], np.float32)}])

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from irexec.core.environment import installing
 from irexec.core.types import Array
 from irexec.model.arrays.brief import abridged
@@ -83,6 +85,16 @@ class Server:
     def _run(self, proto: Any, outputs: Sequence[str], steps: Steps) -> list[list[Array]]:
         try:
             session = self._runtime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-            return [session.run(outputs, dict(zip(self._inputs, step, strict=True))) for step in steps]
+            feeds = [dict(zip(self._inputs, map(_fed, step), strict=True)) for step in steps]
+            return [[_taken(array) for array in session.run(outputs, feed)] for feed in feeds]
         except Exception as error:  # ONNX Runtime documents no common class of errors.
             raise CannotRun(f"ONNX Runtime cannot run the model: {abridged(str(error).splitlines()[0])}") from None
+
+
+def _fed(array: Array) -> Array:
+    """Return an array as ONNX Runtime takes it: texts as objects."""
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def _taken(array: Array) -> Array:
+    return array.astype(np.dtypes.StringDType()) if array.dtype == object else array

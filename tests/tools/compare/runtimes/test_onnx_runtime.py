@@ -63,3 +63,13 @@ def test_onnx_runtime_takes_no_ir(tmp_path: Path, file: Path) -> None:
     irexec.save_model(irexec.read_model(file), tmp_path / "gate.xml")
     with pytest.raises(CannotRun, match=r"can run \.onnx files only"):
         compare(reference(tmp_path / "gate.xml"), OnnxRuntime())
+
+
+def test_strings(tmp_path: Path) -> None:
+    inputs = [helper.make_tensor_value_info("x", TensorProto.STRING, [2])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.STRING, [2])]
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "same", inputs, outputs)
+    path = tmp_path / "same.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=9), path)
+    text = np.array(["a", "\u00e9\u0663"], np.dtypes.StringDType())
+    assert compare(Reference(irexec.read_model(path), [[text]]), OnnxRuntime()).agrees
