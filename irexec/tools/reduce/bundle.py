@@ -114,10 +114,12 @@ def _renamed(case: Case) -> Case:
 
 
 def _with(text: str, values: Mapping[str, str]) -> str:
-    """Return the script with these values assigned to its variables."""
+    """Return the script with these values assigned to its variables. Raises NoReduction if it lacks a variable."""
     for name, value in values.items():
-        begin, _, rest = re.split(rf"^({name} = .*)$", text, maxsplit=1, flags=re.MULTILINE)
-        text = f"{begin}{name} = {value}{rest}"
+        found = re.search(rf"^{name} = .*$", text, re.MULTILINE)
+        if found is None:
+            raise NoReduction(f"the script beside the model does not set {name}: `irexec reduce` did not write it")
+        text = f"{text[: found.start()]}{name} = {value}{text[found.end() :]}"
     return text
 
 

@@ -153,3 +153,9 @@ def test_what_reduce_did_not_write_is_not_a_bundle(
     assert "m.py is not a model" in capsys.readouterr().err
     assert main(["bundle", "none.xml"]) == 2
     assert not Path("m.zip").exists()
+
+
+def test_a_script_without_the_variables_is_a_finding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "repro.py").write_text("print('mine')\n")
+    assert main(["bundle", "repro.xml", "--anonymize", "-o", "sent.zip"]) == 2
+    assert "error[U012]" in (shown := capsys.readouterr().err) and "did not write it" in shown
