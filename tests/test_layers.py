@@ -51,7 +51,7 @@ LAYERS: list[set[str]] = [
     {"tools/render"},
     {"tools/parallel"},
     {"tools/passes"},
-    {"tools/conformance", "tools/functions"},
+    {"tools/bisect", "tools/conformance", "tools/functions"},
     {"lsp"},
     {"cli"},
     {"__init__", "__main__"},

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 GROUPS = {
     "run": ("run", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
-    "debug": ("compare", "diff", "passes", "reduce", "bundle", "cut", "sensitivity", "conformance"),
+    "debug": ("compare", "diff", "passes", "reduce", "bundle", "bisect", "cut", "sensitivity", "conformance"),
     "inspect": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
 }
 """Group → its commands, in the order of the help."""
@@ -64,6 +64,16 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "bundle": (
         ("irexec bundle repro.xml", "pack the reduced model, its inputs and its script into repro.zip"),
         ("irexec bundle small.xml -o sent.zip", "pack a reduced model with another name"),
+    ),
+    "bisect": (
+        (
+            "irexec bisect --check '{python} repro.py' --releases 2024.0.. --environments releases",
+            "find the first release of OpenVINO in which the script of irexec reduce fails",
+        ),
+        (
+            "irexec bisect --check '{python} repro.py' --releases 1.20.0,1.22.0 --python venv/bin/python=1.22.0",
+            "check releases that are installed already",
+        ),
     ),
     "sensitivity": (
         (

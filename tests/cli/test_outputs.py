@@ -89,6 +89,7 @@ READ_OR_NOT_FILES = {
         "--most",
         "--fail-on",
         *("--metric", "--same", "--tries", "--counters", "--sensitivity"),
+        *("--releases", "--check", "--environments"),
         "--from",
         "--to",
         "--around",

@@ -1,0 +1,1 @@
+"""The release in which a failure appeared or disappeared, found in virtual environments with one release each."""
