@@ -16,7 +16,7 @@ from irexec.core.types import BOOLEAN, DYNAMIC, F32, I64, STRING, Array, Element
 from irexec.frontends.pages.listed import Listed, leaves, shape_of
 from irexec.frontends.pages.reader import SnippetLayer, SnippetPort
 from irexec.model.arrays.brief import plural, shown_shape
-from irexec.model.arrays.draw import draw, draw_for, repeated, undrawable
+from irexec.model.arrays.draw import draw, draw_for, has_no_result_for_zeros, repeated, undrawable
 from irexec.model.arrays.given import FIRST_GROUP, Given, Origin, convert
 from irexec.model.graph.build import declared_type
 from irexec.ops.spec.operator import Operator
@@ -205,6 +205,8 @@ def _drawn(
     elif given.duplicates and array.dtype.kind in "iu" and array.size > 1:
         # Values are drawn again from the drawn values, so that they are in range and some occur more than once.
         array = repeated(rng, array)
+    if entry.name == operator.signature.port_name(1) and has_no_result_for_zeros(operator, kind):
+        array = np.where(array == 0, array.dtype.type(1), array)
     return np.asarray(array, kind.dtype)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from irexec.core.types import BOOLEAN, F8E8M0, F32, MAX_RANK, STRING, Array, ElementType, TensorType
 from irexec.ops.spec.capacity import memory
+from irexec.ops.spec.contents import category_of
 from irexec.ops.spec.operator import Operator
 
 _BLOCK = 1 << 20
@@ -46,6 +47,15 @@ def draw_for(
             array = generator(rng, name, types, attributes)
     shape = types[name].shape
     return array if array is not None and shape.accepts(np.shape(array)) else None
+
+
+def has_no_result_for_zeros(operator: Operator, kind: ElementType) -> bool:
+    """Return whether an operator of two inputs has no result for a second input of zero, as divisions of integers."""
+    if operator.undefined is None or not kind.is_integral_number or category_of(operator.type) != "arithmetic":
+        return False
+    return len(operator.inputs) == 2 and bool(
+        operator.undefined(np.ones(1, kind.dtype), np.zeros(1, kind.dtype)) == "no result"
+    )
 
 
 def repeated(rng: np.random.Generator, indices: Array) -> Array:

@@ -15,7 +15,7 @@ from irexec.tools.compare.common import common
 from irexec.tools.compare.compensation import ROUNDING, removed
 from irexec.tools.compare.coverage import can_differ
 from irexec.tools.compare.culprit import FEW, Culprit, descend, look_behind
-from irexec.tools.compare.errors import NONE, Bounds, Error, measure, within
+from irexec.tools.compare.errors import NONE, Bounds, Error, measure, within, worst
 from irexec.tools.compare.explained import MARGIN, explained, unexplained
 from irexec.tools.compare.layers import Comparing
 from irexec.tools.compare.other_causes import changed, failing, layout, misread_result, replaced, where, wrong_state
@@ -82,7 +82,7 @@ def compare(
     if plain:
         found.plain = plain
         for index, port in enumerate(model.outputs):
-            found.results.append((port_name(port), max((step[index] for step in errors), key=lambda error: error.ulp)))
+            found.results.append((port_name(port), worst(step[index] for step in errors)))
         found.empty = not any(can_differ(array) for step in plain for array in step) and not any(
             can_differ(array) for step in reference.results() for array in step
         )
@@ -127,7 +127,7 @@ def compare(
         # A normalization removes other scales, for example, and rounds differently.
         gone = removed(reference, loaded, found.rows, [error for _, error in found.results])
         rest = comparing.first([row for row in found.rows if row.node not in gone], stays=False) if gone else None
-        if rest is not None or (gone and all(error.ulp <= ROUNDING for _, error in found.results)):
+        if rest is not None or (gone and all(error.is_rounding(ROUNDING) for _, error in found.results)):
             found.culprit = rest
     elif found.culprit is None and plain and not found.same:
         _judge_results(found, comparing, runtime, plain, errors)
@@ -157,6 +157,12 @@ def _errors(reference: Reference, plain: Sequence[Sequence[Array]]) -> list[list
     return [[measure(a, b) for a, b in zip(ours, theirs, strict=True)] for ours, theirs in steps]
 
 
+def _units(row: Row) -> float:
+    """Return the own error of a layer in units in the last place; 0 for a layer that chose another integer."""
+    assert row.own is not None
+    return 0.0 if row.own.whole else row.own.ulp if row.agrees else row.limit
+
+
 def _is_marginal(rows: Sequence[Row]) -> bool:
     """Return whether no layer is off by much more than its tolerance."""
     return all(row.agrees or row.is_marginal for row in rows)
@@ -178,7 +184,10 @@ def _judge_results(
         agrees = all(not e or within(a, b, bounds) for step in steps for a, b, e in zip(*step, strict=True))
     else:
         exact = {row.node for row in found.rows if found.exact and not comparing.is_restructured(row)}
-        own = {row.node: row.own.ulp if row.agrees else row.limit for row in found.rows if row.own is not None}
+        own = {row.node: _units(row) for row in found.rows if row.own is not None}
+        # Layers that are not observed may be off by their tolerance if a later layer chose another integer.
+        behind = [row for row in found.rows if row.behind and row.own is not None and row.own.whole]
+        own |= {node: row.limit for row in behind for node in row.behind}
         # A runtime that exposes no layers fuses some of them, and then rounds differently.
         least = 0.0 if comparing.unfused else FUSED
         units = {node: error if node in exact else max(least, error) for node, error in own.items()}
@@ -188,13 +197,16 @@ def _judge_results(
         # If a layer exceeds its tolerance, results may differ only as far as tolerances explain, without a margin.
         margin = MARGIN if found.exact or all(row.agrees for row in found.rows) else 1.0
         finite = {node: error if math.isfinite(error) else FUSED for node, error in units.items()}
-        explains = explained(reference, finite, errors, margin)
+        explains = explained(reference, finite, errors, plain, margin)
         if not found.exact:
             limits = {row.node: max(row.limit, row.noise) for row in found.rows}
             ends = [
                 limits.get(v.node, 0.0) for result in reference.model.results for v in result.inputs if v is not None
             ]
-            explains = [[max(pair) for pair in zip(step, ends, strict=True)] for step in explains]
+            explains = [
+                [bound if error.whole else max(bound, end) for error, bound, end in zip(*step, ends, strict=True)]
+                for step in zip(errors, explains, strict=True)
+            ]
         # In another export of a network, layers that are not the same may have been paired.
         reexport = found.exact and len(exact) < len(found.rows)
         compensated = (row for row in found.rows if row.compensated and not row.made_up_for)

@@ -92,7 +92,7 @@ class Compensation:
 
     def _exceeds(self, row: Row, error: Error | None, remaining: Error) -> bool:
         """Return whether an error of a layer is large, but only rounding remains of it after later layers."""
-        if error is None or remaining.ulp > self._rounding:
+        if error is None or not remaining.is_rounding(self._rounding):
             return False
         kind = row.node.outputs[0].element_type
         return kind.bitwidth >= _BITS and error.ulp >= self._vanishing * max(remaining.ulp, 1.0)
@@ -109,8 +109,7 @@ def _is_clean(row: Row, rounded: bool) -> bool:
     if row.total is None:
         return False
     kind = row.node.outputs[0].element_type
-    limit = max(row.limit, ROUNDING) if rounded and kind.bitwidth >= _BITS else row.limit
-    return not row.total or (bool(kind.is_real) and row.total.ulp <= limit)
+    return row.total.is_rounding(max(row.limit, ROUNDING) if rounded and kind.bitwidth >= _BITS else row.limit)
 
 
 def _is_equal(row: Row) -> bool:
@@ -145,7 +144,7 @@ def _affected(first: Node, rows: Mapping[Node, Row], ends: Mapping[Node, Error])
         for reader in readers(stack.pop()):
             row = rows.get(reader)
             total = ends.get(reader) if row is None else row.total
-            if total is not None and total.ulp <= ROUNDING:
+            if total is not None and total.is_rounding(ROUNDING):
                 continue
             if row is None:
                 return None

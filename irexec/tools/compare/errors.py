@@ -19,7 +19,8 @@ from irexec.tools.compare.tolerances import FUSED
 
 # The number of units in the last place by which inputs are perturbed to measure the sensitivity of a result.
 _NUDGE = 4.0
-_RANDOM_NUDGES = 2
+# The number of random perturbations; more of them for integers, which a few may leave as they are.
+_RANDOM_NUDGES, _WHOLE_NUDGES = 2, 16
 # The relative error below which an error is given in units in the last place.
 _HARDLY = 1e-5
 # From this relative error on, the expected value is practically zero, and the error is given as a number; errors
@@ -38,6 +39,7 @@ class Error:
     Units and relative errors refer to the element or to a typical element around it, whichever is larger. The error is
     infinite if only one array has NaN or infinity, or if shapes or strings differ. `at` is the index of the largest
     error, `values` are both elements there (`0.97 instead of 0.61`), `reason` is the reason for an infinite error.
+    `whole`: the values are integers, booleans or texts, which are not rounded.
     """
 
     ulp: float
@@ -48,9 +50,14 @@ class Error:
     found: str = field(default="", compare=False)
     expected: str = field(default="", compare=False)
     element: float = field(default=math.inf, compare=False)
+    whole: bool = field(default=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.absolute > 0
+
+    def is_rounding(self, units: float) -> bool:
+        """Return whether rounding by this number of units in the last place explains the difference."""
+        return not self or (not self.whole and self.ulp <= units)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values, infinities as texts."""
@@ -60,6 +67,11 @@ class Error:
 
 
 NONE = Error(0.0, 0.0, 0.0)
+
+
+def worst(errors: Iterable[Error]) -> Error:
+    """Return the largest error; a difference in integers is larger than any in real numbers, which may be rounding."""
+    return max(errors, key=lambda error: (error.whole and bool(error), error.ulp), default=NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +91,22 @@ def shown_error(error: Error | None) -> str:
         return "-"
     if not error or not math.isfinite(error.absolute):
         return shown_part(error)
+    if error.whole:
+        return f"{error.found} instead of {error.expected}"
     relative = percent(error.relative) if error.relative < _MOST else f"{error.absolute:.3g} absolute"
     return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp, {relative}"
 
 
 def shown_part(error: Error) -> str:
     """Return an error in one unit: a percentage, units in the last place if it is hardly more than rounding, or a
-    number if the expected value is practically zero.
+    number for integers, or if the expected value is practically zero.
     """
     if not error:
         return "0"
     if not math.isfinite(error.absolute):
         return error.reason or "infinitely"
+    if error.whole:
+        return shown_number(error.absolute)
     if is_percentage(error):
         return percent(error.relative)
     if error.relative >= _MOST and error.absolute >= _LEAST:
@@ -100,7 +116,7 @@ def shown_part(error: Error) -> str:
 
 def is_percentage(error: Error) -> bool:
     """Return whether an error is given as a percentage, not in units in the last place."""
-    return _HARDLY <= error.relative < _MOST and error.absolute >= _LEAST
+    return not error.whole and _HARDLY <= error.relative < _MOST and error.absolute >= _LEAST
 
 
 def percent(part: float) -> str:
@@ -113,6 +129,8 @@ def off(error: Error) -> str:
     near 0`.
     """
     text = shown_part(error)
+    if error.whole and error and not error.reason:
+        return f"off by {text}"
     number, is_absolute, _ = text.partition(" absolute")
     return text if error.reason else f"off by {number} near 0" if is_absolute else f"{text} off"
 
@@ -149,10 +167,12 @@ def _in_units(
     """
     if reference.shape != other.shape:
         reason = f"of shape {shown_shape(other.shape)} instead of {shown_shape(reference.shape)}"
-        return Error(math.inf, math.inf, math.inf, reason=reason)
+        whole = not ElementType.of(reference.dtype).is_real
+        return Error(math.inf, math.inf, math.inf, reason=reason, whole=whole)
     if not reference.size:
         return NONE
-    kind = kind or ElementType.of(reference.dtype)
+    own = ElementType.of(reference.dtype)
+    kind = kind or own
     ours, theirs = squeezed(reference), squeezed(other)
     more = None if spread is None else squeezed(spread)
     typical: Typical | None = None
@@ -180,10 +200,10 @@ def _in_units(
     one, two = np.asarray(other[place]), np.asarray(reference[place])
     found, expected = _told_apart(one, two)
     if not math.isfinite(absolute):
-        return Error(ulp, relative, absolute, place, f"{found} instead of {expected}")
+        return Error(ulp, relative, absolute, place, f"{found} instead of {expected}", whole=not own.is_real)
     magnitude = float(np.abs(widened(two)))
     element = float(apart(one, two)) / magnitude if magnitude else math.inf
-    return Error(ulp, relative, absolute, place, "", found, expected, element)
+    return Error(ulp, relative, absolute, place, "", found, expected, element, not own.is_real)
 
 
 def _told_apart(found: Array, expected: Array) -> tuple[str, str]:
@@ -211,16 +231,18 @@ def judge(
     expected = run(inputs)
     pairs = [(right, found) for right, found in zip(expected, other, strict=True) if found is not None]
     if bounds is not None:
-        worst = max((measure(right, found) for right, found in pairs), key=lambda error: error.ulp, default=NONE)
-        return worst, all(within(right, found, bounds) for right, found in pairs)
+        return worst(measure(right, found) for right, found in pairs), all(
+            within(right, found, bounds) for right, found in pairs
+        )
     judged = [_judged(right, found, tolerance) for right, found in pairs]
     if not all(agrees for _, agrees in judged):
-        spreads = [
-            s for s, found in zip(_spreads(run, inputs, expected, wavering()), other, strict=True) if found is not None
-        ]
+        whole = tolerance.kind == "rounded" and any(not ok and error.whole for error, ok in judged)
+        nudges = (max(_NUDGE, tolerance.ulp), _WHOLE_NUDGES) if whole else (_NUDGE, _RANDOM_NUDGES)
+        measured = _spreads(run, inputs, expected, wavering(), *nudges)
+        spreads = [s * (_NUDGE / nudges[0]) for s, found in zip(measured, other, strict=True) if found is not None]
         judged = [_judged(*pair, tolerance, spread) for pair, spread in zip(pairs, spreads, strict=True)]
     errors = [error for error, agrees in judged if not agrees] or [error for error, _ in judged]
-    return max(errors, key=lambda error: error.ulp, default=NONE), all(agrees for _, agrees in judged)
+    return worst(errors), all(agrees for _, agrees in judged)
 
 
 def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = None) -> tuple[Error, bool]:
@@ -237,7 +259,7 @@ def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = 
     if real:
         error = _in_units(reference, other, floor=tolerance.least, spread=more)
         return error, error.ulp <= limit
-    fits = reference.shape == other.shape and bool(np.all(apart(reference, other) <= limit * more))
+    fits = reference.shape == other.shape and bool(np.all(apart(reference, other) <= np.round(limit * more, 6)))
     return measure(reference, other), fits
 
 
@@ -249,9 +271,16 @@ def within(reference: Array, other: Array, bounds: Bounds) -> bool:
     return bool(np.all(apart(reference, other) <= allowed))
 
 
-def _spreads(run: Run, inputs: Sequence[Array], expected: Sequence[Array], wavering: Iterable[Run]) -> list[Any]:
-    """Return how much each element of the results changes if the inputs change by a few units in the last place.
-    `expected`: the results for the inputs.
+def _spreads(
+    run: Run,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    wavering: Iterable[Run],
+    units: float = _NUDGE,
+    count: int = _RANDOM_NUDGES,
+) -> list[Any]:
+    """Return how much each element of the results changes if the inputs change by some units in the last place.
+    `expected`: the results for the inputs. `count`: the number of random changes.
     """
     rng = np.random.default_rng(0)
     spreads: list[Any] = [np.zeros(array.shape) for array in expected]
@@ -259,8 +288,10 @@ def _spreads(run: Run, inputs: Sequence[Array], expected: Sequence[Array], waver
     in_turn = [(-1.0) ** number for number in range(len(inputs))]  # Changes in one direction may cancel.
     signs = [together, in_turn] if len(inputs) > 1 else [together]
     directions: list[list[Any]] = [[sign * own for own in each] for each in signs for sign in (1.0, -1.0)]
-    directions += [[rng] * len(inputs)] * _RANDOM_NUDGES
-    trials = ((run, [*map(_moved, inputs, each)]) for each in directions)
+    directions += [[rng] * len(inputs)] * count
+    trials = (
+        (run, [_moved(array, own, units) for array, own in zip(inputs, each, strict=True)]) for each in directions
+    )
     for function, moved in chain(trials, ((other, inputs) for other in wavering)):
         try:
             results = function(moved)
@@ -272,13 +303,13 @@ def _spreads(run: Run, inputs: Sequence[Array], expected: Sequence[Array], waver
     return spreads
 
 
-def _moved(array: Array, direction: float | np.random.Generator) -> Array:
+def _moved(array: Array, direction: float | np.random.Generator, units: float) -> Array:
     kind = ElementType.of(array.dtype)
     if not kind.is_real:
         return array
     signs = direction if isinstance(direction, float) else direction.choice([-1.0, 1.0], array.shape)
     wide = widened(array)
-    moved: Array = np.asarray(wide + signs * _NUDGE * unit(wide, kind))
+    moved: Array = np.asarray(wide + signs * units * unit(wide, kind))
     with np.errstate(over="ignore"):
         # Exact zeros, such as masks and padding, are intended.
         return np.where(wide == 0, wide, moved).astype(array.dtype)

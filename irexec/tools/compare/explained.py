@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,28 +27,51 @@ and the errors of layers may be biased.
 
 
 def explained(
-    reference: Reference, units: Mapping[Node, float], errors: Sequence[Sequence[Error]], margin: float = MARGIN
+    reference: Reference,
+    units: Mapping[Node, float],
+    errors: Sequence[Sequence[Error]],
+    plain: Sequence[Sequence[Array]],
+    margin: float = MARGIN,
 ) -> list[list[float]]:
     """Return the error in units in the last place that rounding explains, for each step and result.
 
     `units`: the own errors of layers. irexec runs the model with random errors of this size in the results of these
-    layers; the largest error of the model's results, times the margin, counts as explained. `errors`: the errors of the
-    results; there are no further runs as soon as all of them are explained.
+    layers; the largest error of the model's results, times the margin, counts as explained. A result of integers is
+    explained (infinity) only if each of its elements that differ, differs in one of these runs, too; further runs have
+    errors of this size times the margin. `errors`: the errors of the results; there are no further runs as soon as all
+    of them are explained. `plain`: the other side's results.
     """
     right = reference.results()
     wrong = {node: error for node, error in units.items() if error > 0}
-    found = [[FUSED if wrong else 0.0 for _ in step] for step in right]
-    for seed in range(_RUNS if wrong else 0):
-        if not unexplained(errors, found):
+    found = [[0.0 if error.whole or not wrong else FUSED for error in step] for step in errors]
+    left = {
+        (step, index): _different(right[step][index], plain[step][index])
+        for step, some in enumerate(errors)
+        for index, error in enumerate(some)
+        if error and error.whole
+    }
+    for seed, times in enumerate([1.0] * _RUNS + [margin] * (_RUNS if left else 0)):
+        if not wrong or not unexplained(errors, found):
             break
+        larger = {node: times * error for node, error in wrong.items()}
         try:
-            off = Reference(_disturbed(reference, wrong, np.random.default_rng(seed)), reference.steps).results()
+            off = Reference(_disturbed(reference, larger, np.random.default_rng(seed)), reference.steps).results()
         except IRError:  # A value that depends on rounding was close to the limit of a shape or an index.
             continue
         for step, (ours, theirs) in enumerate(zip(right, off, strict=True)):
             for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-                found[step][index] = max(found[step][index], margin * measure(a, b).ulp + FUSED)
+                if (step, index) in left:
+                    same = ~_different(a, b) if a.shape == b.shape else np.asarray(False)
+                    left[step, index] = left[step, index] & same
+                    found[step][index] = 0.0 if np.any(left[step, index]) else math.inf
+                elif times == 1.0 and not errors[step][index].whole:
+                    found[step][index] = max(found[step][index], margin * measure(a, b).ulp + FUSED)
     return found
+
+
+def _different(ours: Array, theirs: Array) -> Array:
+    """Return which elements differ; a single True for arrays of different shapes."""
+    return np.asarray(ours != theirs if ours.shape == theirs.shape else True)
 
 
 def unexplained(errors: Sequence[Sequence[Error]], bounds: Sequence[Sequence[float]]) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ from irexec.tools.compare.at_once import at_once
 from irexec.tools.compare.compensation import Compensation
 from irexec.tools.compare.coverage import can_differ, watched
 from irexec.tools.compare.culprit import Culprit, alone, function_of
-from irexec.tools.compare.errors import NONE, Bounds, Error, judge, measure
+from irexec.tools.compare.errors import NONE, Bounds, Error, judge, measure, worst
 from irexec.tools.compare.layer_pairs import LayerPairs, Relation
 from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.result import Row
@@ -185,9 +185,8 @@ class Comparing:
                 continue
             seen = True
             row.can_differ |= any(can_differ(array) for a, b, _ in pairs for array in (a, b))
-            total = max((measure(a, b) for a, b, v in pairs), key=lambda e: e.ulp)
-            if row.total is None or total.ulp > row.total.ulp:
-                row.total = total
+            total = worst(measure(a, b) for a, b, _ in pairs)
+            row.total = total if row.total is None else worst((row.total, total))
             given = self._given(node)
             if node in self.written:
                 given = given[-1:] if step else given[:-1]
@@ -202,8 +201,10 @@ class Comparing:
                     self._suspect(row, [node], [], {}, total, False, step)
                 continue
             own, agrees = self._own(row, nodes, given, their, tolerance, step, relation, right[step].get(node))
-            if row.own is None or own.ulp > row.own.ulp or (row.agrees and not agrees):
+            if row.own is None or worst((row.own, own)) is not row.own or (row.agrees and not agrees):
                 row.own, row.agrees, row.step = own, agrees, step
+            if own.whole and not agrees and self.bounds is None:
+                row.tolerance, row.limit = "exact", 0.0
             if node not in self._suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
                 self._suspect(row, nodes, given, their, own, agrees, step)
         return row if seen else None

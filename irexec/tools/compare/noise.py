@@ -22,7 +22,7 @@ from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.operator import Operator
 from irexec.runtime.engine import CompiledModel
-from irexec.tools.compare.errors import Error, Run, measure, percent
+from irexec.tools.compare.errors import Error, Run, measure, percent, worst
 from irexec.tools.cut.extract import MAX_STRUCTURE
 
 GROUP = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
@@ -85,7 +85,7 @@ class Noise:
             if found is None:
                 continue
             error = measure(expected, found)
-            own = max(own, error, key=lambda e: e.ulp)
+            own = worst((own, error))
             noise = [measure(expected, run[index]) for run in runs]
             limit = max(limit, 2 * max(e.ulp for e in noise))
             level = max(level, *(e.relative for e in noise))

@@ -13,7 +13,7 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.ports import port_name
 from irexec.tools.compare.coverage import can_differ
 from irexec.tools.compare.culprit import FEW, Culprit, listed
-from irexec.tools.compare.errors import NONE, Error, measure
+from irexec.tools.compare.errors import NONE, Error, measure, worst
 from irexec.tools.compare.layer_pairs import LayerPairs
 from irexec.tools.compare.result import Row
 from irexec.tools.compare.runtimes.runtime import CannotRun, HasStates, Loaded, ObservesWithResults, Repeats
@@ -129,7 +129,7 @@ def misread_result(
                         continue
                     results = [made[index] for made in plain]
                     if _is_read(value, seen, results) and not _reads_source(reference, loaded, result, results):
-                        error = max((step[index] for step in errors), key=lambda e: e.ulp)
+                        error = worst(step[index] for step in errors)
                         text = f"reads {value.node.friendly_name} instead of {_source(result)}"
                         return Culprit(model, [result], (), error, "exact", changes=[text])
     return _without_layers(reference, plain, errors, wrong) or _unequal_to_source(reference, loaded, plain, errors)
@@ -162,7 +162,7 @@ def _without_layers(
         if read or (value is not None and (value in model.inputs or known_value(value) is not None)):
             text = f"reads {read[0].node.friendly_name} instead of {_source(result)}" if read else ""
             text = text or f"differs from the value of {_source(result)}"
-            error = max((step[index] for step in errors), key=lambda e: e.ulp)
+            error = worst(step[index] for step in errors)
             return Culprit(model, [result], (), error, "exact", changes=[text])
     return None
 
@@ -176,7 +176,7 @@ def _unequal_to_source(
     for index, (result, value) in enumerate(zip(reference.model.results, sources, strict=True)):
         read = [(step[index][1], step[index][0]) for step in pairs]
         if value is not None and any(there is not None and not _is_equal(there, made) for there, made in read):
-            error = max((step[index] for step in errors), key=lambda e: e.ulp)
+            error = worst(step[index] for step in errors)
             text = f"differs from the value of {value.node.friendly_name}"
             return Culprit(reference.model, [result], (), error, "exact", changes=[text])
     return None

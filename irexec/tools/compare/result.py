@@ -11,7 +11,7 @@ from irexec.core.types import Array
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Node
 from irexec.tools.compare.culprit import Culprit
-from irexec.tools.compare.errors import Error, off
+from irexec.tools.compare.errors import Error, off, worst
 from irexec.tools.compare.noise import GROUP, packed
 
 NO_EFFECT = "without effect on these inputs"
@@ -59,7 +59,7 @@ class Row:
     @property
     def is_marginal(self) -> bool:
         """Whether the layer is off by more than its tolerance, but not by much."""
-        if self.agrees or self.own is None:
+        if self.agrees or self.own is None or self.own.whole:
             return False
         return self.own.ulp <= _MARGINAL * self.limit and self.own.relative <= _SMALL
 
@@ -158,6 +158,12 @@ class Comparison:
         return self.same or (self.culprit is None and self.results_agree)
 
     @property
+    def _is_accumulated(self) -> bool:
+        """Whether the results agree, and every layer is within its tolerance, though not without any error."""
+        off = any(row.own or row.own is None for row in self.rows) or not self.rows
+        return self.agrees and off and not self.random and not self.others
+
+    @property
     def others(self) -> list[str]:
         """The layers whose values differ from irexec's, although the results agree."""
         if not self.common_agree:
@@ -193,7 +199,8 @@ class Comparison:
             return f"{self.other} fails: {self.failure}; all layers before agree"
         if self.hidden:
             return "the results differ, but not when layers are observed; no part of the model differs by itself"
-        name, error = max(self.results, key=lambda entry: entry[1].ulp)
+        error = worst(error for _, error in self.results)
+        name = next(name for name, known in self.results if known is error)
         text = f"unexplained difference: {name} is {off(error)}, which the errors of the layers do not explain"
         return text + (f"; {self.where}" if self.where else unseen)
 
@@ -214,14 +221,14 @@ class Comparison:
             if not self.exact and not self.same:
                 what = f"{'layer exceeds its' if len(others) == 1 else 'layers exceed their'} tolerance"
             return f"{same} {self.other}; {len(others)} {what}: {few(others)}"
-        worst = max((error for _, error in self.results), key=lambda e: e.ulp, default=None)
-        if self.random and worst:
+        largest = worst(error for _, error in self.results)
+        if self.random and largest:
             cause = f"the random values of {few(self.random)} make the results differ"
-            return f"{agree} with {self.other}, but {cause}: {off(worst)}{unseen}"
-        if self.precision in LOWER and worst:
-            return f"{agree} with {self.other}, within the rounding of {self.precision}: {off(worst)}{unseen}"
-        if self.exact and worst:
-            return f"the same results, but for rounding, as {self.other}: {off(worst)}{unseen}"
+            return f"{agree} with {self.other}, but {cause}: {off(largest)}{unseen}"
+        if self.precision in LOWER and largest:
+            return f"{agree} with {self.other}, within the rounding of {self.precision}: {off(largest)}{unseen}"
+        if self.exact and largest:
+            return f"the same results, but for rounding, as {self.other}: {off(largest)}{unseen}"
         return f"{agree} with {self.other}{unseen}"
 
     def _first_wrong(self, culprit: Culprit) -> str:
@@ -248,9 +255,7 @@ class Comparison:
             if kept != "f32" and any(map(_reads_a_state, suspected)):
                 how = f"keeps the caches of attention in {kept}" if kept else "may keep the caches of attention in u8"
                 found.append(f"OpenVINO {how}; --config {_CACHE}=f32 keeps them in f32")
-        return found + list(
-            hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees and not self.random)
-        )
+        return found + list(hints(self.other, self.precision, self.culprit, errors, self.file, self._is_accumulated))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in the form of `Comparison`, which `irexec report` reads, with more fields."""
@@ -295,12 +300,12 @@ def hints(
     culprit: Culprit | None,
     results: Sequence[Error],
     file: str | None,
-    agrees: bool,
+    accumulated: bool,
 ) -> Iterator[str]:
     """Yield hints about a comparison.
 
     `other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: the
-    file of the model. `agrees`: the verdict.
+    file of the model. `accumulated`: whether rounding of the layers makes the results differ.
     """
     if precision in LOWER:
         yield (
@@ -308,7 +313,7 @@ def hints(
             "INFERENCE_PRECISION_HINT=f32 compares in f32"
         )
     if culprit is None:
-        if agrees and precision not in LOWER and any(error.relative > _NOTABLE for error in results):
+        if accumulated and precision not in LOWER and any(error.relative > _NOTABLE for error in results):
             yield "each layer is within its tolerance; the difference in the results is accumulated rounding"
         return
     if other.startswith("OpenVINO") and GROUP not in other and any(map(packed, culprit.nodes)):

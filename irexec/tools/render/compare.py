@@ -83,6 +83,8 @@ def _cells(row: Row, modules: bool) -> tuple[str, ...]:
 
 def _brief(row: Row) -> str:
     assert row.own is not None
+    if row.own and row.own.whole and row.own.found:
+        return "differs"
     return "0" if not row.own else f"{row.own.ulp:.3g}" if math.isfinite(row.own.ulp) else "infinite"
 
 

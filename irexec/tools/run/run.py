@@ -17,7 +17,7 @@ from irexec.core.diagnostics import Diagnostic, IRError, Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import Array, ElementType, PartialShape, TensorType
 from irexec.model.arrays.brief import shown_shape
-from irexec.model.arrays.draw import draw, draw_for, undrawable
+from irexec.model.arrays.draw import draw, draw_for, has_no_result_for_zeros, undrawable
 from irexec.model.arrays.given import Given, Origin, check_names, convert
 from irexec.model.arrays.plain import exact_array
 from irexec.model.arrays.saving import archive_names
@@ -25,6 +25,7 @@ from irexec.model.graph.model import Model, Value
 from irexec.model.graph.ports import find, port_name
 from irexec.model.inference import Inference, infer
 from irexec.model.inference.opened import opened
+from irexec.ops.spec.contents import category_of
 from irexec.runtime.engine import CompiledModel, Listener
 from irexec.tools.run.typical import EXTENTS, grows, typical
 from irexec.tools.status import LayerStatus
@@ -233,9 +234,25 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
         array = typical(model, entry.port, kind, shape, given.past, rng) if given.typical else None
         array = _by_consumer(model, inference, entry.port, rng) if array is None else array
         entry.array = np.asarray(draw(rng, kind, shape) if array is None else array, kind.dtype)
+        if kind.is_integral_number and _divides(entry.port):
+            entry.array = np.where(entry.array == 0, entry.array.dtype.type(1), entry.array)
         entry.origin, entry.assumed = Origin.DRAWN, not types[index].shape.is_static
         # Values of later inputs may depend on this one, as indices depend on an axis.
         inference.note(entry.port.node, [TensorType.of(entry.array, kind)])
+
+
+def _divides(port: Value) -> bool:
+    """Return whether integers are divided by the values of an input, directly or after they are moved or converted."""
+    stack = [port]
+    for value in stack:
+        for node in value.users:
+            if node.operator is None:
+                continue
+            if value in node.inputs[1:2] and has_no_result_for_zeros(node.operator, value.element_type):
+                return True
+            if category_of(node.type) in ("movement", "shape", "type"):
+                stack += [output for output in node.outputs if output not in stack]
+    return False
 
 
 def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random.Generator) -> Array | None:

@@ -113,10 +113,10 @@ def test_the_bound_follows_the_sensitivity_of_the_results() -> None:
     for factor in (0.01, 100.0):
         run = chain(last=lambda value, f=factor: ops.exp(ops.multiply(value, F(f), name="steep"), name="end"))
         nodes = [node for node in run.model.nodes if node.type == "MatMul"]
-        ((bound,),) = explained(run, dict.fromkeys(nodes, 16.0), [[_WRONG]])
+        ((bound,),) = explained(run, dict.fromkeys(nodes, 16.0), [[_WRONG]], run.results())
         bounds.append(bound)
     assert bounds[1] > 10 * bounds[0] > 0
-    assert explained(chain(), {}, [[_WRONG]]) == [[0.0]]
+    assert explained(chain(), {}, [[_WRONG]], run.results()) == [[0.0]]
 
 
 def test_explained_errors_need_no_further_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_explained_errors_need_no_further_runs(monkeypatch: pytest.MonkeyPatch) 
     nodes = [node for node in run.model.nodes if node.type == "MatMul"]
     for error, runs in ((NONE, 0), (Error(10.0, 1e-6, 1e-6), 1), (_WRONG, 3)):
         made.clear()
-        explained(run, dict.fromkeys(nodes, 16.0), [[error]])
+        explained(run, dict.fromkeys(nodes, 16.0), [[error]], run.results())
         assert len(made) == runs
 
 
@@ -133,7 +133,9 @@ def test_rounding_inside_bodies_is_carried_to_the_results() -> None:
     run = Reference(irexec.read_model(iterating().text.encode()), [[np.ones((3, 2), F)]])
     nodes = [node for node in run.model.nodes if node.bodies]
     errors = [[_WRONG for _ in run.model.results]]
-    assert all(bound > 0 for step in explained(run, dict.fromkeys(nodes, 16.0), errors) for bound in step)
+    assert all(
+        bound > 0 for step in explained(run, dict.fromkeys(nodes, 16.0), errors, run.results()) for bound in step
+    )
 
 
 def test_an_error_that_no_layer_shows_is_unexplained() -> None:

@@ -25,6 +25,7 @@ TRACING = "OV_ENABLE_SERIALIZE_TRACING"
 """The variable of the environment that lets OpenVINO write the graph after each pass to the current folder."""
 _SETS = re.compile(r"sse\d*|avx\w*?(?=_|\b)|amx|neon|sve|asimd|acl|ref")
 """Instruction sets in the names of primitives, such as `brgemm_avx512_f32`."""
+_ONNX_NODE = re.compile(r"ONNX node .<Node\((\w+)\): ([^>]*)>")
 
 
 class OpenVINO(Apart):
@@ -258,6 +259,11 @@ def _shown(value: Any) -> str:
 
 
 def _brief(error: Exception) -> str:
-    """Return the last informative line of OpenVINO's message."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return abridged(lines[-1] if lines else type(error).__name__)
+    """Return the reason at the end of OpenVINO's message, after the node of an ONNX file that it names.
+
+    A summary of the nodes that were not converted, which gives no reasons, follows the reason.
+    """
+    text = str(error).split("\nSummary:")[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    nodes = _ONNX_NODE.findall(text)
+    return abridged("".join(f"{type_} {name}: " for type_, name in nodes[-1:]) + (lines or [type(error).__name__])[-1])
