@@ -20,7 +20,7 @@ from irexec.tools.compare.explained import MARGIN, explained, unexplained
 from irexec.tools.compare.layers import Comparing
 from irexec.tools.compare.other_causes import changed, failing, layout, misread_result, replaced, where, wrong_state
 from irexec.tools.compare.remarks import remarks
-from irexec.tools.compare.result import Comparison, Row, few
+from irexec.tools.compare.result import NOTABLE, Comparison, Row, few
 from irexec.tools.compare.runtimes.runtime import (
     CannotRun,
     Described,
@@ -217,6 +217,12 @@ def _judge_results(
             alike = _errors(Reference(wide, reference.steps), plain)
             alike = [[NONE if index in random else error for index, error in enumerate(step)] for step in alike]
             agrees = not unexplained(alike, explains)
+    owns = [row.own for row in found.rows]
+    seen = not found.exact and comparing.noise is None and bounds is None and not found.unseen and not any(owns)
+    if agrees and seen and owns and any(error.relative > NOTABLE for step in errors for error in step):
+        # Without any error of a layer there is none that could accumulate: the other side computes something else if
+        # its layers are not observed.
+        found.results_agree, found.hidden = False, True
     if agrees:
         return
     found.results_agree = False
@@ -233,11 +239,13 @@ def _judge_results(
 
 
 def _random(found: Comparison, model: Model) -> tuple[list[str], set[int]]:
-    """Return the names of layers with random values that differ or were not seen, and the numbers of the results that
-    depend on one of them.
+    """Return the names of layers with random or undefined values that differ or were not seen, and the numbers of the
+    results that depend on one of them.
     """
     alike = {row.node for row in found.rows if row.total is not None and not row.total}
-    random = [n for n in model.nodes if n.operator is not None and n.operator.tolerance.kind == "random"]
+    undefined = {row.node for row in found.rows if row.undefined}
+    kinds = ((n, n.operator.tolerance.kind) for n in model.nodes if n.operator is not None)
+    random = [node for node, kind in kinds if kind == "random" or node in undefined]
     stack = [node for node in random if node not in alike]
     names, reached = [node.friendly_name for node in stack], {*stack}
     written = {n.attributes.get("variable_id"): n for n in model.nodes if n.type == "ReadValue"}

@@ -35,6 +35,7 @@ from irexec.tools.compare.windows import (
     windows,
 )
 from irexec.tools.run.record import HELD_BYTES, Reference, same
+from irexec.tools.run.ties import undefined_parts
 
 Known = MutableMapping[Value, Array]
 Results = Mapping[Node, list[Array]]
@@ -201,6 +202,8 @@ class Comparing:
                     self._suspect(row, [node], [], {}, total, False, step)
                 continue
             own, agrees = self._own(row, nodes, given, their, tolerance, step, relation, right[step].get(node))
+            if not agrees and self._is_undefined(node, nodes, their):
+                row.undefined = agrees = True
             if row.own is None or worst((row.own, own)) is not row.own or (row.agrees and not agrees):
                 row.own, row.agrees, row.step = own, agrees, step
             if own.whole and not agrees and self.bounds is None:
@@ -208,6 +211,15 @@ class Comparing:
             if node not in self._suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
                 self._suspect(row, nodes, given, their, own, agrees, step)
         return row if seen else None
+
+    def _is_undefined(self, node: Node, nodes: Sequence[Node], their: Mapping[Value, Array]) -> bool:
+        """Return whether a layer has no result for the other side's inputs, as a division of integers by zero."""
+        if len(nodes) > 1 or node.bodies or self.layer_pairs is not None:
+            return False
+        given = [
+            None if v is None else v.node.constant if v.node in self._whole.constant else their[v] for v in node.inputs
+        ]
+        return undefined_parts(node, given) == "no result"
 
     def _reads_another(self, node: Node) -> bool:
         """Return whether a layer, or the layer that assigns the variable which it reads, differs in the other model."""

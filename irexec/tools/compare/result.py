@@ -34,6 +34,7 @@ class Row:
     `limit`: the tolerance in units in the last place; `noise`: the additional error that rounding in the other side's
     types explains. `can_differ`: whether there are values that could differ. `module`: the module of the other side
     whose result the layer computes. `changed`: the layer itself differs in the other model, regardless of its inputs.
+    `undefined`: the operator has no result for the inputs.
     """
 
     node: Node
@@ -51,6 +52,7 @@ class Row:
     module: str = ""
     changed: bool = False
     made_up_for: bool = False
+    undefined: bool = False
 
     def __repr__(self) -> str:
         state = "agrees" if self.agrees else "differs"
@@ -103,8 +105,8 @@ class Comparison:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
     could differ. `exact`: both sides are run by irexec. `notes`: sentences about amplified rounding, parts that the
     inputs did not exercise, and differences without an effect. `plain`: the other side's results per step, when no
-    layer was exposed. `random`: layers with random values, on which differing results depend. `unpaired`: sentences
-    about results that only one of two models has.
+    layer was exposed. `random`: layers with random or undefined values, on which differing results depend. `unpaired`:
+    sentences about results that only one of two models has.
     """
 
     other: str
@@ -223,7 +225,10 @@ class Comparison:
             return f"{same} {self.other}; {len(others)} {what}: {few(others)}"
         largest = worst(error for _, error in self.results)
         if self.random and largest:
+            undefined = [row.node.friendly_name for row in self.rows if row.undefined]
             cause = f"the random values of {few(self.random)} make the results differ"
+            if undefined:
+                cause = f"the results differ, because {few(undefined)} has no defined result for its inputs"
             return f"{agree} with {self.other}, but {cause}: {off(largest)}{unseen}"
         if self.precision in LOWER and largest:
             return f"{agree} with {self.other}, within the rounding of {self.precision}: {off(largest)}{unseen}"
@@ -290,8 +295,8 @@ LOWER = ("f16", "bf16")
 _CACHE = "KV_CACHE_PRECISION"
 # The layers through which a cache of attention is read: it is reordered by beams, extended and repeated for groups.
 _MOVING = ("Gather", "Concat", "Convert", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Broadcast", "Tile")
-# The relative error of results above which hints are given.
-_NOTABLE = 1e-3
+NOTABLE = 1e-3
+"""The relative error of results from which an explanation is given."""
 
 
 def hints(
@@ -313,7 +318,7 @@ def hints(
             "INFERENCE_PRECISION_HINT=f32 compares in f32"
         )
     if culprit is None:
-        if accumulated and precision not in LOWER and any(error.relative > _NOTABLE for error in results):
+        if accumulated and precision not in LOWER and any(error.relative > NOTABLE for error in results):
             yield "each layer is within its tolerance; the difference in the results is accumulated rounding"
         return
     if other.startswith("OpenVINO") and GROUP not in other and any(map(packed, culprit.nodes)):

@@ -12,7 +12,8 @@ import numpy as np
 
 from irexec.core.types import Array
 from irexec.model.graph.model import Model, Node
-from irexec.tools.conformance.undefined import instead_of_nan, is_float, undefined_parts
+from irexec.tools.conformance.undefined import instead_of_nan, is_float
+from irexec.tools.run.ties import undefined_parts
 
 Inputs = Sequence[Array | None]
 _LOWEST = 3e38

@@ -9,8 +9,7 @@ import numpy as np
 from irexec.core.types import Array, ElementType
 from irexec.model.graph.model import Node
 from irexec.ops.spec.contents import category_of
-from irexec.ops.spec.operator import Undefined
-from irexec.tools.run.ties import tied
+from irexec.tools.run.ties import tied, undefined_parts
 
 _SUMMING = {"arithmetic", "reduction", "matrix", "convolution", "activation", "movement"}
 Inputs = Sequence[Array | None]
@@ -37,19 +36,6 @@ def is_undefined(node: object, inputs: Inputs, *, partly: bool = True) -> bool:
     whole = partly and any(mask.any() for mask in found) if isinstance(found, tuple) else bool(found)
     graphs = partly and (_moves(node, inputs) or _loses(node, inputs))
     return whole or graphs or any(rule(node, inputs) for rule in RULES)
-
-
-def undefined_parts(node: Node, inputs: Inputs) -> Undefined:
-    """Return the parts of the result that the operator's declaration leaves undefined for these inputs."""
-    operator = node.operator
-    if (
-        operator is None
-        or operator.undefined is None
-        or any(a is None for a in inputs[: operator.signature.min_inputs])
-    ):
-        return False
-    padded = [*inputs, *[None] * (len(operator.inputs) - len(inputs))]
-    return operator.undefined(*padded, **node.all_attributes)
 
 
 def is_meaningless(node: object, inputs: Inputs) -> bool:

@@ -1,4 +1,4 @@
-"""Ties: results that depend on the order of equal values, which the operators do not define."""
+"""Results that the operators do not define: those that depend on the order of equal values, or have no definition."""
 
 from __future__ import annotations
 
@@ -9,8 +9,22 @@ import numpy as np
 from irexec.core.types import Array
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Node
+from irexec.ops.spec.operator import Undefined
 
 Inputs = Sequence[Array | None]
+
+
+def undefined_parts(node: Node, inputs: Inputs) -> Undefined:
+    """Return the parts of the result that the operator's declaration leaves undefined for these inputs."""
+    operator = node.operator
+    if (
+        operator is None
+        or operator.undefined is None
+        or any(a is None for a in inputs[: operator.signature.min_inputs])
+    ):
+        return False
+    padded = [*inputs, *[None] * (len(operator.inputs) - len(inputs))]
+    return operator.undefined(*padded, **node.all_attributes)
 
 
 def tied(node: Node, inputs: Inputs) -> str | None:

@@ -201,6 +201,25 @@ def test_an_error_that_showing_layers_hides(pair: tuple[str, str], tells: bool) 
     assert not found.agrees
 
 
+def test_a_step_of_a_quantizer_without_an_error_of_any_layer() -> None:
+    """A runtime that fuses layers over a quantizer is a whole step off where no layer, if observed, has any error."""
+    x = ops.parameter([1, 64], np.float32, name="x")
+    scaled = ops.multiply(x, np.float32(4), name="scaled")
+    steps = ops.round(scaled, "half_to_even", name="steps")
+    model = irexec.Model([ops.multiply(steps, np.float32(0.25), name="result")], [x], "quantized")
+    values = np.arange(64, dtype=np.float32).reshape(1, 64) / 8
+
+    def one_step(array: np.ndarray) -> np.ndarray:
+        return np.where(np.arange(64) % 5 == 1, array + np.float32(1), array)
+
+    other = WrongTogether("scaled", "steps", tells=False)
+    other.distort = one_step
+    found = compare(Reference(model, [[values]]), other)
+    assert all(row.agrees and not row.own for row in found.rows)
+    assert found.hidden and not found.agrees
+    assert not any("accumulated" in hint for hint in found.hints)
+
+
 def test_the_culprit_is_saved_as_a_model_of_its_own(tmp_path: Path) -> None:
     run = reference("classifier")
     found = compare(run, Wrong("block1/depthwise/norm"))

@@ -117,3 +117,16 @@ def test_an_index_is_rounding_if_rounding_exchanges_it(tmp_path: Path) -> None:
     assert exchanged.agrees and not exchanged.same
     another = _compared(given, build, tmp_path, lambda made: made.__setitem__(0, np.array([[2, 3]], np.int32)))
     assert not another.agrees
+
+
+@pytest.mark.parametrize("division", [ops.divide, ops.mod, ops.floor_mod])
+def test_integers_divided_by_zero_are_no_fault_of_the_layer(division: Callable[..., Any], tmp_path: Path) -> None:
+    given = np.int32([3, 0, 2])
+    found = _compared(
+        given,
+        lambda x: [division(np.int32([7, 7, 7]), x, name="layer")],
+        tmp_path,
+        lambda made: made[0].__setitem__(1, -(2**31)),
+    )
+    assert found.culprit is None
+    assert "because layer has no defined result for its inputs" in found.verdict
