@@ -1,11 +1,14 @@
-"""Language models with compressed weights: `python benchmarks/llm.py [--size 60|278] [--formats f16 int8 int4]`.
+"""Language models with a cache and compressed weights: `python benchmarks/llm.py [--size 60|278] [--formats f16 int8]`.
 
-Builds a decoder with random weights in each format, as NNCF writes them (f16; u8 with a scale and a zero point for each
-row; u4 in groups of 128 with zero points, first and last layer in int8; scales in f16, converted to f32), and runs it
-in a new process for each side: time to the first result (the minimum over rounds), one call for 1, 16 and 128 tokens
-(processor time of one thread, the minimum of many calls; `--threads` above 1: median by the clock), and the largest
-resident memory. Ratios are those to the first of `--sides`; below 1, the other needs less. OpenVINO computes in f32
-and does not quantize activations; with `--sides quantized fast` it quantizes them.
+Builds a decoder with random weights as optimum-intel exports it: keys and values are states that grow by the tokens of
+each call (ReadValue, Gather by `beam_idx`, Concat, Assign), attention is ScaledDotProductAttention with a mask, and
+positions are rotations. Weights are those of NNCF (f16; u8 with a scale and a zero point for each row; u4 in groups of
+128 with zero points, first and last layer in int8; scales in f16, converted to f32). Each side runs in a new process:
+time to the first result (the minimum over rounds), prompts of 16 and 128 tokens (the minimum of several), one token
+while the cache grows from 32 to 600 (medians of its first and last 32 tokens, and the mean of all), and the largest
+resident memory. Times are processor time of one thread, with `--threads` above 1 by the clock; `clock` is the mean of
+all tokens by the clock. Ratios are those to the first of `--sides`; below 1, the other needs less. OpenVINO computes in
+f32 and does not quantize activations; with `--sides quantized fast` it quantizes them.
 """
 
 from __future__ import annotations
@@ -21,7 +24,6 @@ from pathlib import Path
 
 TYPE_CHECKING = False  # as in `typing`, whose import would be measured
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, NamedTuple
 
     class Size(NamedTuple):
@@ -35,7 +37,10 @@ if TYPE_CHECKING:
 SIZES = {60: (512, 10, 1536, 24576), 278: (1024, 16, 2816, 33792)}
 HEAD = 64
 FORMATS = ("f16", "int8", "int4", "int4sym", "bf16")
-TOKENS = (1, 16, 128)
+PROMPTS = (16, 128)
+# The lengths of the cache before the first token that is measured, and after the last one.
+CACHE = (32, 600)
+COLUMNS = ("16", "128", "token at 32", "at 600", "mean", "clock")
 # The environment of each side. "quantized": OpenVINO that quantizes activations dynamically, as it does by default.
 SIDES = {"openvino": {}, "quantized": {}, "fast": {}, "numpy": {"IREXEC_FAST": "0"}}
 
@@ -55,14 +60,62 @@ class Decoder:
 
     def model(self) -> Any:
         ops, np = self.ops, self.np
-        ids = ops.parameter([-1, -1], np.int64, name="input_ids")
+        names = ("input_ids", "attention_mask", "position_ids")
+        ids, mask, positions = (ops.parameter([-1, -1], np.int64, name=name) for name in names)
+        self.beams = ops.parameter([-1], np.int32, name="beam_idx")
+        self.batch = self.extent(ids, 0)
+        allowed = self.allowed(ids, mask)
+        rotation = self.rotation(positions)
         table = self.weights(self.words, self.hidden, is_outer=True)
         x = ops.gather(table, ids, np.array(0, np.int64))
-        for _ in range(self.layers):
-            x = ops.add(x, self.attention(self.normalized(x)))
+        sinks: list[Any] = []
+        for layer in range(self.layers):
+            x = ops.add(x, self.attention(self.normalized(x), allowed, rotation, layer, sinks))
             x = ops.add(x, self.feed_forward(self.normalized(x)))
         logits = self.product(self.normalized(x), self.words, self.hidden, is_outer=True)
-        return self.irexec.Model([logits], [ids], f"decoder_{self.format}")
+        inputs = [ids, mask, positions, self.beams]
+        return self.irexec.Model([logits], inputs, f"decoder_{self.format}", sinks=sinks)
+
+    def extent(self, x: Any, axis: int) -> Any:
+        """Return an extent as a tensor of one element."""
+        ops, np = self.ops, self.np
+        return ops.gather(ops.shape_of(x, "i64"), np.array([axis], np.int64), np.array(0, np.int64))
+
+    def allowed(self, ids: Any, mask: Any) -> Any:
+        """Return the mask [batch, 1, tokens, cache]: keys that are not later than the query and not padding."""
+        ops, np = self.ops, self.np
+        total, one = ops.squeeze(self.extent(mask, 1)), np.array(1, np.int64)
+        before = ops.subtract(total, ops.squeeze(self.extent(ids, 1)))
+        keys = ops.range(np.array(0, np.int64), total, one, "i64")
+        queries = ops.unsqueeze(ops.range(before, total, one, "i64"), np.array([1], np.int64))
+        is_text = ops.unsqueeze(ops.convert(mask, "boolean"), np.array([1, 2], np.int64))
+        is_allowed = ops.logical_and(ops.less_equal(keys, queries), is_text)
+        return ops.select(is_allowed, np.float32(0), np.float32(-65504))
+
+    def rotation(self, positions: Any) -> tuple[Any, Any]:
+        ops, np = self.ops, self.np
+        steps = (10000.0 ** (-np.arange(0, HEAD, 2, dtype=np.float32) / HEAD)).astype(np.float32)
+        angles = ops.multiply(ops.convert(ops.unsqueeze(positions, np.array([1, 3], np.int64)), "f32"), steps)
+        angles = ops.concat([angles, angles], -1)
+        return ops.cos(angles), ops.sin(angles)
+
+    def rotated(self, x: Any, rotation: tuple[Any, Any]) -> Any:
+        ops, np = self.ops, self.np
+        last, one, half = np.array([3], np.int64), np.array([1], np.int64), np.array([HEAD // 2], np.int64)
+        first = ops.slice(x, np.array([0], np.int64), half, one, last)
+        second = ops.slice(x, half, np.array([2**63 - 1], np.int64), one, last)
+        turned = ops.concat([ops.multiply(second, np.float32(-1)), first], -1)
+        return ops.add(ops.multiply(x, rotation[0]), ops.multiply(turned, rotation[1]))
+
+    def cached(self, x: Any, name: str, sinks: list[Any]) -> Any:
+        """Return the keys or values of all calls, those of this call last."""
+        ops, np = self.ops, self.np
+        heads = self.hidden // HEAD
+        shape = ops.concat([self.batch, np.array([heads, 0, HEAD], np.int64)], 0)
+        past = ops.read_value(ops.broadcast(np.float32(0), shape), name, "f32", [-1, heads, -1, HEAD])
+        whole = ops.concat([ops.gather(past, self.beams, np.array(0, np.int64)), x], 2)
+        sinks.append(ops.assign(whole, name))
+        return whole
 
     def product(self, x: Any, rows: int, columns: int, *, is_outer: bool = False) -> Any:
         return self.ops.matmul(x, self.weights(rows, columns, is_outer=is_outer), False, True)
@@ -101,17 +154,19 @@ class Decoder:
         root = ops.sqrt(ops.add(square, ops.constant(small)))
         return ops.multiply(ops.divide(x, root), ops.constant(np.ones(self.hidden, np.float32)))
 
-    def attention(self, x: Any) -> Any:
+    def attention(self, x: Any, allowed: Any, rotation: tuple[Any, Any], layer: int, sinks: list[Any]) -> Any:
         ops, np = self.ops, self.np
         order = np.array([0, 2, 1, 3], np.int64)
         heads = np.array([0, 0, self.hidden // HEAD, HEAD], np.int64)
-        parts = [
+        query, key, value = (
             ops.transpose(ops.reshape(self.product(x, self.hidden, self.hidden), heads, special_zero=True), order)
             for _ in range(3)
-        ]
-        mixed = ops.transpose(ops.scaled_dot_product_attention(*parts, causal=True), order)
-        joined = ops.reshape(mixed, np.array([0, 0, self.hidden], np.int64), special_zero=True)
-        return self.product(joined, self.hidden, self.hidden)
+        )
+        keys = self.cached(self.rotated(key, rotation), f"past_key_values.{layer}.keypresent.{layer}.key", sinks)
+        values = self.cached(value, f"past_key_values.{layer}.valuepresent.{layer}.value", sinks)
+        mixed = ops.scaled_dot_product_attention(self.rotated(query, rotation), keys, values, allowed, causal=False)
+        joined = np.array([0, 0, self.hidden], np.int64)
+        return self.product(ops.reshape(ops.transpose(mixed, order), joined, special_zero=True), *[self.hidden] * 2)
 
     def feed_forward(self, x: Any) -> Any:
         gate = self.ops.swish(self.product(x, self.inner, self.hidden))
@@ -119,41 +174,56 @@ class Decoder:
 
 
 def measured(side: str, path: str, threads: int, calls: int) -> None:
-    """Print, in this new process, the time for each number of tokens and the largest resident memory."""
+    """Print, in this new process, the times of `COLUMNS` and the largest resident memory."""
     import numpy as np
 
-    infer: Callable[[Any], Any]
+    request: Any
     if side in ("openvino", "quantized"):
         import openvino
 
         settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
+        settings["KV_CACHE_PRECISION"] = "f32"
         if side == "openvino":
             settings["DYNAMIC_QUANTIZATION_GROUP_SIZE"] = "0"
-        infer = openvino.Core().compile_model(path, "CPU", settings).create_infer_request().infer
+        request = openvino.Core().compile_model(path, "CPU", settings).create_infer_request()
     else:
         import irexec
 
         hint = {"EXECUTION_MODE_HINT": "PERFORMANCE"} if side == "fast" and calls else {}
-        infer = irexec.compile_model(path, config=hint).create_infer_request().infer
-    infer([np.array([[1]], np.int64)])
+        request = irexec.compile_model(path, config=hint).create_infer_request()
+
+    def infer(cache: int, tokens: int) -> tuple[float, float]:
+        """Run on some tokens after those in the cache; return the processor time and the time by the clock, in ms."""
+        positions = np.arange(cache, cache + tokens)[None]
+        inputs = {"input_ids": positions * 7 % 1000, "attention_mask": np.ones((1, cache + tokens), np.int64)}
+        inputs |= {"position_ids": positions, "beam_idx": np.zeros(1, np.int32)}
+        began = time.process_time(), time.perf_counter()
+        request.infer(inputs)
+        return (time.process_time() - began[0]) * 1e3, (time.perf_counter() - began[1]) * 1e3
+
+    infer(0, 1)
     print("first", flush=True)
-    clock = time.process_time if threads == 1 else time.perf_counter
-    times = {}
-    for tokens in TOKENS if calls else ():
-        ids = np.arange(tokens, dtype=np.int64)[None] % 1000
+    clock = 0 if threads == 1 else 1
+    times = []
+    for tokens in PROMPTS if calls else ():
         found = []
-        for _ in range(5 + max(5, calls // (1 if tokens == 1 else 4))):
-            begin = clock()
-            infer([ids])
-            found.append(clock() - begin)
-        times[tokens] = (min if threads == 1 else lambda x: sorted(x)[len(x) // 2])(found[5:]) * 1e3
+        for _ in range(5 + calls // 4):
+            request.reset_state()
+            found.append(infer(0, tokens)[clock])
+        times.append(min(found[5:]))
+    if calls:
+        request.reset_state()
+        infer(0, CACHE[0])
+        steps = np.array([infer(cache, 1) for cache in range(*CACHE)])
+        ends = np.median(steps[:32, clock]), np.median(steps[-32:, clock])
+        times += [float(each) for each in (*ends, *steps.mean(axis=0))]
     lines = Path("/proc/self/status").read_text().splitlines()
     peak = next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
-    print(json.dumps({"times": times, "peak": peak}), flush=True)
+    print(json.dumps(dict(zip(COLUMNS, times, strict=False)) | {"peak": peak}), flush=True)
 
 
 def run(side: str, path: Path, threads: int, calls: int) -> dict[str, float]:
-    """Return the measurements of a new process: `first` in ms (elapsed), `1`, `16`, `128`, and `peak` in MB."""
+    """Return the measurements of a new process: `first` in ms (elapsed), `COLUMNS`, and `peak` in MB."""
     unset = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
     environment = {**unset, **SIDES[side], "IREXEC_NUM_THREADS": str(threads)}
     command = [sys.executable, __file__, "--measure", side, str(path), "--threads", str(threads), "--calls", str(calls)]
@@ -163,7 +233,7 @@ def run(side: str, path: Path, threads: int, calls: int) -> dict[str, float]:
         child.stdout.readline()
         first = time.perf_counter() - begin
         found = json.loads(child.stdout.readline())
-    return {"first": first * 1e3, "peak": found["peak"], **found["times"]}
+    return {"first": first * 1e3, **found}
 
 
 def main() -> None:
@@ -201,14 +271,14 @@ irexec.save_model(llm.Decoder(format, llm.SIZES[int(size)], int(group)).model(),
 
 def show(path: Path, format: str, args: argparse.Namespace) -> None:
     print(f"{format}, {args.size} M parameters, {path.with_suffix('.bin').stat().st_size / 2**20:.0f} MB of weights")
-    times = ("1 token", "16", "128") if args.calls else ()
+    times = COLUMNS if args.calls else ()
     print(f"{'':10}" + "".join(f"{title:>16}" for title in ("first, ms", *times, "peak, MB")))
     reference: dict[str, float] = {}
     for side in args.sides:
         found = run(side, path, args.threads, args.calls)
         found["first"] = min(run(side, path, args.threads, 0)["first"] for _ in range(args.rounds))
         cells = []
-        for key in ("first", *(map(str, TOKENS) if args.calls else ()), "peak"):
+        for key in ("first", *times, "peak"):
             ratio = f" ({found[key] / reference[key]:.2f})" if reference else ""
             cells.append(f"{found[key]:.1f}{ratio}".rjust(16))
         print(f"{side:10}" + "".join(cells), flush=True)
