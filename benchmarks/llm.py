@@ -276,7 +276,8 @@ def show(path: Path, format: str, args: argparse.Namespace) -> None:
     reference: dict[str, float] = {}
     for side in args.sides:
         found = run(side, path, args.threads, args.calls)
-        found["first"] = min(run(side, path, args.threads, 0)["first"] for _ in range(args.rounds))
+        firsts = [run(side, path, args.threads, 0)["first"] for _ in range(args.rounds)]
+        found["first"] = min(firsts, default=found["first"])
         cells = []
         for key in ("first", *times, "peak"):
             ratio = f" ({found[key] / reference[key]:.2f})" if reference else ""

@@ -1,19 +1,32 @@
-"""Run-time checks: constraints that inference could not check are checked on the shapes of the actual arrays."""
+"""Run-time checks: constraints that inference could not check are checked on the shapes of the actual arrays.
+
+A shape rule that accepts some extents is run once more with numbers on a tape, which records all comparisons with them:
+where these have the same results, the rule accepts other extents too, and need not run again. The cache of a language
+model has another length at each token.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from irexec.core.diagnostics import IRError
-from irexec.core.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
+from irexec.core.types import DYNAMIC, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types.tape_program import Program
+from irexec.core.types.traced import Tape, Traced, is_traced, untraced
 from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.capacity import beyond_memory
-from irexec.ops.spec.operator import Breach
+from irexec.ops.spec.operator import Breach, Operator
 from irexec.runtime.engine.errors import broken_constraints, too_large, wrong_result
 
 # The maximum number of combinations of shapes that are remembered as checked.
 _MAX_REMEMBERED = 256
+# The number of proofs for arrays of one kind: the rule distinguishes few cases, or depends on each extent.
+_MAX_PROOFS = 3
 # Integer inputs of up to this size describe shapes and axes: the shape rule also receives their values.
 _MAX_COMPARED = 32
 
@@ -21,7 +34,8 @@ _MAX_COMPARED = 32
 def checked(
     call: Callable[..., Any], node: Node, given: Sequence[TensorType | None], model: Model
 ) -> Callable[..., Any]:
-    """Return the call of a layer with unknown shapes: runs the shape rule when a combination of shapes first occurs.
+    """Return the call of a layer with unknown shapes: runs the shape rule when a combination of shapes first occurs,
+    unless a proof for other extents covers it.
 
     The callable raises IRError with the findings that a model with these static shapes would get.
     """
@@ -30,12 +44,23 @@ def checked(
     kinds = [type.element_type if type is not None else DYNAMIC for type in given]
     attributes = node.all_attributes
     known: set[Any] = set()
+    # By what the rule receives besides extents: element types, ranks, and values with their shapes.
+    proofs: dict[Any, list[_Proof | None]] = {}
 
     def run(*inputs: Any) -> Any:
-        key = tuple([None if array is None else (array.shape, _small_content(array)) for array in inputs])
+        key = tuple([None if a is None else (a.dtype, a.shape, _small_content(a)) for a in inputs])
         if key in known:
             return call(*inputs)
-        given = [_type_of(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
+        kept = tuple([each and (each if each[2] is not None else (each[0], len(each[1]))) for each in key])
+        sizes = [extent for each in key if each and each[2] is None for extent in each[1]]
+        found = proofs.get(kept, ())
+        for proof in found:
+            if proof is not None and (extents := proof.program.run(sizes)) is not None:
+                result = call(*inputs)
+                if not proof.describes(result, extents):
+                    _compare(result, operator.infer(types_of(inputs), attributes), node, model)
+                return result
+        given = types_of(inputs)
         breaches: list[Breach] = []
         types = operator.infer(given, attributes, breaches)
         if breaches:
@@ -46,10 +71,68 @@ def checked(
         _compare(result, types, node, model)
         if len(known) >= _MAX_REMEMBERED:
             known.clear()
+            proofs.clear()
         known.add(key)
+        if kept not in proofs:
+            proofs[kept] = []
+        elif len(found) < _MAX_PROOFS:
+            proofs[kept].append(_proved(operator, given, attributes, types))
         return result
 
+    def types_of(inputs: Sequence[Any]) -> list[TensorType | None]:
+        return [_type_of(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
+
     return run
+
+
+class _Proof(NamedTuple):
+    """Decides whether extents of inputs are accepted, and computes the extents of the results, which have `ranks`."""
+
+    program: Program
+    ranks: list[int]
+
+    def describes(self, result: Any, extents: list[int]) -> bool:
+        """Return whether results have these extents, one result after the other."""
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        shapes = [array.shape for array in results if isinstance(array, np.ndarray)]
+        return list(map(len, shapes)) == self.ranks and [extent for shape in shapes for extent in shape] == extents
+
+
+def _proved(
+    operator: Operator, given: Sequence[TensorType | None], attributes: dict[str, Any], types: Sequence[TensorType]
+) -> _Proof | None:
+    """Return the proof that the rule accepts these types, and all other extents for which its comparisons have the
+    same results; None if the rule does not give these types for numbers on a tape.
+    """
+    tape, number = Tape(), count()
+
+    def traced(type: TensorType | None) -> TensorType | None:
+        if type is None or type.has_value:
+            return type
+        sizes: list[Any] = [tape.size(next(number), extent, 0, None) for extent in type.shape.to_shape()]
+        return TensorType(type.element_type, PartialShape([Dimension(size) for size in sizes]))
+
+    breaches: list[Breach] = []
+    # A rule may need a plain number in a way that a tape does not support.
+    with suppress(Exception):
+        made = operator.infer([traced(type) for type in given], attributes, breaches)
+        wanted = [_single(extent) for type in made for extent in type.shape]
+        ranks = [len(type.shape) for type in made]
+        plain = [extent.value for type in types for extent in type.shape]
+        if not breaches and beyond_memory(made) is None and untraced(wanted) == plain:
+            entries = [each.entry if type(each) is Traced else tape.constant(each) for each in wanted]
+            return _Proof(Program(tape, entries), ranks)
+    return None
+
+
+def _single(extent: Dimension) -> Any:
+    """Return the number of a static extent, traced or plain, without a comparison on the tape."""
+    low: Any = extent.min
+    high: Any = extent.max
+    same = low.entry == high.entry if is_traced(low) and is_traced(high) else not is_traced(low) and low == high
+    if not same:
+        raise ValueError("the rule gives a range")
+    return low
 
 
 def _small_content(array: Array) -> bytes | None:

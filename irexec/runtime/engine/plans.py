@@ -1,4 +1,8 @@
-"""The plan cache of a model: a general plan for all shapes, and special plans for recently repeated shapes."""
+"""The plan cache of a model: a general plan for all shapes, and special plans for recently repeated shapes.
+
+A special plan knows all extents of the inputs, or all but those that change from call to call: the cache of a language
+model grows with each token, while the extents of the token stay.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from irexec.runtime.engine.constants import Constants
 from irexec.runtime.engine.plan import Plan, make_plan
 
 Shapes = tuple[tuple[int, ...], ...]
+"""The shapes of the inputs. -1: an extent that a plan leaves open."""
 
 # The number of combinations of input shapes of a dynamic model that are remembered.
 MAX_PLANS = 8
@@ -39,6 +44,7 @@ class Plans:
         self._general = make_plan(model, constants=self._constants)
         self._observed: Plan | None = None
         self._special: OrderedDict[Shapes, Plan | None] = OrderedDict()
+        self._last: Shapes = ()
         self.optional_inputs = model.optional_inputs
         self._opened: dict[frozenset[Value], Plans] = {}
 
@@ -61,6 +67,7 @@ class Plans:
         """Return the plan for these input shapes.
 
         When a dynamic model receives the same shapes a second time, a special plan is made for these static shapes.
+        When the same extents change from one call to the next a second time, one is made in which they are open.
         `observed`: a plan that computes every output of every layer. Raises IRError if the weights' file was truncated.
         """
         self._require_files()
@@ -72,16 +79,29 @@ class Plans:
         if not self._is_dynamic:
             return self._general
         with self._lock:
-            if shapes not in self._special:
-                self._special[shapes] = None
-                if len(self._special) > MAX_PLANS:
-                    self._special.popitem(last=False)
+            changed, self._last = _with_open(shapes, self._last), shapes
+            if shapes in self._special:
+                return self._repeated(shapes)
+            self._remember(shapes)
+            if changed is None:
                 return self._general
-            plan = self._special[shapes]
-            if plan is None:
-                plan = self._special[shapes] = self._made_for(shapes)
-            self._special.move_to_end(shapes)
-            return plan
+            if changed in self._special:
+                return self._repeated(changed)
+            self._remember(changed)
+            return self._general
+
+    def _remember(self, shapes: Shapes) -> None:
+        self._special[shapes] = None
+        if len(self._special) > MAX_PLANS:
+            self._special.popitem(last=False)
+
+    def _repeated(self, shapes: Shapes) -> Plan:
+        """Return the special plan for shapes that are remembered."""
+        plan = self._special[shapes]
+        if plan is None:
+            plan = self._special[shapes] = self._made_for(shapes)
+        self._special.move_to_end(shapes)
+        return plan
 
     def _require_files(self) -> None:
         """Raise IRError if a mapped file was truncated: reading the missing part would terminate the process."""
@@ -96,10 +116,15 @@ class Plans:
         return len(self._special)
 
     def _made_for(self, shapes: Shapes) -> Plan:
-        given = [
-            TensorType(value.element_type, PartialShape(shape))
+        known = [
+            PartialShape([extent if open < 0 else open for extent, open in zip(value.type.shape, shape, strict=True)])
+            if value.type.rank is not None
+            else PartialShape(shape)
             for value, shape in zip(self.model.inputs, shapes, strict=True)
         ]
+        if all(shape == value.type.shape for shape, value in zip(known, self.model.inputs, strict=True)):
+            return self._general
+        given = [TensorType(value.element_type, shape) for value, shape in zip(self.model.inputs, known, strict=True)]
         inference = infer(self.model, given, Findings(file=self.model.file))
         # The error may be in a branch that is not taken, so fall back to the general plan, which detects it at run
         # time. The same holds for a value whose shape contradicts the one that the model promises.
@@ -108,3 +133,13 @@ class Plans:
         ):
             return make_plan(self.model, inference, self._constants)
         return self._general
+
+
+def _with_open(shapes: Shapes, last: Shapes) -> Shapes | None:
+    """Return the shapes with the extents that differ from those of the last call open; None if ranks differ."""
+    if list(map(len, shapes)) != list(map(len, last)):
+        return None
+    return tuple(
+        tuple(extent if extent == other else -1 for extent, other in zip(shape, before, strict=True))
+        for shape, before in zip(shapes, last, strict=True)
+    )

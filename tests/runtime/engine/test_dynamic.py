@@ -15,6 +15,7 @@ from support.nets import two_inputs
 import irexec
 from irexec import Model
 from irexec.core.types import PartialShape
+from irexec.ops.spec.operator import Operator
 from irexec.runtime.engine import InferRequest
 from irexec.runtime.engine.plans import MAX_PLANS, Plans
 
@@ -172,3 +173,51 @@ def test_a_computed_array_can_be_a_result() -> None:
     x = ops.parameter([2], np.float32, name="x")
     model = Model([ops.result(ops.minimum([1.0, 5.0], [2.0, 2.0]))], [x])
     assert irexec.compile_model(model)([np.zeros(2, np.float32)])[0].tolist() == [1, 2]
+
+
+def test_extents_that_change_from_call_to_call_are_open_in_a_plan() -> None:
+    compiled = flattening()
+    plans = Plans(compiled.model)
+    found = [plans.of(((1, length, 4),)) for length in range(1, 12)]
+    assert found[:2] == [plans.general] * 2
+    assert found[2] is not plans.general
+    assert found[2:] == [found[2]] * 9
+    assert found[2].inference[compiled.model.inputs[0]].shape == PartialShape([1, -1, 4])
+    assert plans.of(((2, 3, 4),)) is plans.general
+    assert plans.of(((5, 6, 4),)) is plans.general, "all extents changed twice: the model's own types"
+
+
+def added() -> irexec.CompiledModel:
+    x, y = (ops.parameter([-1, 2], np.float32, name=name) for name in "xy")
+    return irexec.compile_model(Model([ops.add(ops.concat([x, y], 0), ops.concat([x, x], 0))], [x, y]))
+
+
+def test_shape_rules_do_not_run_again_for_extents_they_do_not_distinguish(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, runs = added(), []
+    infer = Operator.infer
+    monkeypatch.setattr(Operator, "infer", lambda *given: runs.append(given) or infer(*given))
+    for length in (*range(2, 40), 5000):
+        x = np.ones((length, 2), np.float32)
+        np.testing.assert_array_equal(compiled([x, x])[0], np.full((2 * length, 2), 2))
+        if length == 8:
+            runs.clear()
+    assert runs == []
+
+
+def test_extents_that_a_proof_does_not_cover_are_checked() -> None:
+    compiled = added()
+    for length in (2, 3, 4, 5, 6):
+        compiled([np.ones((length, 2), np.float32)] * 2)
+    x = np.ones((3, 2), np.float32)
+    for _ in range(2):
+        with pytest.raises(irexec.IRError, match="O001"):
+            compiled([x, np.ones((4, 2), np.float32)])
+    assert compiled([x, x])[0].shape == (6, 2)
+
+
+def test_an_element_type_that_the_operator_refuses_is_found_after_another_one() -> None:
+    x = ops.parameter([2], irexec.Type.dynamic, name="x")
+    compiled = irexec.compile_model(Model([ops.relu(x)], [x]))
+    assert compiled([np.float32([-1, 2])])[0].tolist() == [0, 2]
+    with pytest.raises(irexec.IRError, match="O002"):
+        compiled([np.array([True, False])])
