@@ -18,6 +18,7 @@ from irexec.model.inference import Inference
 from irexec.ops.spec.capacity import beyond_memory
 from irexec.runtime.engine.constants import Constants, Folding, Packed, has_many_packed, may_be_packed
 from irexec.runtime.engine.errors import too_large
+from irexec.runtime.engine.growing import growing
 from irexec.runtime.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.runtime.engine.step import Step
 
@@ -28,7 +29,7 @@ class Plan:
 
     `template` contains the constants in their slots (packed weights as a PackedMatrix). `results` are the slots of the
     results; `lent` lists for each result the constants whose memory it may share, or None if its memory is private.
-    `subplans` are the plans of the bodies, by the number of the step.
+    `subplans` are the plans of the bodies, by the number of the step. `growing`: see irexec.runtime.engine.growing.
     """
 
     model: Model
@@ -40,6 +41,7 @@ class Plan:
     lent: list[frozenset[int] | None]
     memory: MemoryPlan
     subplans: dict[int, list[Plan]]
+    growing: dict[int, str | None]
 
 
 @no_collection()
@@ -110,7 +112,10 @@ class _Planner:
         foreign = {*parameters, *(slot for step in bound for slot in step.outputs)}
         buffered = {slot for number in memory.buffer_of for slot in steps[number].outputs}
         lent = self._lent(sharing, foreign, buffered, results)
-        return Plan(self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans)
+        grown = growing(steps, self.template, memory, sharing, results)
+        return Plan(
+            self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans, grown
+        )
 
     def _add(self, model: Model) -> None:
         """Add the steps of a model, or of the body of an If that is known to run."""

@@ -18,6 +18,7 @@ from irexec.ops.spec.operator import ConstraintError
 from irexec.runtime.engine.checking import checked
 from irexec.runtime.engine.constants import Packed
 from irexec.runtime.engine.errors import failure, too_large, wrong_result
+from irexec.runtime.engine.growing import reordering
 from irexec.runtime.engine.lowered import Backend, Call, Program, Replacements
 from irexec.runtime.engine.plan import Plan
 from irexec.runtime.engine.state import Variables
@@ -62,6 +63,8 @@ class Runner:
             call, inputs = instead.get(number, (step.call, step.inputs))
             if step.operator.is_run_by_engine:
                 call = self._bound(number, step)
+            if number in self.plan.growing and number not in instead:
+                call = self._growing(number, step)
             if number in outs:
                 call = _into(call, outs[number])
             if not step.is_sure and step.operator.rule is not None:
@@ -96,6 +99,13 @@ class Runner:
             for runner in runners:
                 runner._is_lowered = self._is_lowered
         return body_step(step.node, [runner.iterate for runner in runners], self.plan.inference)
+
+    def _growing(self, number: int, step: Step) -> Callable[..., Any]:
+        """Return the call of a step that appends to a variable, or may reorder it."""
+        name = self.plan.growing[number]
+        if name is None:
+            return reordering(step.call)
+        return self.variables.appender(name, step.node.attributes["axis"], step.call)
 
     def run(self, inputs: Sequence[Array], *, lowered: bool = False) -> list[Array]:
         """Return the results, in separate memory, for inputs that match the Parameters. Raises IRError."""

@@ -1,0 +1,171 @@
+"""States that grow in place: the results are those of the kernels, whatever happens to the states in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.benchmark import benchmark
+
+import irexec
+from irexec import Model
+from irexec.runtime.engine import plan as planning
+
+ops: Any = irexec.opset15
+HEADS, WIDTH = 2, 4
+
+
+def attending(*, shown: bool = False) -> Model:
+    """Return attention with cached keys and values, in the layers that optimum-intel writes. `shown`: the cache is a
+    result too.
+    """
+    x, mask = ops.parameter([-1, HEADS, -1, WIDTH], np.float32, name="x"), ops.parameter([-1, -1], bool, name="mask")
+    beam = ops.parameter([-1], np.int32, name="beam_idx")
+    batch = ops.gather(ops.shape_of(x), np.int64([0]), np.int64(0))
+    caches, sinks = [], []
+    for name, factor in (("key", 0.5), ("value", 2)):
+        start = ops.broadcast(np.float32(0), ops.concat([batch, np.int64([HEADS, 0, WIDTH])], 0))
+        read = ops.read_value(start, name, "f32", [-1, HEADS, -1, WIDTH])
+        new = ops.multiply(x, np.float32(factor))
+        caches.append(ops.concat([ops.gather(read, beam, np.int64(0)), new], 2))
+        sinks.append(ops.assign(caches[-1], name))
+    allowed = ops.unsqueeze(mask, np.int64([1, 2]))
+    attention = ops.scaled_dot_product_attention(x, *caches, allowed, causal=False)
+    return Model([attention, *caches[:shown]], [x, mask, beam], "attending", sinks=sinks)
+
+
+class Talk:
+    """A request of the model, and the length of its cache."""
+
+    def __init__(self, compiled: Any, batch: int) -> None:
+        self.request, self.batch, self.length = compiled.create_infer_request(), batch, 0
+
+    def say(self, tokens: int, beams: list[int] | None = None, *, surplus: int = 0) -> Any:
+        """Return the result for new tokens. `surplus`: the mask is longer than the cache."""
+        self.length += tokens
+        x = np.random.default_rng(self.length).standard_normal((self.batch, HEADS, tokens, WIDTH), np.float32)
+        mask = np.ones((self.batch, self.length + surplus), bool)
+        mask[-1, : self.length // 3] = False
+        beam = np.array(range(self.batch) if beams is None else beams, np.int32)
+        return self.request.infer({"x": x, "mask": mask, "beam_idx": beam})[0]
+
+    def states(self) -> list[Any]:
+        return [np.array(state.state.data) for state in self.request.query_state()]
+
+    def set(self, values: list[Any]) -> None:
+        for state, value in zip(self.request.query_state(), values, strict=True):
+            state.state = irexec.Tensor(value)
+        self.length = values[0].shape[2]
+
+
+def by_copies(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the model compiled without buffers that grow."""
+    with monkeypatch.context() as patched:
+        patched.setattr(planning, "growing", lambda *_: {})
+        return irexec.compile_model(attending(), config={"EXECUTION_MODE_HINT": "ACCURACY"})
+
+
+def _talked(talk: Talk, seed: int) -> list[Any]:
+    """Return results and states of random tokens, beams, settings and resets."""
+    random, found, kept = np.random.default_rng(seed), [], None
+    for _ in range(60):
+        action = random.choice(["token"] * 8 + ["prompt", "beams", "reset", "cut", "keep", "back", "fail"])
+        if action == "prompt":
+            found.append(talk.say(int(random.integers(2, 9))))
+        elif action == "beams":
+            found.append(talk.say(1, random.integers(0, talk.batch, talk.batch).tolist()))
+        elif action == "reset":
+            talk.request.reset_state()
+            talk.length = 0
+        elif action == "cut" and talk.length > 2:
+            talk.set([value[:, :, : talk.length // 2].copy() for value in talk.states()])
+        elif action == "keep" and talk.length:
+            kept = talk.states()
+        elif action == "back" and kept is not None:
+            talk.set(kept)
+        elif action == "fail":
+            with pytest.raises(irexec.IRError):
+                talk.say(1, surplus=2)
+            talk.length -= 1
+        else:
+            found.append(talk.say(1))
+        if talk.length:
+            found += talk.states()
+    return found
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_any_history_gives_the_bits_of_the_kernels(batch: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    copying = by_copies(monkeypatch)
+    compiled = irexec.compile_model(attending(), config={"EXECUTION_MODE_HINT": "ACCURACY"})
+    for one, other in zip(_talked(Talk(compiled, batch), seed), _talked(Talk(copying, batch), seed), strict=True):
+        assert one.shape == other.shape
+        assert one.tobytes() == other.tobytes()
+
+
+def test_the_buffer_grows_in_few_steps_and_kept_states_do_not_change() -> None:
+    talk = Talk(irexec.compile_model(attending()), 1)
+    memories, kept = set(), []
+    for _ in range(200):
+        talk.say(1)
+        (value,) = {id(s.state.data.base): s.state.data for s in talk.request.query_state()[:1]}.values()
+        memories.add(value.__array_interface__["data"][0])
+        kept.append((value, value.copy()))
+    assert len(memories) < 15
+    assert all(np.array_equal(value, copy) for value, copy in kept)
+
+
+def test_requests_do_not_share_their_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, copying = irexec.compile_model(attending()), by_copies(monkeypatch)
+    own, others = ([Talk(model, 1), Talk(model, 1)] for model in (compiled, copying))
+    for number in range(30):
+        for talk, other in zip(own, others, strict=True):
+            np.testing.assert_array_equal(talk.say(1 + number % 2), other.say(1 + number % 2))
+
+
+def test_a_result_that_is_the_cache_is_the_callers_own() -> None:
+    talk = Talk(irexec.compile_model(attending(shown=True)), 1)
+    talk.say(4)
+    for _ in range(4):
+        talk.say(1)
+        talk.request.results[1][...] = np.nan
+    assert not np.isnan(talk.say(1)).any()
+
+
+def test_many_tokens_agree_with_openvino(tmp_path: Path) -> None:
+    ov = pytest.importorskip("openvino")
+    path = tmp_path / "attending.xml"
+    irexec.save_model(attending(), path, compress_to_fp16=False)
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"}
+    theirs = Talk(ov.Core().compile_model(path, "CPU", settings), 2)
+    mine = Talk(irexec.compile_model(path, config={"EXECUTION_MODE_HINT": "PERFORMANCE"}), 2)
+    for number in range(220):
+        beams = [1, 0] if number % 50 == 7 else [0, 0] if number % 50 == 33 else None
+        if number == 110:
+            for talk in (mine, theirs):
+                talk.request.reset_state()
+                talk.length = 0
+        one, other = (talk.say(9 if number % 110 == 0 else 1, beams) for talk in (mine, theirs))
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_a_language_model_has_one_plan_for_all_lengths_and_the_tokens_of_openvino(tmp_path: Path) -> None:
+    ov = pytest.importorskip("openvino")
+    llm, path = benchmark("llm"), tmp_path / "llm.xml"
+    irexec.save_model(llm.Decoder("f16", (128, 2, 256, 512), 128).model(), path, compress_to_fp16=False)
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
+    theirs = ov.Core().compile_model(path, "CPU", settings).create_infer_request()
+    mine = irexec.compile_model(path, config={"EXECUTION_MODE_HINT": "PERFORMANCE"}).create_infer_request()
+    ids = np.arange(12)[None] % 512
+    for length in range(12, 232):
+        first = length - ids.shape[1]
+        inputs = {"input_ids": ids, "attention_mask": np.ones((1, length), np.int64)}
+        inputs |= {"position_ids": np.arange(first, length)[None], "beam_idx": np.zeros(1, np.int32)}
+        one, other = (request.infer(inputs)[0][0, -1] for request in (mine, theirs))
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+        assert one.argmax() == other.argmax()
+        ids = one.argmax().reshape(1, 1)
+    assert len(mine._runner._runners) == 2, "the general plan and one for a token after any cache"
