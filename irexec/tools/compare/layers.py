@@ -202,7 +202,7 @@ class Comparing:
                     self._suspect(row, [node], [], {}, total, False, step)
                 continue
             own, agrees = self._own(row, nodes, given, their, tolerance, step, relation, right[step].get(node))
-            if not agrees and self._is_undefined(node, nodes, their):
+            if not agrees and own.whole and not own.reason and self._is_undefined(node, nodes, their):
                 row.undefined = agrees = True
             if row.own is None or worst((row.own, own)) is not row.own or (row.agrees and not agrees):
                 row.own, row.agrees, row.step = own, agrees, step
