@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.types import DYNAMIC, Array, Dimension, ElementType, PartialShape, TensorType
-from irexec.core.types.tape_program import Program
 from irexec.core.types.traced import Tape, Traced, is_traced, untraced
 from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.capacity import beyond_memory
 from irexec.ops.spec.operator import Breach, Operator
 from irexec.runtime.engine.errors import broken_constraints, too_large, wrong_result
+
+if TYPE_CHECKING:
+    from irexec.core.types.tape_program import Program
 
 # The maximum number of combinations of shapes that are remembered as checked.
 _MAX_REMEMBERED = 256
@@ -104,6 +106,8 @@ def _proved(
     """Return the proof that the rule accepts these types, and all other extents for which its comparisons have the
     same results; None if the rule does not give these types for numbers on a tape.
     """
+    from irexec.core.types.tape_program import Program
+
     tape, number = Tape(), count()
 
     def traced(type: TensorType | None) -> TensorType | None:

@@ -70,8 +70,6 @@ def growing(
     reorder its value.
     """
     assigns = [step for step in steps if step.operator.type == "Assign"]
-    if not assigns:
-        return {}
     maker = {slot: number for number, step in enumerate(steps) for slot in step.outputs}
     readers = Counter(slot for step in steps for slot in step.inputs)
     escaping = {sharing.group[slot] for slot in results}

@@ -18,7 +18,6 @@ from irexec.model.inference import Inference
 from irexec.ops.spec.capacity import beyond_memory
 from irexec.runtime.engine.constants import Constants, Folding, Packed, has_many_packed, may_be_packed
 from irexec.runtime.engine.errors import too_large
-from irexec.runtime.engine.growing import growing
 from irexec.runtime.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.runtime.engine.step import Step
 
@@ -112,7 +111,11 @@ class _Planner:
         foreign = {*parameters, *(slot for step in bound for slot in step.outputs)}
         buffered = {slot for number in memory.buffer_of for slot in steps[number].outputs}
         lent = self._lent(sharing, foreign, buffered, results)
-        grown = growing(steps, self.template, memory, sharing, results)
+        grown: dict[int, str | None] = {}
+        if assigned:
+            from irexec.runtime.engine.growing import growing
+
+            grown = growing(steps, self.template, memory, sharing, results)
         return Plan(
             self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans, grown
         )

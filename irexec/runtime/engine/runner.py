@@ -18,7 +18,6 @@ from irexec.ops.spec.operator import ConstraintError
 from irexec.runtime.engine.checking import checked
 from irexec.runtime.engine.constants import Packed
 from irexec.runtime.engine.errors import failure, too_large, wrong_result
-from irexec.runtime.engine.growing import reordering
 from irexec.runtime.engine.lowered import Backend, Call, Program, Replacements
 from irexec.runtime.engine.plan import Plan
 from irexec.runtime.engine.state import Variables
@@ -104,6 +103,8 @@ class Runner:
         """Return the call of a step that appends to a variable, or may reorder it."""
         name = self.plan.growing[number]
         if name is None:
+            from irexec.runtime.engine.growing import reordering
+
             return reordering(step.call)
         return self.variables.appender(name, step.node.attributes["axis"], step.call)
 

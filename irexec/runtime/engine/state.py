@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irexec.core.types import DYNAMIC, Array
 from irexec.model.graph.model import Model, Node
-from irexec.runtime.engine.growing import Buffer
+
+if TYPE_CHECKING:
+    from irexec.runtime.engine.growing import Buffer
 
 
 class VariableState:
@@ -79,6 +81,8 @@ class Variables:
 
     def appender(self, name: str, axis: int, concat: Callable[..., Array]) -> Callable[..., Array]:
         """Return the callable of a Concat whose result is assigned to the variable that its first input is."""
+
+        from irexec.runtime.engine.growing import Buffer
 
         def append(past: Array, new: Array) -> Array:
             buffer, at = self._buffers.get(name), axis % past.ndim

@@ -11,7 +11,7 @@ from support.benchmark import benchmark
 
 import irexec
 from irexec import Model
-from irexec.runtime.engine import plan as planning
+from irexec.runtime.engine import growing
 
 ops: Any = irexec.opset15
 HEADS, WIDTH = 2, 4
@@ -63,7 +63,7 @@ class Talk:
 def by_copies(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return the model compiled without buffers that grow."""
     with monkeypatch.context() as patched:
-        patched.setattr(planning, "growing", lambda *_: {})
+        patched.setattr(growing, "growing", lambda *_: {})
         return irexec.compile_model(attending(), config={"EXECUTION_MODE_HINT": "ACCURACY"})
 
 
