@@ -126,7 +126,7 @@ class Judge:
         units = {node: FUSED for node in self._last.nodes if node.operator is not None and node.constant is None}
         pairs = zip(self._results, found, strict=True)
         errors = [[measure(a, b) for a, b in zip(one, two, strict=True)] for one, two in pairs]
-        return not unexplained(errors, explained(before, units, errors))
+        return not unexplained(errors, explained(before, units, errors, found))
 
     def _is_noise(self, noise: Noise, found: Results) -> bool:
         """Return whether rounding explains the difference."""
