@@ -46,7 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="runtime",
         default="openvino",
         metavar="RUNTIME",
-        help="openvino, onnxruntime, irexec, or FILE.py:Class (default: openvino)",
+        help="openvino, onnxruntime, irexec, reference (onnx.reference), or FILE.py:Class (default: openvino)",
+    )
+    judged.add_argument(
+        "--frontend",
+        choices=("ir", "onnx"),
+        default="ir",
+        help="ir: cases of IR; onnx: models of one ONNX node, which the runtime reads itself (default: ir)",
     )
     judged.add_argument("--device", default="CPU", help="the device of OpenVINO (default: CPU)")
     judged.add_argument(
@@ -160,9 +166,9 @@ def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
         raise UnreadableName("--case names cases and --only operators: give one of them")
     for name in args.case:
         case_named(name)
-    names = families(args.only)
+    names = families(args.only, args.frontend)
     if not names:
-        near = likely_names(args.only[0], families())
+        near = likely_names(args.only[0], families(frontend=args.frontend))
         hint = f": {near}" if near else ""
         raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern matches{hint}")
     total, begun = Tally(), time.monotonic()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
@@ -27,6 +28,24 @@ def wait_with(name: str) -> None:
         # Importing a submodule uses the path of the module and therefore loads it.
         del module.__path__
         sys.modules[name] = module
+        sys.meta_path.insert(0, _Imported())
+
+
+class _Imported:
+    """Finds modules that exist: an import of `numpy._core` that loads NumPy, and with it `numpy._core`, would otherwise
+    execute that module a second time.
+    """
+
+    def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        module = None if target is not None else sys.modules.get(name)
+        return None if module is None else ModuleSpec(name, self, loader_state=module.__spec__)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
 
 
 _lock = threading.RLock()

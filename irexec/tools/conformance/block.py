@@ -293,6 +293,10 @@ def _drawer(family: str) -> Callable[[int, int], Case | None]:
         from irexec.tools.conformance.graphs import draw_graph
 
         return lambda seed, index: draw_graph(family, seed, index)
+    if family.startswith("onnx."):
+        from irexec.tools.conformance.onnx_cases import draw_onnx
+
+        return lambda seed, index: draw_onnx(family, index)
     operator = operator_named(family)
     return lambda seed, index: draw(operator, seed, index)
 

@@ -33,17 +33,24 @@ class Extent:
     seconds: float | None = None
 
 
-def families(only: Sequence[str] = ()) -> list[str]:
+def families(only: Sequence[str] = (), frontend: str = "ir") -> list[str]:
     """Return the operators and graph patterns whose names match one of the patterns in `only`; all if it is empty. Case
-    does not matter, and an operator's name without a version stands for all its versions.
+    does not matter, and an operator's name without a version stands for all its versions. `frontend`: "onnx" for the
+    operators of ONNX, whose prefix `onnx.` may be left out.
     """
-    from irexec.tools.conformance.graphs import patterns
+    if frontend == "onnx":
+        from irexec.tools.conformance.onnx_cases import onnx_operators
 
-    names = [*map(str, operators()), *patterns(), GROWN]
+        names = onnx_operators()
+    else:
+        from irexec.tools.conformance.graphs import patterns
+
+        names = [*map(str, operators()), *patterns(), GROWN]
     if not only:
         return names
-    wanted = [pattern.lower() for pattern in only]
-    forms = {name: (name.lower(), name.lower().rpartition("-")[0]) for name in names}
+    wanted = [pattern.lower().removeprefix("onnx.") for pattern in only]
+    plain = {name: name.lower().removeprefix("onnx.") for name in names}
+    forms = {name: (text, text.rpartition("-")[0]) for name, text in plain.items()}
     return [name for name in names if any(fnmatch.fnmatchcase(f, w) for f in forms[name] for w in wanted)]
 
 

@@ -36,6 +36,8 @@ class Case:
     kind: str = "static"
     facts: dict[str, str] = field(default_factory=dict)
     """The properties by which failures are clustered, besides operator and kind."""
+    source: bytes | None = None
+    """The ONNX file from which the model was made: the runtime reads this file instead of IR."""
 
     @property
     def config(self) -> str:

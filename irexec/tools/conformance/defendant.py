@@ -29,6 +29,7 @@ _HOME = Path(__file__).parent
 KNOWN = {
     "openvino": f"{_HOME / 'runtimes' / 'openvino.py'}:OpenVINO",
     "onnxruntime": f"{_HOME / 'runtimes' / 'onnx_runtime.py'}:OnnxRuntime",
+    "reference": f"{_HOME / 'runtimes' / 'onnx_reference.py'}:OnnxReference",
     "irexec": f"{_HOME / 'runtimes' / 'lowered.py'}:Irexec",
 }
 """The runtimes that have a name; any other runtime is given as FILE.py:Class."""
@@ -112,7 +113,7 @@ class Defendant:
         """Run a case, after those of other threads. Raises IRError if its model cannot be written."""
         with self._lock:
             # Each file has a new name: replacing a file would force a write to the disk.
-            path = Path(self._folder.name) / f"model{self._number}.xml"
+            path = Path(self._folder.name) / f"model{self._number}{'.xml' if case.source is None else '.onnx'}"
             self._number += 1
             try:
                 self._send(case, path)
@@ -124,7 +125,10 @@ class Defendant:
                 _remove(path)
 
     def _send(self, case: Case, path: Path) -> None:
-        write_model(case.model, path)
+        if case.source is None:
+            write_model(case.model, path)
+        else:
+            path.write_bytes(case.source)
         arrays = [plain(array) for call in case.inputs for array in call]
         message: dict[str, Any] = {
             "path": str(path),

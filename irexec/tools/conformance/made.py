@@ -18,4 +18,8 @@ def case_named(text: str) -> Case:
         from irexec.tools.conformance.graphs import graph_case
 
         return graph_case(text)
+    if text.startswith("onnx."):
+        from irexec.tools.conformance.onnx_cases import onnx_case
+
+        return onnx_case(text)
     return operator_case(CaseName.parse(text))

@@ -41,7 +41,12 @@ def _can_join(case: Case) -> bool:
     """Return whether a case may run beside others. A kernel that reads beyond an empty input finds what others have
     left in memory.
     """
-    if case.operator.startswith("graph.") or case.model.sinks or _ALONE.intersection(case.flags):
+    if (
+        case.source is not None
+        or case.operator.startswith("graph.")
+        or case.model.sinks
+        or _ALONE.intersection(case.flags)
+    ):
         return False
     return all(array.size for call in case.inputs for array in call)
 

@@ -28,9 +28,12 @@ class OnnxRuntime:
         return {"name": f"ONNX Runtime {self.runtime.__version__}"}
 
     def load(self, path: str, cache: bool) -> None:
-        model = read_model(path)
-        self.types = [value.element_type for value in model.inputs]
-        proto = OnnxGraph(model, self.onnx).proto
+        if path.endswith(".onnx"):
+            proto, self.types = self.onnx.load(path), []
+        else:
+            model = read_model(path)
+            self.types = [value.element_type for value in model.inputs]
+            proto = OnnxGraph(model, self.onnx).proto
         self.session = self.runtime.InferenceSession(
             proto.SerializeToString(), self.options, providers=["CPUExecutionProvider"]
         )
