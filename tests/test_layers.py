@@ -48,9 +48,9 @@ LAYERS: list[set[str]] = [
     {"tools/diff"},
     {"tools/reduce"},
     {"tools/sensitivity"},
+    {"tools/passes"},
     {"tools/render"},
     {"tools/parallel"},
-    {"tools/passes"},
     {"tools/bisect", "tools/conformance", "tools/functions"},
     {"lsp"},
     {"cli"},
@@ -66,6 +66,8 @@ RUNTIMES = (
     "tools/compare/runtimes/onnx_runtime.py",
     "tools/conformance/runtimes/openvino.py",
     "tools/conformance/runtimes/onnx_runtime.py",
+    "tools/conformance/runtimes/onnx_reference.py",
+    "tools/conformance/onnx_",
 )
 """Adapters for packages that irexec is compared with: they import the package when they are used."""
 LONGEST = 450
