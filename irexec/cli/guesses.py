@@ -9,7 +9,7 @@ COMMANDS = {
     "exec": "run", "execute": "run", "infer": "run", "benchmark": "run --repeat N", "bench": "run --repeat N",
     "profile": "run --trace", "trace": "run --trace", "info": "show", "inspect": "show", "print": "show",
     "summary": "show", "graph": "report", "html": "report", "view": "report", "visualize": "report",
-    "bisect": "compare", "debug": "compare", "minimize": "reduce", "extract": "cut", "subgraph": "cut",
+    "debug": "compare", "minimize": "reduce", "extract": "cut", "subgraph": "cut",
     "export": "convert", "upgrade": "convert", "quantize": "sensitivity", "codes": "explain", "rule": "explain",
     "rules": "explain", "operators": "ops", "server": "lsp", "version": "--version",
 }  # fmt: skip

@@ -6,12 +6,12 @@ Exit code: 0 all passes and the kernels keep the results, 1 a pass or a kernel i
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refuse, refused
 from irexec.cli.options import add_config, add_limit
+from irexec.cli.streams import print_json
 from irexec.core.diagnostics.render import wants_color
 
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     except CannotRun as error:
         return refused(refuse(error.code, f"--with {args.other}: {error}"))
     if args.format == "json":
-        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+        print_json(found.to_dict(), indent=2)
     else:
         page = Printout(color=wants_color(sys.stdout))
         show_passes(found, page, all_passes=args.all)

@@ -60,7 +60,9 @@ def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()
             return bind_internal(layer, findings)
         message = f"{layer.version!r} is an opset inside of OpenVINO's compiler, which only dumps of its passes contain"
         where: dict[str, Any] = {"at": At(layer.at, "version"), "layer": layer.ref, "attribute": "version"}
-        findings.add("L005", message, openvino=REFUSED, **where)
+        canonical = contents.canonical_type(layer.type)
+        hint = None if canonical is None else _versions_of(canonical, layer.version)
+        findings.add("L005", message, hint=hint, openvino=REFUSED, **where)
         return None
     if layer.version and (known := REGISTRY.get((layer.type, layer.version))) is not None:
         return known

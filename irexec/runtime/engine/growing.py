@@ -41,8 +41,10 @@ class Buffer:
         else:
             shape = list(past.shape)
             shape[self.axis] = end + max(end // AHEAD, LEAST)
-            self._memory = np.empty(shape, past.dtype)
-            self.value = concat(past, new, out=self._memory[self._part(0, end)])
+            memory = np.empty(shape, past.dtype)
+            self.value = concat(past, new, out=(target := memory[self._part(0, end)]))
+            # A kernel that makes an array of its own, such as one that adds noise, makes every further value, too.
+            self._memory = memory if self.value is target else None
         return self.value
 
     def _rest(self, array: Array) -> tuple[int, ...]:

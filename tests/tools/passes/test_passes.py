@@ -42,10 +42,13 @@ def test_the_kernels_compute_the_wrong_graph_correctly(reductions: irexec.Passes
 
 
 def test_the_text_names_the_result_before_and_after(reductions: irexec.Passes) -> None:
-    lines = str(reductions).splitlines()
-    assert lines[1] == "  before: agrees with the model (0 ulp)"
-    assert lines[2].startswith("  after: result n2 is of shape ")
-    assert lines[4] == "  the kernels: agree with the last graph"
+    text = " ".join(str(reductions).split())
+    order = [
+        "before: agrees with the model (0 ulp)",
+        "after: result n2 is of shape ",
+        "the kernels: agree with the last",
+    ]
+    assert sorted(order, key=text.index) == order
 
 
 @pytest.mark.parametrize("model", ["classifier", "transformer", "segmenter"])
