@@ -11,7 +11,7 @@ import sys
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refuse, refused
 from irexec.cli.options import add_config, add_limit
-from irexec.cli.streams import print_json
+from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics.render import wants_color
 
 
@@ -62,5 +62,5 @@ def run(args: argparse.Namespace) -> int:
         show_passes(found, page, all_passes=args.all)
         if loaded.chosen:
             page.paragraph(f"inputs chosen with --seed {args.seed}: {loaded.chosen}", "dim")
-        sys.stdout.write(page.text)
+        put(page.text)
     return 0 if found.agrees else 1
