@@ -64,9 +64,12 @@ pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 
 
-ANY_PYTHON = frozenset(
-    {"benchmarks", "conformance", "debug", "fixes", "frontends", "lowering", "pages", "render", "sizes"}
-)
+TESTS = Path(__file__).parent
+ANY_PYTHON = (
+    "benchmarks", "frontends", "runtime/lowering", "tools/bisect", "tools/compare", "tools/conformance", "tools/cut",
+    "tools/diff", "tools/doctest", "tools/fixes", "tools/passes", "tools/reduce", "tools/render", "tools/sensitivity",
+    "tools/shapes",
+)  # fmt: skip
 """Folders of tests that do not depend on the interpreter: they are marked `any_python`."""
 
 
@@ -114,7 +117,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     their marker gives, and leave out most cases of long tables if the whole suite is run by hand.
     """
     for item in items:
-        if Path(__file__).parent in item.path.parents and item.path.parts[len(Path(__file__).parts) - 1] in ANY_PYTHON:
+        if any(TESTS / folder in item.path.parents for folder in ANY_PYTHON):
             item.add_marker("any_python")
         if not IN_CI and (marker := item.get_closest_marker("in_ci")) is not None:
             item.add_marker(pytest.mark.skip(reason=f"{marker.args[0]}: in CI only (CI=true)"))
