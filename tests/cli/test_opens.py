@@ -115,6 +115,10 @@ OTHERS = [
 AGAIN: Mapping[tuple[str, ...], str] = {
     ("fix", "wrong.xml"): "before it is replaced, the file is compared with what was read",
     ("fix", "broken.xml"): "before it is replaced, the file is compared with what was read",
+    **{
+        ("doctest", name): "a page that turns out to be a model is validated as a model, with its weights"
+        for name in ("m.xml", "lenient.xml", "wrong.xml", "broken.xml")
+    },
 }
 """Commands that open the model's file once more, with the reason."""
 CHECKED_AGAIN = {

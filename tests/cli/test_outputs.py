@@ -86,6 +86,7 @@ READ_OR_NOT_FILES = {
     *(
         *("--device", "--python", "--minutes", "--cases", "--only", "--case", "--baseline"),
         "--target",
+        "--frontend",
         "--most",
         "--fail-on",
         *("--metric", "--same", "--tries", "--counters", "--sensitivity"),

@@ -17,7 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 _NAME = re.compile(r"Model(\d+)_(\d+)_(.+)\.xml")
-_NAMESPACES = re.compile(r"(\w+::)+")
+_NAMESPACES = re.compile(r"(?<!\w)(?:\w++::)++")
 _PERIOD = 0.01
 _BLOCK = 1 << 22
 

@@ -25,7 +25,7 @@ TRACING = "OV_ENABLE_SERIALIZE_TRACING"
 """The variable of the environment that lets OpenVINO write the graph after each pass to the current folder."""
 _SETS = re.compile(r"sse\d*|avx\w*?(?=_|\b)|amx|neon|sve|asimd|acl|ref")
 """Instruction sets in the names of primitives, such as `brgemm_avx512_f32`."""
-_ONNX_NODE = re.compile(r"ONNX node .<Node\((\w+)\): ([^>]*)>")
+_ONNX_NODE = re.compile(r"ONNX node .<Node\((\w{1,99})\): ([^>]{0,200})>")
 
 
 class OpenVINO(Apart):
