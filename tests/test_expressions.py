@@ -18,6 +18,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+# The modules of the ONNX front end are imported, too.
+pytest.importorskip("onnx")
+
 PACKAGE = Path(__file__).parents[1] / "irexec"
 ANCHORED, SEARCHING = {"match", "fullmatch"}, {"search", "sub", "subn", "split", "findall", "finditer"}
 OF_RE = {f"re.{method}" for method in ("compile", *ANCHORED, *SEARCHING)}

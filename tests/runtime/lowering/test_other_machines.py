@@ -12,7 +12,7 @@ from support.waiting import LONG
 
 pytestmark = [pytest.mark.any_python, pytest.mark.in_ci("repeats tests for other processors")]
 
-TESTS = Path(__file__).parents[2]
+FOLDER = Path(__file__).parent
 COMPILED = [
     "convolution", "attention", "recurrence", "contiguous", "rows", "fusion", "quantized", "packed",
     "packed_convolution", "narrow", "transposed", "group_normalization",
@@ -40,7 +40,7 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[3:]]))
     ids=["8 lanes", "4 lanes"],
 )
 def test_compiled_code_for_it_computes_the_same(name: str, without: str) -> None:
-    files = [str(TESTS / "lowering" / f"test_{name}.py") for name in COMPILED]
+    files = [str(FOLDER / f"test_{name}.py") for name in COMPILED]
     command = [sys.executable, "-c", AS_ANOTHER, name, without, *files]
-    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, timeout=LONG)
+    done = subprocess.run(command, cwd=FOLDER.parents[2], capture_output=True, text=True, timeout=LONG)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
