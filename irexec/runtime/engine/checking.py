@@ -119,10 +119,10 @@ def _proved(
     breaches: list[Breach] = []
     # A rule may need a plain number in a way that a tape does not support.
     with suppress(Exception):
-        made = operator.infer([traced(type) for type in given], attributes, breaches)
-        wanted = [_single(extent) for type in made for extent in type.shape]
-        ranks = [len(type.shape) for type in made]
-        plain = [extent.value for type in types for extent in type.shape]
+        made = operator.infer([*map(traced, given)], attributes, breaches)
+        wanted = [_single(extent) for found in made for extent in found.shape]
+        ranks = [len(found.shape) for found in made]
+        plain = [extent.value for found in types for extent in found.shape]
         if not breaches and beyond_memory(made) is None and untraced(wanted) == plain:
             entries = [each.entry if type(each) is Traced else tape.constant(each) for each in wanted]
             return _Proof(Program(tape, entries), ranks)
