@@ -73,6 +73,8 @@ ANY_PYTHON = (
 """Folders of tests that do not depend on the interpreter: they are marked `any_python`."""
 
 
+OTHER_PYTHONS = "not models and not any_python"
+"""What `.ci/run` selects for a Python other than the first."""
 WHOLE_SUITE = "IREXEC_TESTS_WHOLE_SUITE"
 """The variable that tells the workers of xdist, which are always given paths, that the user gave none."""
 
@@ -86,7 +88,7 @@ def pytest_xdist_auto_num_workers() -> int:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        no_choice = not config.option.keyword and config.option.markexpr == "not models"
+        no_choice = not config.option.keyword and config.option.markexpr in ("not models", OTHER_PYTHONS)
         is_whole = config.args_source is config.ArgsSource.TESTPATHS and no_choice
         os.environ[WHOLE_SUITE] = "1" if is_whole else ""
         if is_whole and not IN_CI:
