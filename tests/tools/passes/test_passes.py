@@ -14,13 +14,12 @@ from irexec.cli.main import main
 pytest.importorskip("openvino")
 
 ROOT = Path(__file__).parents[3]
-REPRODUCERS = ROOT / "docs" / "conformance" / "reproducers"
+MODELS = ROOT / "tests" / "data" / "passes"
 F32 = {"INFERENCE_PRECISION_HINT": "f32"}
 
 
 def reproducer(name: str) -> Path:
-    (found,) = REPRODUCERS.glob(f"graph.{name}*.xml")
-    return found
+    return MODELS / f"{name}.xml"
 
 
 @pytest.fixture(scope="module")
