@@ -19,6 +19,7 @@ from irexec.ops.sequence.scaled_dot_product_attention import (
 from irexec.ops.spec.operator import require
 from irexec.runtime.lowering.llvm import compiler
 from irexec.runtime.lowering.llvm.attention import LAYER, Mask, write_attention
+from irexec.runtime.lowering.llvm.few_queries import write_few_queries
 from irexec.runtime.lowering.llvm.memory import Field, Records
 from irexec.runtime.lowering.matrices import F32_BYTES, starts_of
 from irexec.runtime.lowering.recent import Recent
@@ -33,7 +34,8 @@ SCORE_WORK = 32
 # Laying out keys and values takes as long as about 9 queries; with more than two tasks per head, each task has at least
 # this many queries.
 LEAST_QUERIES = 256
-# For fewer queries than this, preparing compiled code costs more than it saves, unless the keys have few elements.
+# For fewer queries than this, laying out keys and values costs more than it saves, unless the keys have few elements:
+# they are read where they are.
 FEW_QUERIES, FEW_ELEMENTS = 8, 1 << 15
 
 
@@ -57,7 +59,7 @@ class Attention(Lowered):
     def shape(
         self, query: Array, key: Array, value: Array, mask: Array | None = None, *others: Array | None
     ) -> tuple[int, ...] | None:
-        is_worth_it = query.shape[-2] >= FEW_QUERIES or key.size <= FEW_ELEMENTS
+        is_worth_it = query.shape[-2] >= FEW_QUERIES or key.size <= FEW_ELEMENTS or _has_rows(key)
         if not (is_worth_it and query.size and value.size):
             return None
         arrays = (query, key, value) if self._causal or mask is None or mask.ndim == 0 else (query, key, value, mask)
@@ -75,10 +77,22 @@ class Attention(Lowered):
             else:
                 kind = "forbidding" if mask.dtype == np.bool_ else "added"
                 arrays.append(self._mask(work, mask, key.shape[-2]))
-        known = kind, *[(array.shape, array.strides) for array in arrays]
-        made = self._arranged.of(known, lambda: _arrange(out.shape[:-2], kind, *arrays))
         factor = np.full(1, 1 / sqrt(query.shape[-1]), np.float32) if scale is None else scale.reshape(1)
-        work.arranged(made, *arrays, *[0] * (4 - len(arrays)), out, factor)
+        keys = key.shape[-2]
+        if query.shape[-2] < FEW_QUERIES and _has_rows(key):
+            made = self._few(kind, out.shape[:-2], *arrays)
+        else:
+            known = kind, *[(array.shape, array.strides) for array in arrays]
+            made = self._arranged.of(known, lambda: _arrange(out.shape[:-2], kind, *arrays))
+        work.arranged(made, *arrays, *[0] * (4 - len(arrays)), out, factor, keys)
+
+    def _few(self, kind: Mask, batch: tuple[int, ...], query: Array, key: Array, *others: Array) -> Arranged:
+        """Return the job for few queries, arranged once for any number of keys: a cache of keys grows in place."""
+        keys, depth = key.shape[-2:]
+        wanted = tasks_for(prod(batch) * query.shape[-2] * keys * (depth + others[0].shape[-1] + SCORE_WORK))
+        known = kind, wanted, query.shape, others[0].shape[-1], *map(_places_known_by, (query, key, *others))
+        made = self._arranged.of(known, lambda: _arrange_few(batch, kind, wanted, query, key, *others))
+        return made._replace(scratch=made.scratch + keys)
 
     def _mask(self, work: Work, mask: Array, keys: int) -> Array:
         """Return the mask as f32 that are added to scores, with a column for each key."""
@@ -88,40 +102,69 @@ class Attention(Lowered):
         return work.by_rows(np.broadcast_to(mask, (*mask.shape[:-1], keys)) if mask.shape[-1] == 1 else mask, "mask")
 
 
+def _has_rows(array: Array) -> bool:
+    """Return whether the rows of an array are contiguous; those of an array that stands for any array are."""
+    return array.strides[-1] in (F32_BYTES, 0) and array.flags.aligned
+
+
+def _places_known_by(array: Array) -> tuple[object, ...]:
+    """Return what determines the places of rows, for any number of them above 1; strides of extents 1 do not matter."""
+    axes = [(extent, stride if extent > 1 else 0) for extent, stride in zip(array.shape, array.strides, strict=True)]
+    return (*axes[:-2], axes[-2][1])
+
+
+def _arrange_few(
+    batch: tuple[int, ...], kind: Mask, wanted: int, query: Array, key: Array, value: Array, mask: Array | None = None
+) -> Arranged:
+    made = compiler()
+    (length, depth), columns = query.shape[-2:], value.shape[-1]
+    heads = _heads(batch, length * columns, query, key, value, mask)
+    scores = -(-depth // made.lanes) * made.lanes
+    layer = _layer(heads, query, key, value, mask, scores=scores)
+    tasks = Records.of([[*part, 0, length] for part in split(len(heads), wanted)])
+    return Arranged(made.written(write_few_queries, kind), layer, tasks, scores + made.lanes)
+
+
+def _heads(batch: tuple[int, ...], size: int, query: Array, key: Array, value: Array, mask: Array | None) -> Records:
+    """Return the records of all heads, whose results have this size."""
+    starts = [starts_of(array, batch) for array in (query, key, value)]
+    starts.append(starts[0] * 0 if mask is None else starts_of(mask, batch))
+    starts.append(np.arange(prod(batch)) * size)
+    return Records(np.stack(starts, axis=1))
+
+
+def _layer(heads: Records, query: Array, key: Array, value: Array, mask: Array | None, **places: int) -> Records:
+    """Return the record of a layer. `places`: its positions in scratch memory."""
+    sizes: dict[str, Field] = {
+        "heads": heads,
+        "depth": query.shape[-1],
+        "columns": value.shape[-1],
+        "query_row": query.strides[-2] // F32_BYTES,
+        "key_row": key.strides[-2] // F32_BYTES,
+        "key_column": key.strides[-1] // F32_BYTES,
+        "value_row": value.strides[-2] // F32_BYTES,
+        "mask_row": 0 if mask is None or mask.shape[-2] == 1 else mask.strides[-2] // F32_BYTES,
+    }
+    return Records.named(LAYER, [dict.fromkeys(LAYER, 0) | sizes | places])
+
+
 def _arrange(
     batch: tuple[int, ...], kind: Mask, query: Array, key: Array, value: Array, mask: Array | None = None
 ) -> Arranged:
     made = compiler()
     (length, depth), (keys, columns) = query.shape[-2:], value.shape[-2:]
     height, across = made.height(length, VECTORS), VECTORS * made.lanes
-    starts = [starts_of(array, batch) for array in (query, key, value)]
-    starts.append(starts[0] * 0 if mask is None else starts_of(mask, batch))
-    starts.append(np.arange(prod(batch)) * (length * columns))
-    heads = Records(np.stack(starts, axis=1))
+    heads = _heads(batch, length * columns, query, key, value, mask)
     pitch = -(-keys // made.lanes) * made.lanes
     scores = height * across
     key_panels = scores + height * pitch + height
     value_panels = key_panels + -(-keys // across) * across * depth
-    sizes: dict[str, Field] = {
-        "heads": heads,
-        "keys": keys,
-        "depth": depth,
-        "columns": columns,
-        "query_row": query.strides[-2] // F32_BYTES,
-        "key_row": key.strides[-2] // F32_BYTES,
-        "key_column": key.strides[-1] // F32_BYTES,
-        "value_row": value.strides[-2] // F32_BYTES,
-        "mask_row": 0 if mask is None or mask.shape[-2] == 1 else mask.strides[-2] // F32_BYTES,
-        "scores": scores,
-        "pitch": pitch,
-        "key_panels": key_panels,
-        "value_panels": value_panels,
-    }
+    places = {"scores": scores, "pitch": pitch, "key_panels": key_panels, "value_panels": value_panels}
+    layer = _layer(heads, query, key, value, mask, **places)
     function = made.written(write_attention, height, VECTORS, kind)
     work = len(heads) * length * keys * (depth + columns + SCORE_WORK)
     tasks = _tasks(len(heads), length, height, tasks_for(work))
     size = value_panels + -(-columns // across) * across * keys
-    layer = Records.named(LAYER, [dict.fromkeys(LAYER, 0) | sizes])
     return Arranged(function, layer, tasks, size)
 
 

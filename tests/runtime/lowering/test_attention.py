@@ -51,6 +51,10 @@ EXTENTS = [
     ((2, 1, 3), 9, 49, 64, 70),
     ((2,), 30, 600, 8, 3),
     ((1,), 8, 31, 600, 100),
+    ((1, 8), 1, 700, 64, 64),
+    ((2, 3), 2, 37, 5, 7),
+    ((3,), 7, 1200, 40, 150),
+    ((2, 2), 1, 1, 1, 1),
 ]
 
 
@@ -124,3 +128,21 @@ def test_extents_that_change_and_a_scale() -> None:
         compiled([q, k[:, :, :15], v, mask, np.float32([0.3])])
     with pytest.raises(irexec.IRError, match="attention_mask"):
         compiled([q, k, v, mask[:, :7], np.float32([0.3])])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.bool_])
+@pytest.mark.parametrize("queries", [1, 3])
+def test_few_queries_of_heads_that_share_a_growing_cache(queries: int, kind: type) -> None:
+    shapes = [[2, 4, queries, 16], [2, 1, -1, 16], [2, 1, -1, 24]]
+    given = [ops.parameter(shape, np.float32, name=f"in{number}") for number, shape in enumerate(shapes)]
+    given.append(ops.parameter([2, 1, queries, -1], kind, name="mask"))
+    model = Model([ops.scaled_dot_product_attention(*given, causal=False)], given)
+    plain, compiled = kernels(model), lowered(model)
+    cache = drawn(2, 1, 700, 16), drawn(2, 1, 700, 24)
+    for keys in (1, 30, 31, 32, 600, 601):
+        arrays = [drawn(2, 4, queries, 16), *(part[:, :, :keys] for part in cache)]
+        mask = drawn(2, 1, queries, keys) if kind is np.float32 else rng.random((2, 1, queries, keys)) < 0.9
+        mask[..., 0] = True
+        np.testing.assert_allclose(
+            compiled([*arrays, mask])[0], plain([*arrays, mask])[0], rtol=2e-4, atol=2e-6, err_msg=str(keys)
+        )

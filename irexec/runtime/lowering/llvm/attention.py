@@ -21,8 +21,8 @@ Mask = Literal["none", "added", "forbidding", "causal"]
 # The fields of `attention`'s record, each a 64-bit number. Lengths, positions and strides count elements of f32.
 LAYER = (
     "query", "key", "value", "mask", "result", "scale",  # addresses
-    "heads",  # an address: HEAD of each
     "keys", "depth", "columns",  # extents of keys [keys, depth] and values [keys, columns]
+    "heads",  # an address: HEAD of each
     "query_row", "key_row", "key_column", "value_row", "mask_row",  # strides; all strides not listed here are 1
     "scores", "pitch", "key_panels", "value_panels",  # positions in scratch memory; the stride between rows of scores
 )  # fmt: skip
@@ -62,17 +62,17 @@ def write_attention(module: Any, name: str, lanes: int, height: int, width: int,
                 count = (layer.keys - key).at_most(across)
                 with code.loop(0, height) as m:
                     masks = layer.mask.floats() + head.mask + (first + m) * layer.mask_row + key
-                    change = _masked(code, mask, masks, first + m - key)
+                    change = masked(code, mask, masks, first + m - key)
                     copy_run(sums + m * across, scores + m * layer.pitch + key, count, change)
             totals = scores + layer.pitch * height
             with code.loop(0, height) as m:
-                totals.put(m, _powers(code, scores + m * layer.pitch, layer.keys))
+                totals.put(m, powers(code, scores + m * layer.pitch, layer.keys))
             with code.loop(0, layer.columns, across) as column:
                 products(scores, layer.pitch, layer.keys, value_panels + column * layer.keys)
                 count = (layer.columns - column).at_most(across)
                 with code.loop(0, height) as m:
                     result = layer.result.floats() + head.result + (first + m) * layer.columns + column
-                    copy_run(sums + m * across, result, count, _divided(code, code.splat(totals.scalar(m))))
+                    copy_run(sums + m * across, result, count, divided(code, code.splat(totals.scalar(m))))
     return code.end()
 
 
@@ -101,7 +101,7 @@ def _lay_out_values(code: Code, layer: Fields, values: Run, panels: Run, across:
             panel.put_vector(key * across + x, place.vector(0, code.mask(within)))
 
 
-def _masked(code: Code, mask: Mask, masks: Run, diagonal: Number) -> Change:
+def masked(code: Code, mask: Mask, masks: Run, diagonal: Number) -> Change:
     """Return the function that applies a mask to a row of scores; keys after the position `diagonal` are excluded if
     the mask is causal.
     """
@@ -120,7 +120,7 @@ def _masked(code: Code, mask: Mask, masks: Run, diagonal: Number) -> Change:
     return change
 
 
-def _powers(code: Code, row: Run, count: Number) -> Any:
+def powers(code: Code, row: Run, count: Number) -> Any:
     """Replace each element x of a row by e to the power of (x - the row's maximum); return the sum of the new
     elements.
     """
@@ -147,5 +147,5 @@ def _powers(code: Code, row: Run, count: Number) -> Any:
     return across_lanes(code, folded(code.zeros(), power), b.fadd)
 
 
-def _divided(code: Code, divisor: Any) -> Change:
+def divided(code: Code, divisor: Any) -> Change:
     return lambda index, vector, mask: code.builder.fdiv(vector, divisor)
