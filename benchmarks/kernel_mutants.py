@@ -29,6 +29,7 @@ import numpy as np
 from equivalent_mutants import reason_of
 
 from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import Random
 from irexec.tools.conformance.case import Case
 from irexec.tools.conformance.defendant import Answer
 from irexec.tools.conformance.drawing import draw, operators
@@ -270,7 +271,7 @@ def _too_late(*_: object) -> None:
 def drawn(pattern: str) -> Iterator[tuple[Operator, list[tuple[types.FunctionType, str, types.CodeType]]]]:
     """Yield the mutants of each operator, in a fixed order."""
     for operator in operators():
-        if fnmatch.fnmatchcase(str(operator), pattern) and operator.tolerance.kind != "random":
+        if fnmatch.fnmatchcase(str(operator), pattern) and Random not in operator.traits:
             found = [(f, what, code) for f in functions_of(operator) for what, code in mutants_of(f)]
             order = np.random.default_rng(0).permutation(len(found))[:_MOST]
             yield operator, [found[int(number)] for number in order]

@@ -31,6 +31,7 @@ from irexec.model.inference.breaches import place_of
 from irexec.ops.spec import contents
 from irexec.ops.spec.checks import noted, running
 from irexec.ops.spec.operator import REGISTRY, Operator
+from irexec.ops.spec.traits import HasBodies
 from irexec.runtime.engine import CompiledModel
 
 _MULTIPLYING = frozenset({"convolution", "matrix"})
@@ -190,7 +191,7 @@ class _Evaluation:
         required = [a.file_name for a in operator.attributes if a.required and a.name not in example.attributes]
         if lacking := [name for name in required if name not in self.layer.data]:
             return Obstacle(f"the attribute {lacking[0]} is missing")
-        if operator.has_bodies and not self.node.bodies:
+        if HasBodies in operator.traits and not self.node.bodies:
             return Obstacle("its bodies are missing")
         if "input" in example.snippet.elided or len(example.inputs) < operator.signature.min_inputs:
             return Obstacle("its inputs are missing")

@@ -19,6 +19,7 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
 from irexec.model.graph.runtime_info import keep_info, model_info
 from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import HasBodies
 
 _TYPES = ("Parameter", *ROOT_TYPES)
 
@@ -218,7 +219,7 @@ class _Builder:
             node.inputs = inputs
 
     def _bodies(self, node: Node) -> None:
-        if node.layer is not None and node.operator is not None and node.operator.has_bodies:
+        if node.layer is not None and HasBodies in node.traits:
             from irexec.model.graph.bodies import build_bodies
 
             build_body = partial(
@@ -261,7 +262,7 @@ def check_arity(node: Node, findings: Findings) -> None:
     if operator.type == "Pad" and count > signature.min_inputs:
         while node.inputs and node.inputs[-1] is None and len(node.inputs) > signature.min_inputs:
             node.inputs = node.inputs[:-1]
-    fault, most = signature.fault_of_count(count, with_bodies=operator.has_bodies), signature.max_inputs
+    fault, most = signature.fault_of_count(count, with_bodies=HasBodies in operator.traits), signature.max_inputs
     if fault is not None:
         message, allowed = f"{operator} {fault[0]}", fault[1]
         where = At(layer.inputs[most].at) if most is not None and count > most else At(layer.at)

@@ -9,6 +9,7 @@ from irexec.core.types import TensorType
 from irexec.model.graph.copies import like
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.contents import load
+from irexec.ops.spec.traits import Random
 
 
 @record
@@ -46,7 +47,7 @@ def constant_among(nodes: Iterable[Node]) -> set[Node]:
     for node in nodes:
         if node.held is not None:
             found.add(node)
-        elif node.operator is not None and node.operator.tolerance.kind != "random" and not node.bodies:
+        elif node.operator is not None and Random not in node.traits and not node.bodies:
             if not node.attributes.keys() >= node.operator.signature.attribute_names:
                 continue  # The layer belongs to a file with errors.
             given = [value for value in node.inputs if value is not None]

@@ -22,6 +22,7 @@ from irexec.model.graph.body_maps import BodyInput, BodyOutput
 from irexec.model.graph.one_process import OfOneProcess
 from irexec.model.graph.order import ordered
 from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import Stateful, Traits
 from irexec.ops.spec.type_names import type_name
 
 # Generates the nodes' unique numbers, which determine the order of creation and the default names. The nodes of a
@@ -236,9 +237,14 @@ class Node(OfOneProcess):
         return type(self)(self.operator, inputs, dict(self.attributes), layer=self.layer, **names)
 
     @property
+    def traits(self) -> Traits:
+        """The traits of the operator; none if it is unknown."""
+        return {} if self.operator is None else self.operator.traits
+
+    @property
     def has_state(self) -> bool:
         """Whether the node reads or assigns a variable."""
-        return self.operator is not None and self.operator.has_state
+        return Stateful in self.traits
 
     @property
     def constant(self) -> Array | None:

@@ -27,6 +27,7 @@ from irexec.core.types import (
 )
 from irexec.core.types.traced import is_traced
 from irexec.ops.spec.operator import ConstraintError, Operator
+from irexec.ops.spec.traits import Random, Stateful
 from irexec.ops.spec.work import steps
 
 _SHAPE_TYPES = frozenset({I32, I64})
@@ -46,7 +47,7 @@ def propagate(
     anything = known or (carries and any(t is not None and (t.has_value or t.partial is not None) for t in inputs))
     if not anything or not inputs or any(o.has_value or o.partial is not None for o in outputs):
         return outputs
-    if operator.has_state or operator.tolerance.kind == "random":
+    if Stateful in operator.traits or Random in operator.traits:
         return outputs
     if not all(map(_is_small, outputs)) or (steps(operator, inputs, attributes, outputs) or 0) > MAX_STEPS:
         return outputs

@@ -9,11 +9,12 @@ from typing import Annotated, TypeAlias
 
 from irexec.core.types import ANY, BOOLEAN, Array
 from irexec.ops.spec.operator import Elements, operator
+from irexec.ops.spec.traits import HasBodies
 
 Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 
 
-@operator("If", "opset8", has_bodies=True)
+@operator("If", "opset8", HasBodies)
 def if_8(cond: Annotated[Array, Elements("T_CONDITION", {BOOLEAN})], /, *inputs: Each) -> list[Each]:
     """The results of `then_body` if `cond` (a scalar or one element) is true, otherwise those of `else_body`."""
     raise TypeError("only the engine can run an operator with bodies")

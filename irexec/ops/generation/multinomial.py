@@ -15,13 +15,14 @@ from irexec.core.types import FLOATS, INDICES, Array, ElementType, PartialShape,
 from irexec.ops.rules.axes import first_known, in_range, integer, one_element
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.spec.attributes import NonNegative
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, random, require
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.traits import Random
 
 T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]
 T_SAMPLES: TypeAlias = Annotated[Array, Elements("T_SAMPLES", INDICES)]
 
 
-@operator("Multinomial", "opset13", tolerance=random)
+@operator("Multinomial", "opset13", Random)
 def multinomial_13(
     probs: T_IN,
     num_samples: T_SAMPLES,

@@ -28,7 +28,8 @@ from irexec.core.types import (
 from irexec.ops.rules.axes import drawn_extents, in_range, integers, one_element
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import NonNegative
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, random, require
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.traits import Random
 
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]
 T: TypeAlias = Annotated[Array, Elements("T", {I32, I64, F16, BF16, F32, F64})]
@@ -64,7 +65,7 @@ def mersenne_twister(seed: int, count: int) -> Array:
     return drawn
 
 
-@operator("RandomUniform", "opset8", tolerance=random)
+@operator("RandomUniform", "opset8", Random)
 def random_uniform_8(
     shape: T_SHAPE,
     minval: T,

@@ -9,18 +9,19 @@ from typing import Annotated, TypeAlias
 
 from irexec.core.types import ANY, BOOLEAN, INDICES, Array
 from irexec.ops.spec.operator import Elements, operator
+from irexec.ops.spec.traits import HasBodies
 
 # Each port of an operator with bodies has its own type, so the ports share no type variable.
 Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 
 
-@operator("TensorIterator", "opset1", has_bodies=True)
+@operator("TensorIterator", "opset1", HasBodies)
 def tensor_iterator_1(*inputs: Each) -> list[Each]:
     """Run the body once per slice of the sliced inputs; outputs are the last values, or all values concatenated."""
     raise TypeError("only the engine can run an operator with bodies")
 
 
-@operator("Loop", "opset5", has_bodies=True)
+@operator("Loop", "opset5", HasBodies)
 def loop_5(
     trip_count: Annotated[Array, Elements("T_COUNT", INDICES)],
     execution_condition: Annotated[Array, Elements("T_CONDITION", {BOOLEAN})],

@@ -11,17 +11,18 @@ from irexec.core.types import ANY_SHAPE, DYNAMIC, Array, ElementType, PartialSha
 from irexec.ops.rules.shapes import same_as
 from irexec.ops.spec.older import OlderForm, unchanged
 from irexec.ops.spec.operator import ANY_ELEMENTS, Check, operator
+from irexec.ops.spec.traits import Stateful
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
 
-@operator("ReadValue", "opset3", shapes=same_as(), view="init_value", has_state=True)
+@operator("ReadValue", "opset3", Stateful, shapes=same_as(), view="init_value")
 def read_value_3(init_value: T, /, *, variable_id: str) -> T:
     """Return the variable's value: before the first Assign, `init_value`, which also determines its type and shape."""
     return init_value
 
 
-@operator("ReadValue", "opset6", view="init_value", has_state=True)
+@operator("ReadValue", "opset6", Stateful, view="init_value")
 def read_value_6(
     init_value: T | None = None,
     /,
@@ -65,13 +66,13 @@ def _(
     return TensorType(variable_type, variable_shape)
 
 
-@operator("Assign", "opset3", shapes=same_as(), view="value", has_state=True)
+@operator("Assign", "opset3", Stateful, shapes=same_as(), view="value")
 def assign_3(value: T, /, *, variable_id: str) -> T:
     """Set the variable to `value`, which is also the output."""
     return value
 
 
-@operator("Assign", "opset6", shapes=same_as(), view="value", has_state=True)
+@operator("Assign", "opset6", Stateful, shapes=same_as(), view="value")
 def assign_6(value: T, /, *, variable_id: str) -> T:
     """Set the variable to `value`, which is also the output."""
     return value

@@ -12,6 +12,7 @@ import numpy as np
 from irexec.core.types import ANY, DYNAMIC, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.matrix.matmul import matmul_1
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, rounded
+from irexec.ops.spec.traits import HasBodies
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 Each: TypeAlias = Annotated[Array, Elements(None, ANY | {DYNAMIC})]
@@ -28,7 +29,7 @@ def _(check: Check, **attributes: object) -> TensorType:
     return TensorType(ElementType.f32, PartialShape([0]))
 
 
-@operator("Subgraph", "SnippetsOpset", has_bodies=True)
+@operator("Subgraph", "SnippetsOpset", HasBodies)
 def subgraph(*inputs: Each) -> list[Each]:
     """Run the body once."""
     raise TypeError("only the engine can run an operator with bodies")

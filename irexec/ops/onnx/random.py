@@ -14,7 +14,8 @@ from irexec.core.types import BOOLEAN, FLOATS, I64, INTEGERS, Array, ElementType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import in_range
 from irexec.ops.spec.attributes import Positive
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, random, require
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.traits import Random
 
 T_SHAPE: TypeAlias = Annotated[Array, Elements(None, {I64})]
 T_TO: TypeAlias = Annotated[Array, TypeFrom("to")]
@@ -30,7 +31,7 @@ def _extents(shape: Array) -> list[int]:
     return extents
 
 
-@operator("RandomNormal", "onnx1", tolerance=random)
+@operator("RandomNormal", "onnx1", Random)
 def random_normal_1(
     shape: T_SHAPE, /, *, to: ElementType, mean: float = 0.0, scale: float = 1.0, seed: float | None = None
 ) -> T_TO:
@@ -38,7 +39,7 @@ def random_normal_1(
     return _generator(seed).normal(mean, abs(scale), _extents(shape)).astype(to.dtype)
 
 
-@operator("RandomUniform", "onnx1", tolerance=random)
+@operator("RandomUniform", "onnx1", Random)
 def random_uniform_1(
     shape: T_SHAPE, /, *, to: ElementType, low: float = 0.0, high: float = 1.0, seed: float | None = None
 ) -> T_TO:
@@ -46,7 +47,7 @@ def random_uniform_1(
     return np.asarray(_generator(seed).random_sample(_extents(shape)) * (high - low) + low).astype(to.dtype)
 
 
-@operator("Multinomial", "onnx7", tolerance=random)
+@operator("Multinomial", "onnx7", Random)
 def multinomial_7(
     x: Annotated[Array, Elements("T", FLOATS)],
     /,
@@ -66,7 +67,7 @@ def multinomial_7(
     return np.asarray((drawn > edges[:, None, :-1]).sum(axis=2)).astype(to.dtype)
 
 
-@operator("Dropout", "onnx12", tolerance=random)
+@operator("Dropout", "onnx12", Random)
 def dropout_12(
     x: Annotated[Array, Elements("T", FLOATS)],
     ratio: Annotated[Array, Elements(None, FLOATS)] | None = None,

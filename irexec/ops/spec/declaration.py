@@ -11,7 +11,8 @@ from irexec.ops.spec.binding import LaterBinding
 from irexec.ops.spec.deviation import Deviation
 from irexec.ops.spec.prepared import NodeTypes, PassThrough
 from irexec.ops.spec.signature import Signature, read_signature
-from irexec.ops.spec.tolerance import Allowed, Open, Tolerance, Undefined, exact
+from irexec.ops.spec.tolerance import Allowed, Open, Tolerance, Undefined, exact, random
+from irexec.ops.spec.traits import DeclaredTrait, HasBodies, Random, Stateful, traits_of
 
 if TYPE_CHECKING:
     from irexec.ops.spec.older import OlderForm
@@ -31,8 +32,7 @@ class Options(TypedDict, total=False):
     an aligned copy. `narrow`: f32 inputs for which an f16 constant of the file may be passed without conversion.
     `tolerance`: the difference that a comparison allows. `values`: how inference propagates known shape values:
     "kernel" runs the kernel on object arrays of int and Dimension (for data movement), "elementwise" does so for
-    arithmetic. `has_bodies`: layers of the operator contain models, which the engine runs. `has_state`: the operator
-    reads or assigns a variable, which the engine keeps.
+    arithmetic.
     """
 
     shapes: Rule | None
@@ -43,8 +43,6 @@ class Options(TypedDict, total=False):
     narrow: str | tuple[str, ...]
     tolerance: Tolerance
     values: Literal["kernel", "elementwise"] | None
-    has_bodies: bool
-    has_state: bool
 
 
 class Declaration:
@@ -54,7 +52,9 @@ class Declaration:
     `read_declaration`), because its modules declare many operators of which a model uses few.
     """
 
-    def __init__(self, type: str, opset: str, kernel: Callable[..., Any], **options: Unpack[Options]) -> None:
+    def __init__(
+        self, type: str, opset: str, kernel: Callable[..., Any], *traits: DeclaredTrait, **options: Unpack[Options]
+    ) -> None:
         self.type, self.opset, self.kernel = type, opset, kernel
         self.is_own = not (kernel.__module__ or "").startswith("irexec.ops.")  # __module__ may be None after exec().
         self._bindings: list[LaterBinding] = []
@@ -65,9 +65,14 @@ class Declaration:
         self.unaligned = _names(options.get("unaligned", ()))
         self.narrow = _names(options.get("narrow", ()))
         self.tolerance = options.get("tolerance", exact)
+        if self.tolerance.kind == "random":
+            traits += (Random,)
+        self.traits = traits_of(traits)
+        if Random in self.traits:
+            self.tolerance = random
+        self.is_run_by_engine = HasBodies in self.traits or Stateful in self.traits
+        """True if a call needs more than its inputs: the variables of a request, or the plans of bodies."""
         self.values = options.get("values")
-        self.has_bodies = options.get("has_bodies", False)
-        self.has_state = options.get("has_state", False)
         self.specializer: Callable[[NodeTypes], Special] | None = None
         self.generators: dict[str, Callable[..., Any]] = {}
         self.opener: Callable[..., Open | None] | None = None

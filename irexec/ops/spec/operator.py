@@ -29,6 +29,7 @@ from irexec.ops.spec.signature import (
     port_parameters,
 )
 from irexec.ops.spec.tolerance import Open, Tolerance, Undefined, exact, positioned, random, rounded, summed
+from irexec.ops.spec.traits import DeclaredTrait
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -103,11 +104,6 @@ class Operator(Declaration):
     def attributes(self) -> tuple[Attribute, ...]:
         return self.signature.attributes
 
-    @property
-    def is_run_by_engine(self) -> bool:
-        """True if a call needs more than its inputs: the variables of a request, or the plans of bodies."""
-        return self.has_bodies or self.has_state
-
     @cached_property
     def model(self) -> type[BaseModel]:
         """The pydantic model of a layer: its `attributes`, and `inputs`, the element types of its ports."""
@@ -169,11 +165,12 @@ class Operator(Declaration):
 
 
 def operator(
-    type: str, opset: str, *, doc: str | None = None, **options: Unpack[Options]
+    type: str, opset: str, *traits: DeclaredTrait, doc: str | None = None, **options: Unpack[Options]
 ) -> Callable[[Callable[..., Any]], Operator]:
     """Turn a kernel into an operator and register it under (type, opset).
 
-    `doc`: the description, if one function creates the kernels of a family. The other options are those of `Options`.
+    `traits`: facts about the operator, see `irexec/ops/spec/traits.py`. `doc`: the description, if one function creates
+    the kernels of a family. The other options are those of `Options`.
 
     Raises TypeError, with the reason, if the signature does not declare an operator.
     """
@@ -181,7 +178,7 @@ def operator(
     def declare(kernel: Callable[..., Any]) -> Operator:
         if doc is not None:
             kernel.__doc__, kernel.__name__, kernel.__qualname__ = doc, type, type
-        made = Operator(type, opset, kernel, **options)
+        made = Operator(type, opset, kernel, *traits, **options)
         # Standard operators are imported when a model needs them, so a user's operator may be registered first.
         if made.is_own or (type, opset) not in REGISTRY:
             REGISTRY[type, opset] = made

@@ -18,6 +18,7 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.model.inference import Inference
 from irexec.model.inference.propagate import MAX_STEPS, as_list
 from irexec.ops.spec.prepared import Prepared
+from irexec.ops.spec.traits import Random
 from irexec.ops.spec.work import steps
 from irexec.runtime.engine.checking import checked
 from irexec.runtime.engine.errors import failure
@@ -129,7 +130,7 @@ class Folding:
         given = [value for value in node.inputs if value is not None]
         if not given or not all(map(self._constant.__contains__, given)):
             return False
-        if node.operator is not None and node.operator.tolerance.kind == "random":
+        if Random in node.traits:
             return False
         types = self._inference.outputs(node)
         if any(type.shape.is_dynamic for type in types):

@@ -14,6 +14,7 @@ from irexec.core.types import FOREIGN, ElementType
 from irexec.ir.document import BODIES
 from irexec.ops.spec import contents
 from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import HasBodies
 from irexec.tools.catalog.json_schema import operator_schema
 
 # Patterns of the texts that the strict reader accepts. White space around a value is allowed (xsd:token).
@@ -114,7 +115,7 @@ def _define(entry: _Entry) -> Iterator[str]:
         yield '    <optional><attribute name="output_names"/></optional>'
     if entry.operator is None:
         yield '    <optional><ref name="any-data"/></optional>'
-    elif entry.operator.has_bodies:
+    elif HasBodies in entry.operator.traits:
         yield f'    <ref name="{"one-body" if len(BODIES[entry.type]) == 1 else "two-bodies"}"/>'
     else:
         yield from _data(entry.operator)

@@ -10,6 +10,7 @@ from irexec.core.diagnostics import IRError
 from irexec.core.types import Array
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Node, Value
+from irexec.ops.spec.traits import Pure
 from irexec.tools.compare.culprit import alone, function_of
 
 _SMALL = 1 << 18
@@ -29,7 +30,7 @@ def at_once(whole: Cutter, nodes: Sequence[Node], given: Mapping[Value, Array]) 
 
 def _is_small(whole: Cutter, node: Node, given: Mapping[Value, Array]) -> bool:
     """Return whether running a layer is fast, and needs nothing but the given values."""
-    if node.has_state or node.bodies or node.operator is None or node.operator.tolerance.kind == "random":
+    if Pure not in node.traits:
         return False
     for value in node.inputs:
         if value is None:

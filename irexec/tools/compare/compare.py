@@ -10,6 +10,7 @@ from irexec.core.types import Array
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model
 from irexec.model.graph.ports import port_name
+from irexec.ops.spec.traits import Random
 from irexec.tools.compare.causes import cause, nearly_read
 from irexec.tools.compare.common import common
 from irexec.tools.compare.compensation import ROUNDING, removed
@@ -244,8 +245,7 @@ def _random(found: Comparison, model: Model) -> tuple[list[str], set[int]]:
     """
     alike = {row.node for row in found.rows if row.total is not None and not row.total}
     undefined = {row.node for row in found.rows if row.undefined}
-    kinds = ((n, n.operator.tolerance.kind) for n in model.nodes if n.operator is not None)
-    random = [node for node, kind in kinds if kind == "random" or node in undefined]
+    random = [node for node in model.nodes if Random in node.traits or node in undefined]
     stack = [node for node in random if node not in alike]
     names, reached = [node.friendly_name for node in stack], {*stack}
     written = {n.attributes.get("variable_id"): n for n in model.nodes if n.type == "ReadValue"}

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
+from irexec.ops.spec.traits import Random
 
 _MOST, _MOST_OF_A_MODULE = 256, 4096
 """The maximum number of layers that are recomputed for one observed layer, and for a module: exporters unroll loops."""
@@ -52,4 +53,4 @@ def _computes(node: Node) -> bool:
     """Return whether a layer computes the same result again when it is run alone."""
     if node.has_state or any(not _computes(inner) for body in node.bodies for inner in body.model.nodes):
         return False
-    return node.operator is None or node.operator.tolerance.kind != "random"
+    return Random not in node.traits

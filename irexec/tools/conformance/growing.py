@@ -14,6 +14,7 @@ from irexec.core.records import field, record
 from irexec.core.types import Array, ElementType, TensorType
 from irexec.ops.spec.contents import category_of
 from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import Random
 from irexec.tools.conformance.case import operator_named
 from irexec.tools.conformance.changes import changed, pick
 from irexec.tools.conformance.draft import MOST_AXES, Draft, draft_of
@@ -50,7 +51,7 @@ def groups() -> dict[str, tuple[Operator, ...]]:
     for operator in operators():
         category = category_of(operator.type)
         for name, categories in _GROUPS.items():
-            if category in categories and operator.tolerance.kind != "random" and operator.allowed.composes:
+            if category in categories and Random not in operator.traits and operator.allowed.composes:
                 found[name].append(operator)
     return {name: tuple(items) for name, items in found.items()}
 

@@ -9,6 +9,7 @@ from irexec.model.graph.cut import around as layers_around
 from irexec.model.graph.cut import between, leaving, needed_by
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import Stateful
 from irexec.tools.cut.extract import Extract, anonymised, extract, find
 from irexec.tools.run.record import Reference
 
@@ -78,7 +79,7 @@ def _between(reference: Reference, begin: str | None, end: str, call: int, findi
 
 def can_be_cut(type: str, operator: Operator | None) -> bool:
     """Return whether layers of this operator compute their results from their inputs alone, as `cut` requires."""
-    return type not in _UNCUT and not (operator is not None and operator.has_state)
+    return type not in _UNCUT and not (operator is not None and Stateful in operator.traits)
 
 
 def _find(model: Model, option: str, name: str, findings: Findings) -> tuple[Model, Node] | None:

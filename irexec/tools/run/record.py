@@ -13,6 +13,7 @@ from irexec.model.arrays.given import Origin
 from irexec.model.arrays.units import slabs, squeezed
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
+from irexec.ops.spec.traits import Random
 from irexec.runtime.engine import CompiledModel
 from irexec.tools.run.run import ModelInput
 from irexec.tools.run.spilled import Spill, Spilled
@@ -128,7 +129,7 @@ class Reference:
         """Hold the values of the next run of `results`, in memory and in a temporary file, so that `record` needs no
         further run. Values of bodies and of models with random values are not held.
         """
-        if not any(n.operator is not None and n.operator.tolerance.kind == "random" for n in self.model.walk()):
+        if not any(Random in n.traits for n in self.model.walk()):
             skipped = {*constant_nodes(self.model), *self.model.parameters}
             self._holdable = frozenset(v for n in self.model.nodes if n not in skipped for v in n.outputs)
 

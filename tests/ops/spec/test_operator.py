@@ -24,6 +24,7 @@ from irexec.ops.spec.operator import (
     require,
     rounded,
 )
+from irexec.ops.spec.traits import HasBodies, Pure, Stateful
 
 T: TypeAlias = Annotated[Array, Elements("T", {F16, F32})]
 INDEX: TypeAlias = Annotated[Array, Elements("T_IND", {I32, I64})]
@@ -237,5 +238,6 @@ def test_what_the_engine_runs_is_declared() -> None:
     ):
         op = load(type, opset)
         assert op is not None
-        assert (op.has_bodies, op.has_state) == flags
+        assert (HasBodies in op.traits, Stateful in op.traits) == flags
+        assert (Pure in op.traits) != any(flags)
         assert op.is_run_by_engine == any(flags)

@@ -17,6 +17,7 @@ from support.examples import Example, example_of
 from irexec.core.types import F16, F32, F64, I32, STRING, ElementType, TensorType
 from irexec.ops.spec.contents import everything
 from irexec.ops.spec.operator import NodeTypes, Operator, PassThrough
+from irexec.ops.spec.traits import Random
 
 # The engine runs their bodies, keeps their state, or has their values.
 WITHOUT_KERNEL = {"Const-1", "If-8", "Loop-5", "Parameter-1", "ReadValue-6", "TensorIterator-1"}
@@ -168,7 +169,7 @@ def test_results_are_their_own(op: Operator, kind: ElementType) -> None:
     if example is None:
         assert kind is not F32, "support/examples.py finds no shapes for this operator"
         return
-    if op.tolerance.kind != "random":
+    if Random not in op.traits:
         check_memory(op, example)
 
 
