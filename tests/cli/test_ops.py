@@ -13,11 +13,11 @@ from irexec.ops.spec.operator import REGISTRY
 
 EXTENSION = '''
 from typing import Annotated, TypeAlias
-from irexec.ops.spec.operator import ANY_ELEMENTS, operator
+from irexec.ops.spec.operator import operator
 from irexec.ops.rules.shapes import same_as
 from irexec.core.types import Array
 
-T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+T: TypeAlias = AnyTensor
 
 @operator("Same", "mine", shapes=same_as())
 def same(x: T, /, *, times: int = 1) -> T:

@@ -90,7 +90,7 @@ def drawn(type: str, version: int, ports: dict[str, str], values: dict[str, Any]
         kind, shape = text.split(" ")
         types[name] = TensorType(ElementType.by_name[kind], PartialShape.parse(shape))
     for name, wanted in types.items():
-        draw = op.generators.get(name)
+        draw = op.oracle.generators.get(name)
         shape = wanted.shape.to_shape()
         array = data(rng, wanted.element_type.name, *shape) if draw is None else draw(rng, name, types, values)
         assert (array.shape, array.dtype) == (shape, wanted.element_type.dtype)

@@ -80,7 +80,7 @@ def imported() -> None:
 def test_every_operator(imported: None) -> None:
     """Exact operators give the same bits as without a division of the work."""
     same = [call for call in calls() if Random not in call.operator.traits]
-    exact = [call for call in same if call.operator.tolerance.kind == "exact"]
+    exact = [call for call in same if call.operator.oracle.tolerance.kind == "exact"]
     assert len({call.operator for call in exact}) > 100
     whole = results(exact, 1)
     with cutting():

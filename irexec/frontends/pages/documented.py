@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from irexec.core.types import STRING, Array, ElementType
 from irexec.model.arrays.brief import shown_item
-from irexec.ops.spec.operator import Open, Operator
+from irexec.ops.spec.oracle import Open
 
 # Pages print floats with a few digits.
 _PRINTED = {"rtol": 2e-3, "atol": 1e-3}
@@ -78,8 +77,3 @@ def _possible(index: tuple[int, ...], computed: Array, open_result: Open | None)
     if not candidates:
         return None
     return " or ".join(dict.fromkeys(shown_item(c.reshape(-1)[column]) for c in candidates[:_SHOWN]))
-
-
-def open_result(operator: Operator, arrays: list[Array | None], attributes: dict[str, Any]) -> Open | None:
-    """Return the part of the result that the page leaves open for these inputs."""
-    return operator.opener(*arrays, **attributes) if operator.opener is not None else None

@@ -15,7 +15,6 @@ from irexec.core.diagnostics.deadline import OutOfTime, watched
 from irexec.core.diagnostics.findings import At, Findings, Mode
 from irexec.core.types import PartialShape, TensorType
 from irexec.frontends.pages.complete import Obstacle, complete_inputs, draw_missing
-from irexec.frontends.pages.documented import open_result
 from irexec.frontends.pages.example import Example, ExampleOutput
 from irexec.frontends.pages.judge import judge, verified
 from irexec.frontends.pages.net import complete_net
@@ -287,7 +286,7 @@ class _Evaluation:
         for output, result in zip(example.outputs, results.to_tuple(), strict=False):
             output.array = result
         small = sum(array.size for array in arrays if array is not None) <= MAX_OPEN
-        left_open = open_result(operator, arrays, self.node.attributes) if small else None
+        left_open = operator.oracle.open(*arrays, **self.node.attributes) if small else None
         if left_open is not None:
             self.findings.add("O009", left_open.note, at=At(self.layer.at), layer=example.layer)
         judge(example, left_open, self.findings)

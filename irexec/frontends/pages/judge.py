@@ -13,7 +13,7 @@ from irexec.frontends.pages.example import Example, ExampleOutput, output_name
 from irexec.model.arrays.brief import plural, shown, shown_shape
 from irexec.model.graph.build import declared_type
 from irexec.ops.spec.checks import Checks
-from irexec.ops.spec.operator import Open
+from irexec.ops.spec.oracle import Open
 
 
 def judge(example: Example, left_open: Open | None, findings: Findings) -> None:

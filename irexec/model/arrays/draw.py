@@ -40,7 +40,7 @@ def draw_for(
 
     `types`: the tensor types of all inputs by name; inputs that were drawn before have values.
     """
-    generator, array = operator.generators.get(name), None
+    generator, array = operator.oracle.generators.get(name), None
     if generator is not None:
         # Shapes that break the operator's constraints are reported by its shape rule, not here.
         with contextlib.suppress(Exception), np.errstate(all="ignore"):
@@ -51,11 +51,9 @@ def draw_for(
 
 def has_no_result_for_zeros(operator: Operator, kind: ElementType) -> bool:
     """Return whether an operator of two inputs has no result for a second input of zero, as divisions of integers."""
-    if operator.undefined is None or not kind.is_integral_number or category_of(operator.type) != "arithmetic":
+    if len(operator.inputs) != 2 or not kind.is_integral_number or category_of(operator.type) != "arithmetic":
         return False
-    return len(operator.inputs) == 2 and bool(
-        operator.undefined(np.ones(1, kind.dtype), np.zeros(1, kind.dtype)) == "no result"
-    )
+    return bool(operator.oracle.undefined(np.ones(1, kind.dtype), np.zeros(1, kind.dtype)) == "no result")
 
 
 def repeated(rng: np.random.Generator, indices: Array) -> Array:

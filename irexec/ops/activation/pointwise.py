@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from irexec.core.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.activation.formulas import (
     elu,
     gelu_erf,
@@ -31,12 +31,10 @@ from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
 from irexec.ops.spec.attributes import Double
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, Operator, Undefined, operator, rounded
-from irexec.ops.spec.tolerance import FINITE, LARGEST, ROUNDED, Allowed, Tolerance
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_NUMERIC: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-
+from irexec.ops.spec.operator import Check, Operator, operator, rounded
+from irexec.ops.spec.oracle import FINITE, LARGEST, ROUNDED, Allowed, Undefined
+from irexec.ops.spec.tensors import FloatTensor, NumericTensor
+from irexec.ops.spec.tolerance import Tolerance
 
 # For negative x, 1 + erf(x / √2) cancels: the error is a rounding error of 1, times x. In OpenVINO: up to 2.6 units.
 _GELU = rounded(4, among=("x",))
@@ -45,7 +43,7 @@ _GELU = rounded(4, among=("x",))
 def _smooth(type: str, opset: str, formula: Formula, doc: str, tolerance: Tolerance) -> Operator:
     """Return an operator that applies a formula without parameters to each element."""
 
-    def kernel(x: T, /, *, out: Array | None = None) -> T:
+    def kernel(x: FloatTensor, /, *, out: Array | None = None) -> FloatTensor:
         return blockwise(formula, x, out)
 
     return operator(type, opset, shapes=same_as(), inplace="x", tolerance=tolerance, doc=doc)(kernel)
@@ -59,8 +57,8 @@ mish_4 = _smooth("Mish", "opset4", mish, "x · tanh(ln(1 + eˣ)).", rounded(8))
 
 @operator("Clamp", "opset1", inplace="x")
 def clamp_1(
-    x: T_NUMERIC, /, *, min: Annotated[float, Double()], max: Annotated[float, Double()], out: Array | None = None
-) -> T_NUMERIC:
+    x: NumericTensor, /, *, min: Annotated[float, Double()], max: Annotated[float, Double()], out: Array | None = None
+) -> NumericTensor:
     """Each element, no lower than `min` and no higher than `max`; NaN stays NaN.
 
     For integers, `min` is rounded up, `max` is rounded down, and both are clipped to the type's range.
@@ -91,7 +89,7 @@ def _bounded(value: float, towards: Any, bounds: np.iinfo[Any]) -> int:
 
 
 @operator("Elu", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8, least=1.0))
-def elu_1(x: T, /, *, alpha: Annotated[float, Double()], out: Array | None = None) -> T:
+def elu_1(x: FloatTensor, /, *, alpha: Annotated[float, Double()], out: Array | None = None) -> FloatTensor:
     """x above zero, alpha · (eˣ - 1) below.
 
     The page requires a non-negative alpha; OpenVINO and irexec accept any value.
@@ -101,8 +99,8 @@ def elu_1(x: T, /, *, alpha: Annotated[float, Double()], out: Array | None = Non
 
 @operator("Gelu", "opset7", shapes=same_as(), inplace="x", tolerance=_GELU)
 def gelu_7(
-    x: T, /, *, approximation_mode: Literal["erf", "tanh", "ERF", "TANH"] = "erf", out: Array | None = None
-) -> T:
+    x: FloatTensor, /, *, approximation_mode: Literal["erf", "tanh", "ERF", "TANH"] = "erf", out: Array | None = None
+) -> FloatTensor:
     """x · Φ(x), exactly (`erf`) or with Φ approximated by a hyperbolic tangent (`tanh`).
 
     Files that OpenVINO writes spell the modes in capitals.
@@ -116,7 +114,9 @@ def _(form: OlderForm, x: TensorType) -> None:
 
 
 @operator("HardSigmoid", "opset1", inplace="x", tolerance=rounded(2))
-def hard_sigmoid_1(x: T, alpha: T, beta: T, /, *, out: Array | None = None) -> T:
+def hard_sigmoid_1(
+    x: FloatTensor, alpha: FloatTensor, beta: FloatTensor, /, *, out: Array | None = None
+) -> FloatTensor:
     """max(0, min(1, alpha · x + beta)).
 
     C1: alpha is a scalar. C2: beta is a scalar.
@@ -139,7 +139,7 @@ def _(check: Check, x: TensorType, alpha: TensorType, beta: TensorType) -> Parti
 
 
 @operator("PReLU", "opset1", inplace="data", tolerance=rounded(1))
-def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
+def prelu_1(data: NumericTensor, slope: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
     """data if it is not negative, otherwise slope · data.
 
     A slope of rank 1 with the length of data's second dimension (for rank-1 data: the first) applies along that
@@ -153,7 +153,7 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
     return wide_pair(_prelu, data, slope, Broadcasting(), out)
 
 
-@prelu_1.undefined_for
+@prelu_1.oracle.undefined_for
 def _(data: Array, slope: Array) -> Undefined:
     """The result is undefined for integers whose products may exceed their type."""
     return wraps(data.dtype, max(largest(data), largest(slope)) * largest(slope))
@@ -183,7 +183,7 @@ def _(check: Check, data: TensorType, slope: TensorType) -> PartialShape:
 
 
 @operator("ReLU", "opset1", shapes=same_as(), inplace="x")
-def relu_1(x: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
+def relu_1(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
     """max(0, x); NaN stays NaN."""
     result = result_like(x, out)
     np.maximum(x, x.dtype.type(0), out=result)
@@ -191,7 +191,7 @@ def relu_1(x: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
 
 
 @operator("Selu", "opset1", tolerance=rounded(8, least=1.0))
-def selu_1(data: T, alpha: T, lambda_: T, /, *, out: Array | None = None) -> T:
+def selu_1(data: FloatTensor, alpha: FloatTensor, lambda_: FloatTensor, /, *, out: Array | None = None) -> FloatTensor:
     """lambda · data above zero, lambda · alpha · (e^data - 1) below.
 
     C1: alpha has one element. C2: lambda has one element. A scalar is also accepted, as in OpenVINO.
@@ -213,7 +213,7 @@ def _(check: Check, data: TensorType, alpha: TensorType, lambda_: TensorType) ->
 
 
 @operator("Sigmoid", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def sigmoid_1(x: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
+def sigmoid_1(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
     """1 / (1 + e⁻ˣ)."""
     return blockwise(sigmoid, x, out) if is_float(x.dtype) else through_floats(_sigmoid_of, x, out)
 
@@ -223,7 +223,7 @@ def _sigmoid_of(x: Array) -> Array:
 
 
 @operator("SoftPlus", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(8))
-def softplus_4(x: T, /, *, out: Array | None = None) -> T:
+def softplus_4(x: FloatTensor, /, *, out: Array | None = None) -> FloatTensor:
     """ln(eˣ + 1), or x above a threshold that depends on the type (f32: 20, f16: 11)."""
     return blockwise(partial(softplus, threshold=_THRESHOLDS.get(x.dtype.name, 20.0)), x, out)
 
@@ -232,13 +232,13 @@ _THRESHOLDS = {"float16": 11.0, "bfloat16": 20.0, "float32": 20.0, "float64": 40
 
 
 @operator("SoftSign", "opset9", shapes=same_as(), inplace="data", tolerance=rounded(2))
-def softsign_9(data: T, /, *, out: Array | None = None) -> T:
+def softsign_9(data: FloatTensor, /, *, out: Array | None = None) -> FloatTensor:
     """data / (1 + |data|)."""
     return blockwise(softsign, data, out)
 
 
 @operator("Swish", "opset4", inplace="data", tolerance=rounded(8))
-def swish_4(data: T, beta: T | None = None, /, *, out: Array | None = None) -> T:
+def swish_4(data: FloatTensor, beta: FloatTensor | None = None, /, *, out: Array | None = None) -> FloatTensor:
     """data · sigmoid(beta · data); beta is 1 by default.
 
     C1: beta is a scalar. C2: beta is not negative (OpenVINO accepts any value; only a known value is checked).
@@ -274,12 +274,12 @@ def _one_element(check: Check, constraint: str, tensor: TensorType, port: str) -
 
 
 for _order, _allowed in ((relu_1, LARGEST), (clamp_1, Allowed(nan=(-math.inf, math.inf)))):
-    _order.allowed = _allowed
+    _order.oracle.allowed = _allowed
 for _product in (gelu_2, gelu_7, mish_4):
-    _product.allowed = Allowed(limit=True, cancels=True, rounding="open")
-softsign_9.allowed = swish_4.allowed = Allowed(limit=True, rounding="open")
-elu_1.allowed = selu_1.allowed = Allowed(cancels=True, rounding="open")
-sigmoid_1.allowed = softplus_4.allowed = ROUNDED
-hswish_4.allowed = Allowed(special=False, limit=True, rounding="open")
-hsigmoid_5.allowed = FINITE
-hard_sigmoid_1.allowed = Allowed(special=False, rounding="open")
+    _product.oracle.allowed = Allowed(limit=True, cancels=True, rounding="open")
+softsign_9.oracle.allowed = swish_4.oracle.allowed = Allowed(limit=True, rounding="open")
+elu_1.oracle.allowed = selu_1.oracle.allowed = Allowed(cancels=True, rounding="open")
+sigmoid_1.oracle.allowed = softplus_4.oracle.allowed = ROUNDED
+hswish_4.oracle.allowed = Allowed(special=False, limit=True, rounding="open")
+hsigmoid_5.oracle.allowed = FINITE
+hard_sigmoid_1.oracle.allowed = Allowed(special=False, rounding="open")

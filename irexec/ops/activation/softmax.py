@@ -7,25 +7,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 
 from irexec.core.threads.parallel import scratch
-from irexec.core.types import FLOATS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import BLOCK, for_blocks
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.spec.attributes import NonNegative, ReaderDefault
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-from irexec.ops.spec.tolerance import Allowed
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import Allowed
+from irexec.ops.spec.tensors import FloatTensor
 
 
 @operator("SoftMax", "opset8", inplace="x", tolerance=rounded(8))
-def softmax_8(x: T, /, *, axis: int = 1, out: Array | None = None) -> T:
+def softmax_8(x: FloatTensor, /, *, axis: int = 1, out: Array | None = None) -> FloatTensor:
     """exp(x) divided by its sum along `axis`.
 
     C1: `axis` lies in [-rank, rank - 1]. A row that contains +infinity, or only -infinity, becomes NaN.
@@ -46,13 +45,15 @@ def _(form: OlderForm, x: TensorType, *, axis: int) -> None:
 
 
 @operator("SoftMax", "opset1", shapes=_axis_exists, inplace="x", tolerance=rounded(8))
-def softmax_1(x: T, /, *, axis: Annotated[NonNegative, ReaderDefault(0)] = 1, out: Array | None = None) -> T:
+def softmax_1(
+    x: FloatTensor, /, *, axis: Annotated[NonNegative, ReaderDefault(0)] = 1, out: Array | None = None
+) -> FloatTensor:
     """SoftMax-8 without negative axes. C1: `axis` lies in [0, rank - 1]."""
     return _along(_softmax_rows, x, axis, out)
 
 
 @operator("LogSoftmax", "opset5", shapes=_axis_exists, inplace="x", tolerance=rounded(8))
-def log_softmax_5(x: T, /, *, axis: int = 1, out: Array | None = None) -> T:
+def log_softmax_5(x: FloatTensor, /, *, axis: int = 1, out: Array | None = None) -> FloatTensor:
     """The logarithm of the softmax: t - ln(sum(exp(t))) with t = x - max(x), along `axis`. C1 as SoftMax-8."""
     return _along(_log_softmax_rows, x, axis, out)
 
@@ -60,7 +61,7 @@ def log_softmax_5(x: T, /, *, axis: int = 1, out: Array | None = None) -> T:
 Rows = Callable[[Array, Array, Array, int], None]
 
 
-softmax_1.allowed = softmax_8.allowed = log_softmax_5.allowed = Allowed(special=False, mixes=True)
+softmax_1.oracle.allowed = softmax_8.oracle.allowed = log_softmax_5.oracle.allowed = Allowed(special=False, mixes=True)
 
 
 def _along(rows: Rows, x: Array, axis: int, out: Array | None) -> Array:

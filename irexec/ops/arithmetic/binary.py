@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, DimLike
 from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
 from irexec.ops.compute.named import made_later, ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast
-from irexec.ops.spec.operator import Elements, Operator, Tolerance, Undefined, exact, operator, rounded
-from irexec.ops.spec.tolerance import FINITE, LARGEST, LEAST, Allowed
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+from irexec.ops.spec.operator import Operator, Tolerance, exact, operator, rounded
+from irexec.ops.spec.oracle import FINITE, LARGEST, LEAST, Allowed, Undefined
+from irexec.ops.spec.tensors import NumericTensor
 
 # Used by inference, where the operands may be intervals of extents.
 _LARGER = made_later(Dimension.larger, 2)
@@ -50,7 +49,7 @@ def _arithmetic(
 ) -> Operator:
     """Return an operator that applies `function` to pairs of elements; `pair` determines the precision."""
 
-    def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
+    def kernel(a: NumericTensor, b: NumericTensor, /, *, how: Broadcasting, out: Array | None = None) -> NumericTensor:
         return pair(function, a, b, how, out)
 
     declare = operator(
@@ -83,7 +82,7 @@ subtract_1 = _arithmetic("Subtract", ufunc("subtract"), "a - b.")
 multiply_1 = _arithmetic("Multiply", ufunc("multiply"), "a · b.")
 maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
 minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
-maximum_1.allowed, minimum_1.allowed = LARGEST, LEAST
+maximum_1.oracle.allowed, minimum_1.oracle.allowed = LARGEST, LEAST
 mod_1 = _arithmetic(
     "Mod", _rest, "The remainder of the truncated division of a by b; it has the sign of a.", wide_pair, rounded(2)
 )
@@ -98,7 +97,9 @@ squared_difference_1 = _arithmetic("SquaredDifference", _squared_difference, "(a
 
 
 @operator("Divide", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out: Array | None = None) -> T:
+def divide_1(
+    a: NumericTensor, b: NumericTensor, /, *, m_pythondiv: bool = True, how: Broadcasting, out: Array | None = None
+) -> NumericTensor:
     """a / b; integer quotients are rounded down, or toward zero if `m_pythondiv` is false."""
     if is_float(a.dtype):
         return arithmetic_pair(np.divide, a, b, how, out)
@@ -111,7 +112,7 @@ def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out:
 
 
 @operator("Power", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(4))
-def power_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
+def power_1(a: NumericTensor, b: NumericTensor, /, *, how: Broadcasting, out: Array | None = None) -> NumericTensor:
     """a to the power of b. Integers wrap; for a negative exponent the result is truncated (0 unless a is 1 or -1)."""
     if is_float(a.dtype):
         return wide_pair(_real_power, a, b, how, out)
@@ -141,19 +142,19 @@ def _integer_power(a: Array, b: Array, out: Array | None = None) -> Array:
     return into(result, out)
 
 
-power_1.allowed = FINITE
-divide_1.allowed = Allowed(reciprocal=True)
-mod_1.allowed = floor_mod_1.allowed = Allowed(special=False, reciprocal=True)
+power_1.oracle.allowed = FINITE
+divide_1.oracle.allowed = Allowed(reciprocal=True)
+mod_1.oracle.allowed = floor_mod_1.oracle.allowed = Allowed(special=False, reciprocal=True)
 
 
-@divide_1.undefined_for
+@divide_1.oracle.undefined_for
 def _by_zero(a: Array, b: Array) -> Undefined:
     """Return "no result" for integers divided by zero."""
     return "no result" if not is_float(b.dtype) and (b == 0).any() else False
 
 
-@mod_1.undefined_for
-@floor_mod_1.undefined_for
+@mod_1.oracle.undefined_for
+@floor_mod_1.oracle.undefined_for
 def _(a: Array, b: Array) -> Undefined:
     """Return "no result" for integers divided by zero; for floats, whether any quotient is infinite, NaN, very large,
     or so close to an integer that the remainder depends on rounding.
@@ -166,7 +167,7 @@ def _(a: Array, b: Array) -> Undefined:
     return bool((~np.isfinite(quotient) | near | (quotient > _PERIODS)).any())
 
 
-@power_1.undefined_for
+@power_1.oracle.undefined_for
 def _(a: Array, b: Array) -> Undefined:
     """Return "no result" for integers with a negative exponent, True if a power may exceed the integer type."""
     if is_float(b.dtype):

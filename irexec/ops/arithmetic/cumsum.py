@@ -5,25 +5,27 @@ Source: operation page CumSum-3.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
-from irexec.core.types import INDICES, NUMERIC, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, narrow
 from irexec.ops.rules.axes import axis_of, integer
 from irexec.ops.rules.shapes import axis_in
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-from irexec.ops.spec.tolerance import Allowed
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INDICES)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import Allowed
+from irexec.ops.spec.tensors import Axis, NumericTensor
 
 
 @operator("CumSum", "opset3", tolerance=rounded(8))
 def cumsum_3(
-    x: T, axis: T_AXIS | None = None, /, *, exclusive: bool = False, reverse: bool = False, out: Array | None = None
-) -> T:
+    x: NumericTensor,
+    axis: Axis | None = None,
+    /,
+    *,
+    exclusive: bool = False,
+    reverse: bool = False,
+    out: Array | None = None,
+) -> NumericTensor:
     """The sums of all elements of x along `axis` (default 0) up to each element, or before it if `exclusive`; from the
     end if `reverse`. Integers wrap.
 
@@ -60,11 +62,11 @@ def _(check: Check, x: TensorType, axis: TensorType | None) -> PartialShape:
     return x.shape
 
 
-@cumsum_3.draw("axis")
+@cumsum_3.oracle.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     rank = types["x"].rank or 1
     dtype = types["axis"].element_type.dtype
     return np.asarray(rng.integers(-rank if dtype is not None and dtype.kind == "i" else 0, rank)).astype(dtype)
 
 
-cumsum_3.allowed = Allowed(special=False, mixes=True)
+cumsum_3.oracle.allowed = Allowed(special=False, mixes=True)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, NUMERIC, SIGNED, Array
+from irexec.core.types import FLOATS, SIGNED, Array
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64, erfinv_near
 from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, in_doubles, result_like, through_floats
@@ -21,21 +21,20 @@ from irexec.ops.compute.named import ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.rules.shapes import same_as
 from irexec.ops.spec.operator import Elements, Operator, operator, rounded
-from irexec.ops.spec.tolerance import ROUNDED, Allowed
+from irexec.ops.spec.oracle import ROUNDED, Allowed
+from irexec.ops.spec.tensors import FloatTensor, NumericTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_SIGNED: TypeAlias = Annotated[Array, Elements("T", FLOATS | SIGNED)]
-T_FLOAT: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 
 def _real(type: str, opset: str, function: Any, doc: str, ulp: int = 4) -> Operator:
     """Return an operator that applies a real function, to integers in f64 with a rounded result."""
 
-    def kernel(x: T, /, *, out: Array | None = None) -> T:
+    def kernel(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
         return elementwise(function, x, out) if is_float(x.dtype) else through_floats(function, x, out)
 
     made = operator(type, opset, shapes=same_as(), inplace="x", tolerance=rounded(ulp), doc=doc)(kernel)
-    made.allowed = ROUNDED
+    made.oracle.allowed = ROUNDED
     return made
 
 
@@ -76,7 +75,7 @@ def _exact(
 ) -> Operator:
     """Return an operator that applies a function whose results are exact in the element type."""
 
-    def kernel(x: T, /, *, out: Array | None = None) -> T:
+    def kernel(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
         return apply(function, x, out)
 
     return operator(type, "opset1", shapes=same_as(), inplace="x", values=values, doc=doc)(kernel)
@@ -88,14 +87,14 @@ abs_1 = _exact(
     "The absolute value of each element; the lowest integer stays itself (it wraps).",
     values="elementwise",
 )
-abs_1.undefined_for(lambda x: wraps(x.dtype, largest(x)))
+abs_1.oracle.undefined_for(lambda x: wraps(x.dtype, largest(x)))
 ceiling_1 = _exact("Ceiling", ufunc("ceil"), "Each element rounded up to an integer.", _whole, "elementwise")
 floor_1 = _exact("Floor", ufunc("floor"), "Each element rounded down to an integer.", _whole, "elementwise")
 sign_1 = _exact("Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positive elements; NaN stays NaN.")
 
 
 @operator("Atanh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def atanh_4(x: T, /, *, out: Array | None = None) -> T:
+def atanh_4(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
     """The inverse hyperbolic tangent of each element; positive integers give the type's highest value, negative
     integers its lowest value. (Its page: Atanh-3.)
     """
@@ -108,7 +107,7 @@ def atanh_4(x: T, /, *, out: Array | None = None) -> T:
 
 
 @operator("Erf", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8, least=1.0))
-def erf_1(x: T, /, *, out: Array | None = None) -> T:
+def erf_1(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
     """The Gauss error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
 
     The page prints 1/π and the bounds -x, x by mistake; irexec and OpenVINO compute the usual function.
@@ -122,16 +121,16 @@ def _erf_block(x: Array, out: Array, scratch: Array) -> None:
     erf_f32(x, out, scratch)
 
 
-atanh_4.allowed = erf_1.allowed = ROUNDED
+atanh_4.oracle.allowed = erf_1.oracle.allowed = ROUNDED
 
 
 @operator("ErfInv", "opset17", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def erfinv_17(x: T_FLOAT, /, *, out: Array | None = None) -> T_FLOAT:
+def erfinv_17(x: FloatTensor, /, *, out: Array | None = None) -> FloatTensor:
     """The y with erf(y) = x: 0 at 0, ±infinity at ±1, NaN outside [-1, 1]."""
     return in_doubles(erfinv_f64 if x.dtype == np.float64 else erfinv_near, x, out)
 
 
-erfinv_17.allowed = Allowed(composes=False)
+erfinv_17.oracle.allowed = Allowed(composes=False)
 
 
 @operator("Negative", "opset1", shapes=same_as(), inplace="x")
@@ -142,8 +141,12 @@ def negative_1(x: T_SIGNED, /, *, out: Array | None = None) -> T_SIGNED:
 
 @operator("Round", "opset5", shapes=same_as(), inplace="x")
 def round_5(
-    x: T, /, *, mode: Literal["half_to_even", "half_away_from_zero"] = "half_to_even", out: Array | None = None
-) -> T:
+    x: NumericTensor,
+    /,
+    *,
+    mode: Literal["half_to_even", "half_away_from_zero"] = "half_to_even",
+    out: Array | None = None,
+) -> NumericTensor:
     """Each element rounded to the nearest integer; `mode` determines how halves are rounded."""
     return _whole(np.rint if mode == "half_to_even" else _half_away, x, out)
 

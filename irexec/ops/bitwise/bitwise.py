@@ -44,8 +44,8 @@ def _shift(type: str, function: Any, doc: str) -> Operator:
         return broadcast_pair(function, a, b, how, out)
 
     made = operator(type, "opset15", shapes=broadcast, doc=doc)(kernel)
-    made.undefined_for(lambda a, b: bool(((b < 0) | (b >= 8 * b.dtype.itemsize)).any()))
-    made.draw("b")(_shift_count)
+    made.oracle.undefined_for(lambda a, b: bool(((b < 0) | (b >= 8 * b.dtype.itemsize)).any()))
+    made.oracle.draw("b")(_shift_count)
     return made
 
 

@@ -5,29 +5,25 @@ Source: operation pages IsFinite-10, IsInf-10, IsNaN-10.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
-from irexec.core.types import BOOLEAN, FLOATS, Array
+from irexec.core.types import Array
 from irexec.ops.compute.precision import widen
 from irexec.ops.rules.shapes import same_as
-from irexec.ops.spec.operator import Elements, operator
-
-T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]
-T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
+from irexec.ops.spec.operator import operator
+from irexec.ops.spec.tensors import BooleanTensor, FloatInput
 
 
 @operator("IsFinite", "opset10", shapes=same_as())
-def is_finite_10(data: T_IN, /, *, out: Array | None = None) -> T_BOOL:
+def is_finite_10(data: FloatInput, /, *, out: Array | None = None) -> BooleanTensor:
     """True for numbers, false for infinities and NaN."""
     return np.asarray(np.isfinite(widen(data), out=out))
 
 
 @operator("IsInf", "opset10", shapes=same_as())
 def is_inf_10(
-    data: T_IN, /, *, detect_negative: bool = True, detect_positive: bool = True, out: Array | None = None
-) -> T_BOOL:
+    data: FloatInput, /, *, detect_negative: bool = True, detect_positive: bool = True, out: Array | None = None
+) -> BooleanTensor:
     """True for infinities whose sign is to be detected."""
     data = widen(data)
     if detect_negative and detect_positive:
@@ -42,6 +38,6 @@ def is_inf_10(
 
 
 @operator("IsNaN", "opset10", shapes=same_as())
-def is_nan_10(data: T_IN, /, *, out: Array | None = None) -> T_BOOL:
+def is_nan_10(data: FloatInput, /, *, out: Array | None = None) -> BooleanTensor:
     """True for NaN."""
     return np.asarray(np.isnan(widen(data), out=out))

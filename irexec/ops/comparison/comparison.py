@@ -6,18 +6,16 @@ Strings compare by code points (the pages allow any type). Source: the operation
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import ANY, BOOLEAN, Array
+from irexec.core.types import Array
 from irexec.ops.compute.elementwise import broadcast_pair
 from irexec.ops.compute.named import ufunc
 from irexec.ops.rules.shapes import Broadcasting, broadcast
-from irexec.ops.spec.operator import Elements, Operator, operator
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
+from irexec.ops.spec.operator import Operator, operator
+from irexec.ops.spec.tensors import AnyTensor, BooleanTensor
 
 
 def _compare(function: Any, a: Array, b: Array, how: Broadcasting, out: Array | None) -> Array:
@@ -27,7 +25,7 @@ def _compare(function: Any, a: Array, b: Array, how: Broadcasting, out: Array | 
 
 
 def _comparison(type: str, function: Any, doc: str) -> Operator:
-    def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
+    def kernel(a: AnyTensor, b: AnyTensor, /, *, how: Broadcasting, out: Array | None = None) -> BooleanTensor:
         return _compare(function, a, b, how, out)
 
     return operator(type, "opset1", shapes=broadcast, doc=doc)(kernel)

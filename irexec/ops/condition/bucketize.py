@@ -13,15 +13,16 @@ from irexec.core.types import NUMERIC, Array, ElementType, PartialShape, TensorT
 from irexec.ops.compute.precision import widen
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import ReaderDefault
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator, require
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import NumericTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_BOUNDARIES: TypeAlias = Annotated[Array, Elements("T_BOUNDARIES", NUMERIC)]
 
 
 @operator("Bucketize", "opset3")
 def bucketize_3(
-    data: T,
+    data: NumericTensor,
     buckets: T_BOUNDARIES,
     /,
     *,
@@ -65,12 +66,12 @@ def _check_order(check: Check, buckets: Array) -> None:
     check("C2", _ascending(buckets), "buckets must be strictly ascending", port="buckets")
 
 
-@bucketize_3.draw("buckets")
+@bucketize_3.oracle.draw("buckets")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return np.arange(types[port].shape[0].value).astype(types[port].element_type.dtype)
 
 
-@bucketize_3.undefined_for
+@bucketize_3.oracle.undefined_for
 def _(data: Array, buckets: Array) -> Undefined:
     """Return a mask of the undefined elements: NaN is in no bucket."""
     return (np.isnan(widen(data)),)

@@ -6,19 +6,20 @@ would make its result [0, count].
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 
 from irexec.core.types import ANY_DIMENSION, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import widen
-from irexec.ops.spec.operator import ANY_ELEMENTS, Check, TypeFrom, operator
-
-T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+from irexec.ops.spec.operator import Check, TypeFrom, operator
+from irexec.ops.spec.tensors import AnyTensor
 
 
 @operator("NonZero", "opset3")
-def non_zero_3(data: T, /, *, output_type: Literal["i64", "i32"] = "i64") -> Annotated[Array, TypeFrom("output_type")]:
+def non_zero_3(
+    data: AnyTensor, /, *, output_type: Literal["i64", "i32"] = "i64"
+) -> Annotated[Array, TypeFrom("output_type")]:
     """Indices of the elements that are not zero (NaN is not zero), [rank, count], in row-major order."""
     found = np.nonzero(np.atleast_1d(widen(data)))
     return np.stack(found).astype(ElementType.by_name[output_type].dtype)

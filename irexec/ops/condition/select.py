@@ -9,18 +9,20 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, BOOLEAN, Array, PartialShape, TensorType
+from irexec.core.types import BOOLEAN, Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import aligned
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
 from irexec.ops.spec.operator import Check, Elements, operator
+from irexec.ops.spec.tensors import AnyTensor
 
 T_COND: TypeAlias = Annotated[Array, Elements("T_COND", {BOOLEAN})]
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 
 @operator("Select", "opset1", values="elementwise")
-def select_1(cond: T_COND, then: T, else_: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
+def select_1(
+    cond: T_COND, then: AnyTensor, else_: AnyTensor, /, *, how: Broadcasting, out: Array | None = None
+) -> AnyTensor:
     """`then` where `cond` is true, `else` elsewhere, the three broadcast according to `auto_broadcast`.
 
     "numpy": all three are broadcast to each other. (By the page, `cond` is broadcast to the common shape of `then` and

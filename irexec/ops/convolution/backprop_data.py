@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 
 from irexec.core.threads.parallel import parallel_for, parts_for, scratch, split
-from irexec.core.types import INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.convolution import check_channels, grouped_channels, spatial_rank, with_rank
 from irexec.ops.rules.axes import in_range
@@ -24,11 +24,9 @@ from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.rules.windows import Windowing, check_windows, dilated, meeting
 from irexec.ops.spec.attributes import NonNegativeInts
 from irexec.ops.spec.groups import group
-from irexec.ops.spec.operator import Check, Elements, Operator, operator, require, summed
+from irexec.ops.spec.operator import Check, Operator, operator, require, summed
 from irexec.ops.spec.signature import InputsOf
-
-T: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
-T_SHAPE: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
+from irexec.ops.spec.tensors import IntegerTensor2, NumericTensor1
 
 BLOCK_BYTES = 1 << 22
 
@@ -44,8 +42,14 @@ class Spreading(Windowing):
 
 @operator("ConvolutionBackpropData", "opset1", tolerance=summed(8))
 def convolution_backprop_data_1(
-    data: T, kernel: T, output_shape: T_SHAPE | None = None, /, *, windows: Spreading, out: Array | None = None
-) -> T:
+    data: NumericTensor1,
+    kernel: NumericTensor1,
+    output_shape: IntegerTensor2 | None = None,
+    /,
+    *,
+    windows: Spreading,
+    out: Array | None = None,
+) -> NumericTensor1:
     """Spread `data` `[N, C_IN, *X]` by `kernel` `[C_IN, C_OUT, *K]` over the result `[N, C_OUT, *Y]`.
 
     C1: strides, pads, dilations and output_padding have one value per spatial axis. C2: data has rank 3, 4 or 5. C3:
@@ -58,7 +62,7 @@ def convolution_backprop_data_1(
 @operator("GroupConvolutionBackpropData", "opset1", tolerance=summed(8))
 def group_convolution_backprop_data_1(
     *inputs: Annotated[Any, InputsOf(convolution_backprop_data_1)], windows: Spreading, out: Array | None = None
-) -> T:
+) -> NumericTensor1:
     """ConvolutionBackpropData on each group of channels: `data` `[N, G * C_IN, *X]`, `kernel` `[G, C_IN, C_OUT, *K]`.
 
     C1, C2, C5, C6 as in ConvolutionBackpropData-1. C3: the kernel has one axis more than data. C4: data has G * C_IN
@@ -187,8 +191,8 @@ _declare(convolution_backprop_data_1, 2)
 _declare(group_convolution_backprop_data_1, 3)
 
 
-@convolution_backprop_data_1.draw("output_shape")
-@group_convolution_backprop_data_1.draw("output_shape")
+@convolution_backprop_data_1.oracle.draw("output_shape")
+@group_convolution_backprop_data_1.oracle.draw("output_shape")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     data = types["data"].shape.to_shape()
     dtype = types[port].element_type.dtype

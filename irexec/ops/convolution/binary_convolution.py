@@ -10,22 +10,22 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import NUMERIC, U1, Array, PartialShape, TensorType
+from irexec.core.types import U1, Array, PartialShape, TensorType
 from irexec.ops.compute.products import settle
 from irexec.ops.convolution.convolution import Convolve
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator
-from irexec.ops.spec.tolerance import Allowed
+from irexec.ops.spec.operator import Check, Elements, operator
+from irexec.ops.spec.oracle import Allowed, Undefined
+from irexec.ops.spec.tensors import NumericTensor1
 
-T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
 T2: TypeAlias = Annotated[Array, Elements("T2", {U1})]
 
 
 @operator("BinaryConvolution", "opset1")
 def binary_convolution_1(
-    data: T1, kernel: T2, /, *, windows: Windowing, mode: Literal["xnor-popcount"], pad_value: float
-) -> T1:
+    data: NumericTensor1, kernel: T2, /, *, windows: Windowing, mode: Literal["xnor-popcount"], pad_value: float
+) -> NumericTensor1:
     """2 * P - B, if P of the B bits of `kernel` `[C_OUT, C_IN, Y, X]` equal the bits of `data` `[N, C_IN, Y, X]` that
     they cover.
 
@@ -55,7 +55,7 @@ def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing)
     return PartialShape([d[0], k[0], *output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)])
 
 
-@binary_convolution_1.undefined_for
+@binary_convolution_1.oracle.undefined_for
 def _(data: Array, kernel: Array, *, windows: Windowing, pad_value: float) -> Undefined:
     """Return True for data or padding other than 0 and 1. Padding with 0 is defined: the page interprets these bits as
     -1, as does OpenVINO's reference implementation; its CPU plugin omits the padding from the sum.
@@ -65,10 +65,10 @@ def _(data: Array, kernel: Array, *, windows: Windowing, pad_value: float) -> Un
     return bool((padded and pad_value not in (0, 1)) or ((data != 0) & (data != 1)).any())
 
 
-@binary_convolution_1.draw("data", "kernel")
+@binary_convolution_1.oracle.draw("data", "kernel")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw zeros and ones."""
     return rng.integers(0, 2, types[port].shape.to_shape()).astype(types[port].element_type.dtype)
 
 
-binary_convolution_1.allowed = Allowed(composes=False)
+binary_convolution_1.oracle.allowed = Allowed(composes=False)

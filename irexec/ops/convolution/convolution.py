@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.ops.spec.checks import holds
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, Operator, operator, summed
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+from irexec.ops.spec.operator import Check, NodeTypes, Operator, operator, summed
+from irexec.ops.spec.tensors import NumericTensor
 
 
 @operator("Convolution", "opset1", tolerance=summed(8))
-def convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | None = None) -> T:
+def convolution_1(
+    data: NumericTensor, kernel: NumericTensor, /, *, windows: Windowing, out: Array | None = None
+) -> NumericTensor:
     """Cross-correlate `data` `[N, C_IN, *X]` with `kernel` `[C_OUT, C_IN, *K]`; the result is `[N, C_OUT, *Y]`.
 
     C1: strides, pads and dilations have one value per spatial axis. C2: data has rank 3, 4 or 5. C3: the kernel has
@@ -34,7 +35,9 @@ def convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | Non
 
 
 @operator("GroupConvolution", "opset1", tolerance=summed(8))
-def group_convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | None = None) -> T:
+def group_convolution_1(
+    data: NumericTensor, kernel: NumericTensor, /, *, windows: Windowing, out: Array | None = None
+) -> NumericTensor:
     """Convolve each group of channels of `data` `[N, G * C_IN, *X]` with its `kernel` `[G, C_OUT, C_IN, *K]`.
 
     C1, C2, C5 as in Convolution-1. C3: the kernel has one axis more than data. C4: data has G * C_IN channels.

@@ -6,12 +6,12 @@ Source: operation pages DeformableConvolution-1, DeformableConvolution-8.
 from __future__ import annotations
 
 from itertools import product
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 
 from irexec.core.threads.parallel import parallel_for
-from irexec.core.types import NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, is_float
 from irexec.ops.compute.products import settle
 from irexec.ops.rules.shapes import has_rank
@@ -19,11 +19,10 @@ from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_d
 from irexec.ops.spec.attributes import Positive, ReaderDefault
 from irexec.ops.spec.groups import AttributesOf, group
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, operator, summed
+from irexec.ops.spec.operator import Check, operator, summed
+from irexec.ops.spec.oracle import FINITE
 from irexec.ops.spec.signature import InputsOf
-from irexec.ops.spec.tolerance import FINITE
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+from irexec.ops.spec.tensors import NumericTensor
 
 
 @group
@@ -36,16 +35,16 @@ class Grouping:
 
 @operator("DeformableConvolution", "opset8", tolerance=summed(8))
 def deformable_convolution_8(
-    data: T,
-    offsets: T,
-    kernel: T,
-    mask: T | None = None,
+    data: NumericTensor,
+    offsets: NumericTensor,
+    kernel: NumericTensor,
+    mask: NumericTensor | None = None,
     /,
     *,
     windows: Windowing,
     groups: Grouping,
     bilinear_interpolation_pad: bool = False,
-) -> T:
+) -> NumericTensor:
     """Convolve `data` `[N, C, Y, X]` with `kernel` `[O, C / group, KY, KX]`, each tap moved by `offsets` (y, x).
 
     `offsets` is `[N, deformable_group * KY * KX * 2, YO, XO]`, `mask` `[N, deformable_group * KY * KX, YO, XO]`, a
@@ -125,7 +124,7 @@ def _neighbours(places: Array, extent: int, padded: bool) -> tuple[tuple[Array, 
 def deformable_convolution_1(
     *inputs: Annotated[Any, InputsOf(deformable_convolution_8, without=1)],
     **rest: Annotated[Any, AttributesOf(deformable_convolution_8, without="bilinear_interpolation_pad")],
-) -> T:
+) -> NumericTensor:
     """DeformableConvolution-8 without a mask and without blending at the border. The same constraints."""
     return np.asarray(deformable_convolution_8.compute(*inputs, **rest))
 
@@ -173,10 +172,10 @@ def _(
     return PartialShape([batch, k[0], *extents])
 
 
-@deformable_convolution_8.draw("mask")
+@deformable_convolution_8.oracle.draw("mask")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw factors from 0 to 1."""
     return rng.uniform(0, 1, types[port].shape.to_shape()).astype(types[port].element_type.dtype)
 
 
-deformable_convolution_1.allowed = deformable_convolution_8.allowed = FINITE
+deformable_convolution_1.oracle.allowed = deformable_convolution_8.oracle.allowed = FINITE

@@ -18,10 +18,11 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Positive
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.signature import InputsOf
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 # The page gives no type for proposals, which PriorBox computes as f32 in every model.
 T_PRIORS: TypeAlias = Annotated[Array, Elements("proposals", FLOATS)]
 CodeType = Literal["caffe.PriorBoxParameter.CENTER_SIZE", "caffe.PriorBoxParameter.CORNER"]
@@ -186,15 +187,15 @@ def _best(found: dict[int, Array], scores: Array, keep: int) -> list[tuple[int, 
 
 @operator("DetectionOutput", "opset8", tolerance=rounded(32))
 def detection_output_8(
-    box_logits: T,
-    class_preds: T,
+    box_logits: FloatTensor,
+    class_preds: FloatTensor,
     proposals: T_PRIORS,
-    aux_class_preds: T | None = None,
-    aux_box_preds: T | None = None,
+    aux_class_preds: FloatTensor | None = None,
+    aux_box_preds: FloatTensor | None = None,
     /,
     *,
     settings: Settings,
-) -> T:
+) -> FloatTensor:
     """Detections [1, 1, rows, 7] as (image, class, confidence, xmin, ymin, xmax, ymax), sorted by image and class.
 
     If there are fewer detections than rows, a row with image -1 marks the end, and zeros follow.
@@ -213,7 +214,7 @@ def detection_output_8(
 @operator("DetectionOutput", "opset1", tolerance=rounded(32))
 def detection_output_1(
     *inputs: Annotated[Any, InputsOf(detection_output_8)], num_classes: Positive, settings: Settings
-) -> T:
+) -> FloatTensor:
     """As DetectionOutput-8, with num_classes given. C1 to C7 as DetectionOutput-8."""
     return np.asarray(detection_output_8.compute(*inputs, settings=settings))
 
@@ -287,8 +288,8 @@ def _(check: Check, *inputs: TensorType | None, settings: Settings, num_classes:
     return PartialShape([1, 1, images * (ANY_DIMENSION if priors is None else Dimension(priors)) * each, 7])
 
 
-@detection_output_8.undefined_for
-@detection_output_1.undefined_for
+@detection_output_8.oracle.undefined_for
+@detection_output_1.oracle.undefined_for
 def _(*inputs: Array | None, settings: Settings) -> Undefined:
     """The result is undefined for limits below -1, whose meaning the page does not state, and after the image -1 that
     ends it.
@@ -311,11 +312,11 @@ def _quotient(check: Check, constraint: str, name: str, extent: Dimension | None
 
 
 for _op in (detection_output_1, detection_output_8):
-    _op.draw("class_preds", "aux_class_preds")(draw_scores)
+    _op.oracle.draw("class_preds", "aux_class_preds")(draw_scores)
 
 
-@detection_output_8.draw("proposals")
-@detection_output_1.draw("proposals")
+@detection_output_8.oracle.draw("proposals")
+@detection_output_1.oracle.draw("proposals")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, settings: Settings) -> Array:
     """Draw prior boxes within the image, [batch, 0, priors * (4 or 5)], and their variances, [batch, 1, ...]."""
     wanted = types[port]

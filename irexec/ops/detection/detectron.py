@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, I32, Array, PartialShape, TensorType
+from irexec.core.types import I32, Array, PartialShape, TensorType
 from irexec.ops.compute.boxes import suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.detection.generate_proposals import refine
@@ -19,9 +19,10 @@ from irexec.ops.detection.roi_pooling import without_pixels
 from irexec.ops.rules.boxes import draw_images, draw_regions, draw_scores
 from irexec.ops.rules.extents import Extents
 from irexec.ops.spec.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", {I32})]
 Limit = Annotated[float, Within(ge=0)]
 Weights = tuple[Annotated[float, Within(gt=0)], ...]
@@ -31,9 +32,9 @@ CANONICAL_SIZE, CANONICAL_LEVEL = 224.0, 2
 
 @operator("ExperimentalDetectronPriorGridGenerator", "opset6", tolerance=rounded(4))
 def prior_grid_generator_6(
-    priors: T,
-    feature_map: T,
-    im_data: T,
+    priors: FloatTensor,
+    feature_map: FloatTensor,
+    im_data: FloatTensor,
     /,
     *,
     flatten: Annotated[bool, ReaderDefault(False)] = True,
@@ -41,7 +42,7 @@ def prior_grid_generator_6(
     w: NonNegative = 0,
     stride_x: Limit = 0.0,
     stride_y: Limit = 0.0,
-) -> T:
+) -> FloatTensor:
     """The priors around the centre of every cell of a grid: [height * width * priors, 4] or [height, width, priors, 4].
 
     The grid has h x w cells, by default as many as the feature map; for a smaller grid, zeros follow its priors. Steps
@@ -84,14 +85,14 @@ def _(
 
 @operator("ExperimentalDetectronROIFeatureExtractor", "opset6", tolerance=rounded(64))
 def roi_feature_extractor_6(
-    rois: T,
+    rois: FloatTensor,
     /,
-    *pyramid: T,
+    *pyramid: FloatTensor,
     output_size: Positive,
     sampling_ratio: NonNegative,
     pyramid_scales: PositiveInts,
     aligned: bool = False,
-) -> tuple[T, T]:
+) -> tuple[FloatTensor, FloatTensor]:
     """Features [rois, C, output_size, output_size] of each region (x1, y1, x2, y2) from its pyramid level; the regions.
 
     A region's level is floor(2 + log2(sqrt(area) / 224 + 1e-6)), limited to the existing levels; regions without area,
@@ -137,10 +138,10 @@ def _(
 
 @operator("ExperimentalDetectronDetectionOutput", "opset6", tolerance=rounded(64))
 def detection_output_6(
-    rois: T,
-    deltas: T,
-    scores: T,
-    im_info: T,
+    rois: FloatTensor,
+    deltas: FloatTensor,
+    scores: FloatTensor,
+    im_info: FloatTensor,
     /,
     *,
     score_threshold: Limit,
@@ -151,7 +152,7 @@ def detection_output_6(
     class_agnostic_box_regression: bool = False,
     max_delta_log_wh: float,
     deltas_weights: Weights,
-) -> tuple[T, T_IND, T]:
+) -> tuple[FloatTensor, T_IND, FloatTensor]:
     """Boxes [max_detections_per_image, 4], their classes and scores; zeros after the last detection.
 
     Detections are sorted by class and descending score, or by descending score alone if there are more than
@@ -207,7 +208,7 @@ def _(
     return PartialShape([max_detections_per_image, 4]), rows, rows
 
 
-@prior_grid_generator_6.undefined_for
+@prior_grid_generator_6.oracle.undefined_for
 def _(priors: Array, feature_map: Array, im_data: Array, *, flatten: bool, h: int, w: int) -> Undefined:
     """Return a mask of the undefined elements, which follow the grid."""
     rows, columns = feature_map.shape[2:]
@@ -215,17 +216,17 @@ def _(priors: Array, feature_map: Array, im_data: Array, *, flatten: bool, h: in
     return (after.reshape((-1, 4) if flatten else (rows, columns, len(priors), 4)),)
 
 
-@detection_output_6.undefined_for
+@detection_output_6.oracle.undefined_for
 def _(*inputs: Array, **attributes: Any) -> Undefined:
     """Return masks of the undefined elements: the rows after the last detection."""
     labels = detection_output_6.compute(*inputs, **attributes)[1]
     return labels[:, None].repeat(4, 1) == 0, labels == 0, labels == 0
 
 
-roi_feature_extractor_6.undefined_for(without_pixels)
+roi_feature_extractor_6.oracle.undefined_for(without_pixels)
 
 
-roi_feature_extractor_6.draw("rois")(draw_regions)
-detection_output_6.draw("rois")(draw_regions)
-detection_output_6.draw("scores")(draw_scores)
-detection_output_6.draw("im_info")(draw_images)
+roi_feature_extractor_6.oracle.draw("rois")(draw_regions)
+detection_output_6.oracle.draw("rois")(draw_regions)
+detection_output_6.oracle.draw("scores")(draw_scores)
+detection_output_6.oracle.draw("im_info")(draw_images)

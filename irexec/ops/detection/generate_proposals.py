@@ -7,19 +7,19 @@ anchors as in OpenVINO's reference (and Detectron).
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.boxes import draw_boxes, draw_images, draw_scores
 from irexec.ops.rules.extents import Extents
 from irexec.ops.spec.attributes import NonNegative, Within
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, rounded
+from irexec.ops.spec.operator import Check, TypeFrom, operator, rounded
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Limit = Annotated[float, Within(ge=0)]
 # The largest growth of a side, as a logarithm: from 16 to 1000 pixels.
 MAX_LOG = math.log(1000.0 / 16.0)
@@ -67,10 +67,10 @@ def _propose(
 
 @operator("GenerateProposals", "opset9", tolerance=rounded(64))
 def generate_proposals_9(
-    im_info: T,
-    anchors: T,
-    boxesdeltas: T,
-    scores: T,
+    im_info: FloatTensor,
+    anchors: FloatTensor,
+    boxesdeltas: FloatTensor,
+    scores: FloatTensor,
     /,
     *,
     min_size: Limit,
@@ -80,7 +80,7 @@ def generate_proposals_9(
     normalized: bool = True,
     nms_eta: Annotated[float, Within(ge=0, le=1)] = 1.0,
     roi_num_type: Literal["i32", "i64"] = "i64",
-) -> tuple[T, T, Annotated[Array, TypeFrom("roi_num_type")]]:
+) -> tuple[FloatTensor, FloatTensor, Annotated[Array, TypeFrom("roi_num_type")]]:
     """Regions rpnrois [n, 4] and scores rpnscores [n], image by image and best first; rpnroisnum [num_batches].
 
     min_size is in pixels of the original image: it is multiplied by the scale in im_info (OpenVINO's reference).
@@ -136,17 +136,17 @@ def _match_deltas(check: Check, constraint: str, port: str, deltas: TensorType, 
 
 @operator("ExperimentalDetectronGenerateProposalsSingleImage", "opset6", tolerance=rounded(64))
 def generate_proposals_single_image_6(
-    im_info: T,
-    anchors: T,
-    deltas: T,
-    scores: T,
+    im_info: FloatTensor,
+    anchors: FloatTensor,
+    deltas: FloatTensor,
+    scores: FloatTensor,
     /,
     *,
     min_size: Limit,
     nms_threshold: Limit,
     pre_nms_count: NonNegative,
     post_nms_count: NonNegative,
-) -> tuple[T, T]:
+) -> tuple[FloatTensor, FloatTensor]:
     """Regions [post_nms_count, 4] and their scores [post_nms_count], best first, then zeros.
 
     Corners are pixels that belong to the box, but overlaps are computed as if they were points (OpenVINO's reference).
@@ -188,6 +188,6 @@ def _(
 
 
 for _op in (generate_proposals_9, generate_proposals_single_image_6):
-    _op.draw("im_info")(draw_images)
-    _op.draw("anchors")(draw_boxes)
-    _op.draw("scores")(draw_scores)
+    _op.oracle.draw("im_info")(draw_images)
+    _op.oracle.draw("anchors")(draw_boxes)
+    _op.oracle.draw("scores")(draw_scores)

@@ -11,16 +11,17 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, F32, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import drawn_extents, in_range
 from irexec.ops.spec.attributes import ReaderDefault, Within
 from irexec.ops.spec.capacity import reserve
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require, rounded
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
+from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.signature import InputsOf
+from irexec.ops.spec.tensors import IntegerTensor
 
-T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
 T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", {F32})]
 LARGEST = float(np.finfo(np.float32).max)
 Positives = tuple[Annotated[float, Within(gt=0, le=LARGEST)], ...]
@@ -110,7 +111,7 @@ _LEAST = {"output_size": 0, "image_size": 1}
 
 @operator("PriorBox", "opset8", tolerance=rounded(16))
 def prior_box_8(
-    output_size: T_INT, image_size: T_INT, /, *, sizes: Sizes, min_max_aspect_ratios_order: bool = True
+    output_size: IntegerTensor, image_size: IntegerTensor, /, *, sizes: Sizes, min_max_aspect_ratios_order: bool = True
 ) -> T_OUT:
     """Boxes as (xmin, ymin, xmax, ymax), and their variances: [2, 4 * height * width * priors_per_point].
 
@@ -210,8 +211,8 @@ def prior_box_1(*inputs: Annotated[Any, InputsOf(prior_box_8)], sizes: Sizes) ->
 
 @operator("PriorBoxClustered", "opset1", tolerance=rounded(16))
 def prior_box_clustered_1(
-    output_size: T_INT,
-    image_size: T_INT | None = None,
+    output_size: IntegerTensor,
+    image_size: IntegerTensor | None = None,
     /,
     *,
     width: Annotated[Positives, ReaderDefault(())] = (1.0,),
@@ -265,8 +266,8 @@ def _(
     return _grid_shape(check, output_size, image_size, variance, len(width))
 
 
-@prior_box_8.undefined_for
-@prior_box_1.undefined_for
+@prior_box_8.oracle.undefined_for
+@prior_box_1.oracle.undefined_for
 def _(output_size: Array, image_size: Array, *, sizes: Sizes) -> Undefined:
     """Return True for sizes for which the page's number of boxes differs from the number that its formulas compute."""
     odd = len(sizes.min_size) != len(sizes.max_size) or not sizes.scale_all_sizes
@@ -274,4 +275,4 @@ def _(output_size: Array, image_size: Array, *, sizes: Sizes) -> Undefined:
 
 
 for _op in (prior_box_1, prior_box_8, prior_box_clustered_1):
-    _op.draw("output_size", "image_size")(drawn_extents)
+    _op.oracle.draw("output_size", "image_size")(drawn_extents)

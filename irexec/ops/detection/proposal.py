@@ -5,11 +5,11 @@ Source: operation pages Proposal-1 and -4; for the anchors and the effect of `fr
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.boxes import draw_images, draw_scores
@@ -17,9 +17,10 @@ from irexec.ops.rules.extents import Extents
 from irexec.ops.spec.attributes import UNCOMPILED, Positive, Within
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require, rounded
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Above0 = Annotated[float, Within(gt=0)]
 
 
@@ -126,7 +127,9 @@ def _propose(class_probs: Array, bbox_deltas: Array, image_shape: Array, s: Sett
 
 
 @operator("Proposal", "opset4", tolerance=rounded(64))
-def proposal_4(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: Settings) -> tuple[T, T]:
+def proposal_4(
+    class_probs: FloatTensor, bbox_deltas: FloatTensor, image_shape: FloatTensor, /, *, settings: Settings
+) -> tuple[FloatTensor, FloatTensor]:
     """Regions [batch_size * post_nms_topn, 5] as (image, x1, y1, x2, y2), best first, and their probabilities.
 
     If an image has fewer regions, the row after its last region has image -1, and zeros follow. min_size is multiplied
@@ -177,12 +180,14 @@ def _check_anchors(check: Check, twice: Dimension, four_times: Dimension, settin
 
 
 @operator("Proposal", "opset1", tolerance=rounded(64), shapes=_rois)
-def proposal_1(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: Settings) -> T:
+def proposal_1(
+    class_probs: FloatTensor, bbox_deltas: FloatTensor, image_shape: FloatTensor, /, *, settings: Settings
+) -> FloatTensor:
     """As Proposal-4 without the probabilities. C1 to C4 are the same."""
     return _propose(class_probs, bbox_deltas, image_shape, settings)[0]
 
 
-@proposal_4.undefined_for
+@proposal_4.oracle.undefined_for
 def _undefined(class_probs: Array, bbox_deltas: Array, image_shape: Array, *, settings: Settings) -> Undefined:
     """The result is undefined for equal probabilities, whose order the page does not define. Otherwise, the rows after
     the last box are undefined.
@@ -195,7 +200,7 @@ def _undefined(class_probs: Array, bbox_deltas: Array, image_shape: Array, *, se
     return after[:, None].repeat(5, 1), after
 
 
-@proposal_1.undefined_for
+@proposal_1.oracle.undefined_for
 def _(class_probs: Array, bbox_deltas: Array, image_shape: Array, *, settings: Settings) -> Undefined:
     """As Proposal-4, for its first output."""
     found = _undefined(class_probs, bbox_deltas, image_shape, settings=settings)
@@ -203,5 +208,5 @@ def _(class_probs: Array, bbox_deltas: Array, image_shape: Array, *, settings: S
 
 
 for _op in (proposal_1, proposal_4):
-    _op.draw("class_probs")(draw_scores)
-    _op.draw("image_shape")(draw_images)
+    _op.oracle.draw("class_probs")(draw_scores)
+    _op.oracle.draw("image_shape")(draw_images)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable, without_pixels
@@ -18,9 +18,10 @@ from irexec.ops.rules.extents import Extents
 from irexec.ops.spec.attributes import UNCOMPILED, Positive, ReaderDefault, Within
 from irexec.ops.spec.capacity import reserve
 from irexec.ops.spec.groups import group
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 PositiveOr0: TypeAlias = Annotated[int, Within(ge=1), ReaderDefault(0)]
 Mode: TypeAlias = Annotated[Literal["average", "bilinear"], ReaderDefault("")]
 
@@ -48,7 +49,7 @@ class Bins:
 
 
 @operator("PSROIPooling", "opset1", tolerance=rounded(64))
-def psroi_pooling_1(feature_maps: T, rois: T, /, *, bins: Bins) -> T:
+def psroi_pooling_1(feature_maps: FloatTensor, rois: FloatTensor, /, *, bins: Bins) -> FloatTensor:
     """Bins [boxes, output_dim, group_size, group_size] of boxes (batch, x1, y1, x2, y2) in feature maps [N, C, H, W].
 
     Mode "average": boxes are in pixels of the image, and each output channel and bin has an input channel. "bilinear":
@@ -142,7 +143,7 @@ def _(check: Check, feature_maps: TensorType, rois: TensorType, *, bins: Bins) -
     return extents.shape("num_boxes", *bins.pooled)
 
 
-@psroi_pooling_1.undefined_for
+@psroi_pooling_1.oracle.undefined_for
 def _(feature_maps: Array, rois: Array, *, bins: Bins) -> Undefined:
     """The result is undefined for a bin outside of the feature map, and for a box of mode bilinear that reaches beyond
     it: the page does not define these, and devices of OpenVINO differ.
@@ -162,9 +163,9 @@ def _(feature_maps: Array, rois: Array, *, bins: Bins) -> Undefined:
 
 @operator("DeformablePSROIPooling", "opset1", tolerance=rounded(64))
 def deformable_psroi_pooling_1(
-    feature_maps: T,
-    rois: T,
-    offsets: T | None = None,
+    feature_maps: FloatTensor,
+    rois: FloatTensor,
+    offsets: FloatTensor | None = None,
     /,
     *,
     output_dim: Positive,
@@ -175,7 +176,7 @@ def deformable_psroi_pooling_1(
     spatial_bins_y: Positive = 1,
     trans_std: float = 1.0,
     part_size: Positive = 1,
-) -> T:
+) -> FloatTensor:
     """Bins [rois, output_dim, group_size, group_size], each the mean of its samples that lie in the feature map.
 
     `offsets` [rois, 2 * classes, part_size, part_size] move the bins, as fractions (x, y) of the region's size.
@@ -290,6 +291,6 @@ def _(
     return extents.shape("NUM_ROIS", output_dim, group_size, group_size)
 
 
-psroi_pooling_1.draw("rois")(draw_rois)
-deformable_psroi_pooling_1.draw("rois")(draw_rois)
-deformable_psroi_pooling_1.undefined_for(without_pixels)
+psroi_pooling_1.oracle.draw("rois")(draw_rois)
+deformable_psroi_pooling_1.oracle.draw("rois")(draw_rois)
+deformable_psroi_pooling_1.oracle.undefined_for(without_pixels)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from ml_dtypes import finfo
 
-from irexec.core.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.detection.roi_pooling import usable, without_pixels
 from irexec.ops.rules.axes import in_range, last_of
@@ -23,10 +23,10 @@ from irexec.ops.spec.attributes import Positive, TakenAs, Within
 from irexec.ops.spec.groups import AttributesOf, group
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
+from irexec.ops.spec.oracle import ROUNDED
 from irexec.ops.spec.signature import InputsOf
-from irexec.ops.spec.tolerance import ROUNDED
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 IND_T: TypeAlias = Annotated[Array, Elements("IND_T", INTEGERS)]
 Pooling = Literal["max", "avg"]
 Aligned = Literal["asymmetric", "half_pixel_for_nn", "half_pixel"]
@@ -164,15 +164,15 @@ def pool(samples: Array, mode: str, count: int) -> Array:
 
 @operator("ROIAlign", "opset9", tolerance=rounded(64))
 def roi_align_9(
-    feature_maps: T,
-    rois: T,
+    feature_maps: FloatTensor,
+    rois: FloatTensor,
     batch_indices: IND_T,
     /,
     *,
     bins: Bins,
     mode: Pooling,
     aligned_mode: Aligned = "asymmetric",
-) -> T:
+) -> FloatTensor:
     """Bins [rois, C, pooled_h, pooled_w] of boxes [rois, 4], as (x1, y1, x2, y2), in feature maps [N, C, H, W].
 
     The maximum is never below 0: OpenVINO's kernels start at 0, and the page does not define it. Only in the mode
@@ -207,15 +207,15 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
 def roi_align_3(
     *inputs: Annotated[Any, InputsOf(roi_align_9)],
     **rest: Annotated[Any, AttributesOf(roi_align_9, without="aligned_mode")],
-) -> T:
+) -> FloatTensor:
     """As ROIAlign-9 in the mode asymmetric. C1 to C3 are the same."""
     return np.asarray(roi_align_9.compute(*inputs, **rest))
 
 
 @operator("ROIAlignRotated", "opset15", tolerance=rounded(256))
 def roi_align_rotated_15(
-    feature_maps: T, rois: T, batch_indices: IND_T, /, *, bins: Bins, clockwise_mode: bool = False
-) -> T:
+    feature_maps: FloatTensor, rois: FloatTensor, batch_indices: IND_T, /, *, bins: Bins, clockwise_mode: bool = False
+) -> FloatTensor:
     """Means of the bins [rois, C, pooled_h, pooled_w] of rotated boxes (centre x, centre y, width, height, angle).
 
     The scale also applies to the centre; the angle is in radians.
@@ -265,15 +265,15 @@ def _(
     return extents.shape("NUM_ROIS", "C", bins.pooled_h, bins.pooled_w)
 
 
-@roi_align_3.draw("batch_indices")
-@roi_align_9.draw("batch_indices")
-@roi_align_rotated_15.draw("batch_indices")
+@roi_align_3.oracle.draw("batch_indices")
+@roi_align_9.oracle.draw("batch_indices")
+@roi_align_rotated_15.oracle.draw("batch_indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     kind, batches = types[port], types["feature_maps"].shape[0].value
     return rng.integers(0, batches, kind.shape.to_shape()).astype(kind.element_type.dtype)
 
 
-@roi_align_rotated_15.draw("rois")
+@roi_align_rotated_15.oracle.draw("rois")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, spatial_scale: float) -> Array:
     """Draw boxes (centre x, centre y, width, height, angle), most of which lie in the feature map."""
     kind, (height, width) = types[port], types["feature_maps"].shape.to_shape()[2:]
@@ -286,12 +286,12 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, spat
     return np.clip(boxes, -largest, largest).astype(kind.element_type.dtype)
 
 
-roi_align_3.allowed = roi_align_9.allowed = ROUNDED
+roi_align_3.oracle.allowed = roi_align_9.oracle.allowed = ROUNDED
 
 
 for _operator in (roi_align_9, roi_align_3, roi_align_rotated_15):
-    _operator.undefined_for(without_pixels)
+    _operator.oracle.undefined_for(without_pixels)
 
 
 for _op in (roi_align_3, roi_align_9):
-    _op.draw("rois")(draw_regions)
+    _op.oracle.draw("rois")(draw_regions)

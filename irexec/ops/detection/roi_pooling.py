@@ -7,27 +7,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import in_range, last_of
 from irexec.ops.rules.extents import Extents
 from irexec.ops.spec.attributes import Positive, Within
-from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 # A number beyond every pixel coordinate.
 FAR = 1 << 40
 
 
 @operator("ROIPooling", "opset2", tolerance=rounded(32))
 def roi_pooling_2(
-    feature_maps: T,
-    rois: T,
+    feature_maps: FloatTensor,
+    rois: FloatTensor,
     /,
     *,
     pooled_h: Positive,
@@ -36,7 +36,7 @@ def roi_pooling_2(
     method: Literal["max", "bilinear"] = "max",
     output_size: tuple[int, ...] = (),
     output_roi: tuple[int, ...] = (),
-) -> T:
+) -> FloatTensor:
     """Bins [rois, C, pooled_h, pooled_w] of boxes [rois, 5], as (batch, x1, y1, x2, y2), in feature maps [N, C, H, W].
 
     Method "max": boxes are in pixels of the image, both ends included, and an empty bin is 0. "bilinear": boxes are
@@ -156,7 +156,7 @@ def _check_batches(check: Check, constraint: str, batches: Array, last: int | No
     in_range(check, constraint, "rois", batches, 0, last)
 
 
-@roi_pooling_2.draw("rois")
+@roi_pooling_2.oracle.draw("rois")
 def draw_rois(
     rng: np.random.Generator,
     port: str,
@@ -184,4 +184,4 @@ def without_pixels(*inputs: Array | None, **_: Any) -> bool:
     return any(a is not None and a.ndim == 4 and not a.size for a in inputs)
 
 
-roi_pooling_2.undefined_for(without_pixels)
+roi_pooling_2.oracle.undefined_for(without_pixels)

@@ -5,19 +5,18 @@ Source: operation pages RegionYolo-1, ReorgYolo-1 (OpenVINO's tables contain Reo
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
 
-from irexec.core.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.ops.spec.attributes import NonNegative, Positive, ReaderDefault
 from irexec.ops.spec.groups import group
-from irexec.ops.spec.operator import ANY_ELEMENTS, Check, Elements, Undefined, operator, require, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_ANY: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import AnyTensor, FloatTensor
 
 
 @group
@@ -44,7 +43,7 @@ class Regions:
 
 
 @operator("RegionYolo", "opset1", tolerance=rounded(16))
-def region_yolo_1(data: T, /, *, regions: Regions) -> T:
+def region_yolo_1(data: FloatTensor, /, *, regions: Regions) -> FloatTensor:
     """Activations of `data` [N, C, H, W], whose channels are regions of coords + 1 + classes.
 
     The logistic function is applied to the first two coordinates and the objectness of each region. With do_softmax, a
@@ -103,7 +102,7 @@ def _(check: Check, data: TensorType, *, regions: Regions) -> PartialShape:
 
 
 @operator("ReorgYolo", "opset2")
-def reorg_yolo_2(data: T_ANY, /, *, stride: Positive) -> T_ANY:
+def reorg_yolo_2(data: AnyTensor, /, *, stride: Positive) -> AnyTensor:
     """The elements of `data` [N, C, H, W], rearranged to [N, C * stride**2, H / stride, W / stride].
 
     The order of the elements is that of Darknet's layer: the data is read as [N, C / stride**2, H * stride, W * stride]
@@ -145,13 +144,13 @@ def _divided(extent: Dimension, divisor: int) -> Dimension:
     return Dimension(extent.min // divisor, None if extent.max is None else extent.max // divisor)
 
 
-@reorg_yolo_2.undefined_for
+@reorg_yolo_2.oracle.undefined_for
 def _(data: Array, *, stride: int) -> Undefined:
     """Return "no result" if stride**2 does not divide the channels: the page's indices would exceed the tensor."""
     return "no result" if data.shape[1] % stride**2 else False
 
 
-@region_yolo_1.undefined_for
+@region_yolo_1.oracle.undefined_for
 def _(data: Array, *, regions: Regions) -> Undefined:
     """Return "no result" for an axis other than 1 or a number of channels that contradicts the attributes."""
     fits = regions.axis == 1 and data.shape[1] == regions.count * regions.each

@@ -79,6 +79,6 @@ def _extent(check: Check, value: int | Dimension | None, port: str) -> Dimension
     return dimension_of(value if in_range(check, "C2", port, value, 0) else None)
 
 
-@eye_9.draw("num_rows", "num_columns", "diagonal_index", "batch_shape")
+@eye_9.oracle.draw("num_rows", "num_columns", "diagonal_index", "batch_shape")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, {"num_rows": 3, "num_columns": 4, "diagonal_index": 0, "batch_shape": 2}[port])

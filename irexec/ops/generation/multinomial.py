@@ -11,20 +11,20 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
+from irexec.core.types import INDICES, Array, ElementType, PartialShape, TensorType
 from irexec.ops.rules.axes import first_known, in_range, integer, one_element
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.spec.attributes import NonNegative
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.tensors import FloatInput
 from irexec.ops.spec.traits import Random
 
-T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]
 T_SAMPLES: TypeAlias = Annotated[Array, Elements("T_SAMPLES", INDICES)]
 
 
 @operator("Multinomial", "opset13", Random)
 def multinomial_13(
-    probs: T_IN,
+    probs: FloatInput,
     num_samples: T_SAMPLES,
     /,
     *,
@@ -130,7 +130,7 @@ def _check_count(check: Check, count: int, most: int | None) -> bool:
     return True
 
 
-@multinomial_13.draw("probs")
+@multinomial_13.oracle.draw("probs")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     kind = types[port]
     return rng.uniform(0.1, 1, kind.shape.to_shape()).astype(kind.element_type.dtype)

@@ -19,7 +19,6 @@ from irexec.core.types import (
     F64,
     I32,
     I64,
-    INDICES,
     Array,
     ElementType,
     PartialShape,
@@ -29,9 +28,9 @@ from irexec.ops.rules.axes import drawn_extents, in_range, integers, one_element
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import NonNegative
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.tensors import ShapeTensor
 from irexec.ops.spec.traits import Random
 
-T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]
 T: TypeAlias = Annotated[Array, Elements("T", {I32, I64, F16, BF16, F32, F64})]
 OutputType = Literal["i32", "i64", "f16", "bf16", "f32", "f64"]
 Alignment = Literal["tensorflow", "pytorch", "TENSORFLOW", "PYTORCH"]
@@ -67,7 +66,7 @@ def mersenne_twister(seed: int, count: int) -> Array:
 
 @operator("RandomUniform", "opset8", Random)
 def random_uniform_8(
-    shape: T_SHAPE,
+    shape: ShapeTensor,
     minval: T,
     maxval: T,
     /,
@@ -146,10 +145,10 @@ def _check_limits(check: Check, low: Any, high: Any) -> None:
     check("C4", bool(low < high), f"minval is {low}, expected less than maxval, which is {high}", port="minval")
 
 
-@random_uniform_8.draw("minval", "maxval")
+@random_uniform_8.oracle.draw("minval", "maxval")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     kind = types[port]
     return np.full(kind.shape.to_shape(), 0 if port == "minval" else 10).astype(kind.element_type.dtype)
 
 
-random_uniform_8.draw("shape")(drawn_extents)
+random_uniform_8.oracle.draw("shape")(drawn_extents)

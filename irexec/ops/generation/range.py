@@ -27,17 +27,17 @@ from irexec.ops.compute.casting import is_out_of_range
 from irexec.ops.rules.axes import filled, first_known
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.older import OlderForm, element_types
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator, require
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import NumericTensor, NumericTensor1
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
 T2: TypeAlias = Annotated[Array, Elements("T2", NUMERIC)]
 T3: TypeAlias = Annotated[Array, Elements("T3", NUMERIC)]
 Number: TypeAlias = int | float
 
 
 @operator("Range", "opset1")
-def range_1(start: T, stop: T, step: T, /) -> T:
+def range_1(start: NumericTensor, stop: NumericTensor, step: NumericTensor, /) -> NumericTensor:
     """Return start, start + step, ... up to but not including `stop`; empty if `stop` is in the other direction.
 
     Raises ConstraintError C2 for a step of 0 or a value that is not finite.
@@ -47,7 +47,9 @@ def range_1(start: T, stop: T, step: T, /) -> T:
 
 
 @operator("Range", "opset4")
-def range_4(start: T1, stop: T2, step: T3, /, *, output_type: ElementType) -> Annotated[Array, TypeFrom("output_type")]:
+def range_4(
+    start: NumericTensor1, stop: T2, step: T3, /, *, output_type: ElementType
+) -> Annotated[Array, TypeFrom("output_type")]:
     """As Range-1, in `output_type`: the inputs are first cast to this type, rounding towards zero.
 
     The constraints of Range-1 also apply. Shape rule: C3 output_type is numeric.
@@ -164,12 +166,12 @@ def _(check: Check, start: TensorType, stop: TensorType, step: TensorType, *, ou
     return _rule(check, start, stop, step, output_type)
 
 
-@range_1.draw("start", "stop", "step")
+@range_1.oracle.draw("start", "stop", "step")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return _drawn(rng, port, types, types[port].element_type)
 
 
-@range_4.draw("start", "stop", "step")
+@range_4.oracle.draw("start", "stop", "step")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, output_type: ElementType) -> Array:
     unsigned = types[port].element_type.kind == "u"
     return _drawn(rng, port, types, types[port].element_type if unsigned else output_type)
@@ -181,13 +183,13 @@ def _drawn(rng: np.random.Generator, port: str, types: dict[str, TensorType], ki
     return filled(types, port, {"start": start, "stop": 8, "step": 1}[port])
 
 
-@range_4.undefined_for
+@range_4.oracle.undefined_for
 def _(start: Array, stop: Array, step: Array, *, output_type: ElementType) -> Undefined:
     """Return whether the result is undefined, including for a start that its type does not represent."""
     return is_out_of_range(start, output_type) or _undefined(start, stop, step)
 
 
-@range_1.undefined_for
+@range_1.oracle.undefined_for
 def _undefined(start: Array, stop: Array, step: Array) -> bool:
     """Return True if the number of elements depends on the rounding of a quotient."""
     first, last, by = (float(np.asarray(a).reshape(-1)[0]) for a in (start, stop, step))

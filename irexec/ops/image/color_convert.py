@@ -14,7 +14,7 @@ from irexec.core.types import FLOATS, U8, Array, Dimension, PartialShape, Tensor
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.rules.extents import Extents
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
-from irexec.ops.spec.tolerance import Allowed
+from irexec.ops.spec.oracle import Allowed
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS | {U8})]
 
@@ -197,4 +197,4 @@ for _conversion in (
     nv12_to_rgb_8, nv12_to_bgr_8, i420_to_rgb_8, i420_to_bgr_8, rgb_to_nv12_17, bgr_to_nv12_17,
 ):  # fmt: skip
     # The pages do not specify how the weighted sums are rounded.
-    _conversion.allowed = Allowed(rounding="either")
+    _conversion.oracle.allowed = Allowed(rounding="either")

@@ -7,18 +7,17 @@ follow OpenVINO's reference.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
-from irexec.core.types import BOOLEAN, FLOATS, NUMERIC, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-from irexec.ops.spec.tolerance import ROUNDED
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import ROUNDED
+from irexec.ops.spec.tensors import FloatTensor1, NumericOrBooleanTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
-T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
 Padding = Literal["zeros", "border", "reflection"]
 # Returns the pixels [N, C, points] at rows and columns [N, points].
 Fetch = Callable[[Array, Array], Array]
@@ -26,14 +25,14 @@ Fetch = Callable[[Array, Array], Array]
 
 @operator("GridSample", "opset9", tolerance=rounded(16))
 def grid_sample_9(
-    data: T,
-    grid: T1,
+    data: NumericOrBooleanTensor,
+    grid: FloatTensor1,
     /,
     *,
     align_corners: bool = False,
     mode: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
     padding_mode: Padding = "zeros",
-) -> T:
+) -> NumericOrBooleanTensor:
     """`data` [N, C, H, W] sampled at the positions `grid` [N, H_out, W_out, 2], pairs (x, y) in [-1, 1].
 
     Weights are computed in the grid's precision, at least f32; integers are rounded half to even.
@@ -136,11 +135,11 @@ def _(check: Check, data: TensorType, grid: TensorType) -> PartialShape:
     return extents.shape("N", "C", "H_out", "W_out")
 
 
-@grid_sample_9.draw("grid")
+@grid_sample_9.oracle.draw("grid")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw positions mostly inside the image, some slightly beyond it."""
     kind = types["grid"]
     return rng.uniform(-1.2, 1.2, kind.shape.to_shape()).astype(kind.element_type.dtype)
 
 
-grid_sample_9.allowed = ROUNDED
+grid_sample_9.oracle.allowed = ROUNDED

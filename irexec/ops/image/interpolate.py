@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import FLOATS, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
@@ -22,14 +22,13 @@ from irexec.ops.spec.attributes import UNCOMPILED, Double, NonNegativeInts
 from irexec.ops.spec.capacity import reserve
 from irexec.ops.spec.groups import AttributesOf
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, positioned, require
-from irexec.ops.spec.tolerance import ROUNDED
+from irexec.ops.spec.operator import Check, Elements, operator, positioned, require
+from irexec.ops.spec.oracle import ROUNDED, Undefined
+from irexec.ops.spec.tensors import IntegerAxes, NumericTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INTEGERS)]
 T_SCALES: TypeAlias = Annotated[Array, Elements("T_SCALES", FLOATS)]
 T_SCALES_OR_SIZES: TypeAlias = Annotated[Array, Elements("T_SCALES_OR_SIZES", FLOATS | INTEGERS)]
-T_AXES: TypeAlias = Annotated[Array, Elements("T_AXES", INTEGERS)]
 Mode4 = Literal["nearest", "linear", "linear_onnx", "cubic"]
 Mode11 = Literal["nearest", "linear", "linear_onnx", "cubic", "bilinear_pillow", "bicubic_pillow"]
 ShapeMode = Literal["sizes", "scales"]
@@ -42,9 +41,9 @@ _TOLERANCE = positioned(8)
 
 @operator("Interpolate", "opset11", tolerance=_TOLERANCE)
 def interpolate_11(
-    image: T,
+    image: NumericTensor,
     scales_or_sizes: T_SCALES_OR_SIZES,
-    axes: T_AXES | None = None,
+    axes: IntegerAxes | None = None,
     /,
     *,
     mode: Mode11,
@@ -54,7 +53,7 @@ def interpolate_11(
     antialias: bool = False,
     padding: Padding,
     cube_coeff: Annotated[float, Double()] = -0.75,
-) -> T:
+) -> NumericTensor:
     """`image`, padded with zeros, resized along `axes` (all by default) to the sizes or by the scales given.
 
     Narrow floats are computed in f32, integers in f64. Integers are rounded half to even as by OpenVINO's CPU plugin
@@ -198,15 +197,15 @@ def _(
 
 @operator("Interpolate", "opset4", tolerance=_TOLERANCE)
 def interpolate_4(
-    data: T,
+    data: NumericTensor,
     sizes: T_SIZE,
     scales: T_SCALES,
-    axes: T_AXES | None = None,
+    axes: IntegerAxes | None = None,
     /,
     *,
     mode: Mode4,
     **rest: Annotated[Any, AttributesOf(interpolate_11)],
-) -> T:
+) -> NumericTensor:
     """As Interpolate-11 without the pillow modes; sizes and scales are separate inputs, of which one is read.
 
     C1 to C4 and C7 as Interpolate-11.
@@ -232,7 +231,7 @@ def _(
     return resized_shape(check, data, given, axes, shape_calculation_mode, padding, False, shape_calculation_mode)
 
 
-@interpolate_4.undefined_for
+@interpolate_4.oracle.undefined_for
 def _(data: Array, sizes: Array, scales: Array, axes: Array | None = None) -> Undefined:
     """Return "no result" if sizes or scales are not 1D, whichever of the two the mode reads."""
     return "no result" if sizes.ndim != 1 or scales.ndim != 1 else False
@@ -240,7 +239,7 @@ def _(data: Array, sizes: Array, scales: Array, axes: Array | None = None) -> Un
 
 @operator("Interpolate", "opset1", tolerance=_TOLERANCE)
 def interpolate_1(
-    data: T,
+    data: NumericTensor,
     target_spatial_shape: T_SIZE,
     /,
     *,
@@ -249,7 +248,7 @@ def interpolate_1(
     align_corners: bool = True,
     antialias: bool = False,
     padding: Padding,
-) -> T:
+) -> NumericTensor:
     """`data` resized along the attribute `axes` to `target_spatial_shape`.
 
     The page does not define the arithmetic of the modes. As in OpenVINO, "nearest" rounds as "simple", and "linear" is
@@ -308,15 +307,15 @@ def _(outputs: Sequence[TensorType], image: TensorType, *others: TensorType, pad
     return 4 * prod(n + sum(p[axis] for p in pads if axis < len(p)) for axis, n in enumerate(shape))
 
 
-interpolate_1.allowed = interpolate_4.allowed = interpolate_11.allowed = ROUNDED
+interpolate_1.oracle.allowed = interpolate_4.oracle.allowed = interpolate_11.oracle.allowed = ROUNDED
 
 
-interpolate_1.draw("target_spatial_shape")(drawn_extents)
-interpolate_4.draw("sizes")(drawn_extents)
+interpolate_1.oracle.draw("target_spatial_shape")(drawn_extents)
+interpolate_4.oracle.draw("sizes")(drawn_extents)
 
 
-@interpolate_4.draw("scales")
-@interpolate_11.draw("scales_or_sizes")
+@interpolate_4.oracle.draw("scales")
+@interpolate_11.oracle.draw("scales_or_sizes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw sizes, or scales above 0.3, most of which are below 2, by the element type."""
     if not types[port].element_type.is_real():

@@ -5,14 +5,14 @@ Source: operation pages Parameter-1, Constant-1, Result-1.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
-from irexec.core.types import ANY, CONTAINERS, FOREIGN, Array, ElementType, PartialShape
+from irexec.core.types import Array, ElementType, PartialShape
 from irexec.ops.rules.shapes import same_as
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator
+from irexec.ops.spec.operator import Check, TypeFrom, operator
+from irexec.ops.spec.tensors import AnyValueTensor
 
 # Models from other formats have tensors of types that an IR file cannot declare.
-T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]
 
 
 @operator("Parameter", "opset1")
@@ -40,6 +40,6 @@ def _(check: Check, *, shape: tuple[int, ...]) -> PartialShape:
 
 
 @operator("Result", "opset1", shapes=same_as(), view="input", values="kernel")
-def result_1(input: T, /) -> T:
+def result_1(input: AnyValueTensor, /) -> AnyValueTensor:
     """An output of the model: its input, unchanged."""
     return input

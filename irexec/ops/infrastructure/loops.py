@@ -5,18 +5,18 @@ Source: operation pages TensorIterator-1, Loop-5. Bodies are inferred in irexec/
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
-from irexec.core.types import ANY, BOOLEAN, INDICES, Array
+from irexec.core.types import BOOLEAN, INDICES, Array
 from irexec.ops.spec.operator import Elements, operator
+from irexec.ops.spec.tensors import EachTensor
 from irexec.ops.spec.traits import HasBodies
 
 # Each port of an operator with bodies has its own type, so the ports share no type variable.
-Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 
 
 @operator("TensorIterator", "opset1", HasBodies)
-def tensor_iterator_1(*inputs: Each) -> list[Each]:
+def tensor_iterator_1(*inputs: EachTensor) -> list[EachTensor]:
     """Run the body once per slice of the sliced inputs; outputs are the last values, or all values concatenated."""
     raise TypeError("only the engine can run an operator with bodies")
 
@@ -26,7 +26,7 @@ def loop_5(
     trip_count: Annotated[Array, Elements("T_COUNT", INDICES)],
     execution_condition: Annotated[Array, Elements("T_CONDITION", {BOOLEAN})],
     /,
-    *inputs: Each,
-) -> list[Each]:
+    *inputs: EachTensor,
+) -> list[EachTensor]:
     """Run the body at most `trip_count` times (-1: no limit), as long as its condition holds."""
     raise TypeError("only the engine can run an operator with bodies")

@@ -5,32 +5,29 @@ Source: operation pages ReadValue-3, ReadValue-6, Assign-3, Assign-6. The engine
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
-from irexec.core.types import ANY_SHAPE, DYNAMIC, Array, ElementType, PartialShape, TensorType
+from irexec.core.types import ANY_SHAPE, DYNAMIC, ElementType, PartialShape, TensorType
 from irexec.ops.rules.shapes import same_as
 from irexec.ops.spec.older import OlderForm, unchanged
-from irexec.ops.spec.operator import ANY_ELEMENTS, Check, operator
+from irexec.ops.spec.operator import Check, operator
+from irexec.ops.spec.tensors import AnyTensor
 from irexec.ops.spec.traits import Stateful
-
-T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
 
 @operator("ReadValue", "opset3", Stateful, shapes=same_as(), view="init_value")
-def read_value_3(init_value: T, /, *, variable_id: str) -> T:
+def read_value_3(init_value: AnyTensor, /, *, variable_id: str) -> AnyTensor:
     """Return the variable's value: before the first Assign, `init_value`, which also determines its type and shape."""
     return init_value
 
 
 @operator("ReadValue", "opset6", Stateful, view="init_value")
 def read_value_6(
-    init_value: T | None = None,
+    init_value: AnyTensor | None = None,
     /,
     *,
     variable_id: str,
     variable_type: ElementType = DYNAMIC,
     variable_shape: PartialShape = ANY_SHAPE,
-) -> T:
+) -> AnyTensor:
     """Return the variable's value: before the first Assign, `init_value` (by default zeros of the variable's shape).
 
     C1: type and shape of `init_value` satisfy `variable_type` and `variable_shape`.
@@ -67,13 +64,13 @@ def _(
 
 
 @operator("Assign", "opset3", Stateful, shapes=same_as(), view="value")
-def assign_3(value: T, /, *, variable_id: str) -> T:
+def assign_3(value: AnyTensor, /, *, variable_id: str) -> AnyTensor:
     """Set the variable to `value`, which is also the output."""
     return value
 
 
 @operator("Assign", "opset6", Stateful, shapes=same_as(), view="value")
-def assign_6(value: T, /, *, variable_id: str) -> T:
+def assign_6(value: AnyTensor, /, *, variable_id: str) -> AnyTensor:
     """Set the variable to `value`, which is also the output."""
     return value
 

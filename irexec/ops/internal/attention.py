@@ -6,25 +6,23 @@ CausalMaskPreprocessNode.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
 
-from irexec.core.types import ANY, DYNAMIC, F32, FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import F32, INDICES, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.sequence.scaled_dot_product_attention import scaled_dot_product_attention_13
 from irexec.ops.spec.attributes import Alias
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-Each: TypeAlias = Annotated[Array, Elements(None, ANY | {DYNAMIC})]
+from irexec.ops.spec.tensors import EachOrDynamicTensor, FloatTensor
 
 
 @operator("RoPE", "ie_internal_opset", tolerance=rounded(16))
 def rope(
-    x: T,
+    x: FloatTensor,
     /,
-    *tables: Each,
+    *tables: EachOrDynamicTensor,
     slice_start: Annotated[int, Alias("config.slice_start")] = 0,
     slice_stop: Annotated[int, Alias("config.slice_stop")] = 0,
     input_trans0213: Annotated[bool, Alias("config.input_trans0213")] = False,
@@ -41,7 +39,7 @@ def rope(
     head_cnt: Annotated[int, Alias("config.head_cnt")] = 0,
     head_size: Annotated[int, Alias("config.head_size")] = 0,
     gather_position_arg_id: Annotated[int, Alias("config.gather_position_arg_id")] = 0,
-) -> T:
+) -> FloatTensor:
     """Rotate pairs of the last axis of `x` by the angles whose cosines and sines `tables` contain.
 
     The pairs are (i, i + `rotary_ndims` / 2), or neighbours (`is_interleaved`, with one table of sines followed by
@@ -111,17 +109,17 @@ def _(
 
 @operator("ScaledDotProductAttentionWithKVCache", "cpu_plugin_opset", tolerance=rounded(64))
 def attention_with_cache(
-    query: T,
-    key: T,
-    value: T,
+    query: FloatTensor,
+    key: FloatTensor,
+    value: FloatTensor,
     /,
-    *others: Each,
+    *others: EachOrDynamicTensor,
     output_BLHxS: Annotated[bool, Alias("config.output_BLHxS")] = False,
     fuse_causal_attn: Annotated[bool, Alias("config.fuse_causal_attn")] = False,
     is_causal: Annotated[bool, Alias("config.is_causal")] = False,
     fuse_concat: Annotated[bool, Alias("config.fuse_concat")] = False,
     permute_axes: Annotated[tuple[int, ...], Alias("config.permute_axes")] = (),
-) -> tuple[T, T, T]:
+) -> tuple[FloatTensor, FloatTensor, FloatTensor]:
     """Attention over the cached and the new keys and values, and the new caches.
 
     `others` ends with the beams, which select batches of the caches, the cached keys and the cached values; before

@@ -5,11 +5,11 @@ Source: OpenVINO's classes ov::intel_cpu::LLMMLPNode and QKVProjectionNode, and 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from irexec.core.types import ANY, FLOATS, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import FLOATS, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.casting import cast
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.internal.fully_connected import decompressed
@@ -17,20 +17,17 @@ from irexec.ops.matrix.matmul import matmul_1
 from irexec.ops.movement.gather import gather_8
 from irexec.ops.spec.attributes import Alias
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
-Index: TypeAlias = Annotated[Array, Elements(None, INDICES)]
+from irexec.ops.spec.tensors import EachIndexTensor, EachTensor, FloatTensor
 
 
 @operator("LLMMLP", "cpu_plugin_opset", tolerance=rounded(64))
 def gated_mlp(
-    x: T,
-    gate: Each,
-    up: Each,
-    down: Each,
+    x: FloatTensor,
+    gate: EachTensor,
+    up: EachTensor,
+    down: EachTensor,
     /,
-    *scales: Each,
+    *scales: EachTensor,
     act: Annotated[Literal["SILU", "GELU"], Alias("config.act")] = "SILU",
     gate_up_quantized: Annotated[bool, Alias("config.gate_up_quantized")] = False,
     down_quantized: Annotated[bool, Alias("config.down_quantized")] = False,
@@ -39,7 +36,7 @@ def gated_mlp(
     gate_up_type: Annotated[
         Literal["SEPARATE", "COMBINED_GATE_UP", "COMBINED_UP_GATE"], Alias("config.gate_up_type")
     ] = "SEPARATE",
-) -> T:
+) -> FloatTensor:
     """(act(`x` · `gate`ᵀ) * (`x` · `up`ᵀ)) · `down`ᵀ; `scales` belong to quantized weights.
 
     Combined weights contain the rows of both, in the order of their name.
@@ -76,19 +73,19 @@ def _(
 
 @operator("QKVProjection", "cpu_plugin_opset", tolerance=rounded(32))
 def qkv_projection(
-    x: T,
-    query: Each,
-    key: Each,
-    value: Each,
+    x: FloatTensor,
+    query: EachTensor,
+    key: EachTensor,
+    value: EachTensor,
     /,
-    *scales: Each,
+    *scales: EachTensor,
     quantized: Annotated[bool, Alias("config.quantized")] = False,
     hidden_size: Annotated[int, Alias("config.hidden_size")] = 0,
     proj_size0: Annotated[int, Alias("config.proj_size0")] = 0,
     proj_size1: Annotated[int, Alias("config.proj_size1")] = 0,
     proj_size2: Annotated[int, Alias("config.proj_size2")] = 0,
     weights_combined: Annotated[bool, Alias("config.weights_combined")] = False,
-) -> tuple[T, T, T]:
+) -> tuple[FloatTensor, FloatTensor, FloatTensor]:
     """`x` · `query`ᵀ, `x` · `key`ᵀ and `x` · `value`ᵀ; combined weights contain the rows of all three."""
     weights = [query, key, value]
     if weights_combined:
@@ -121,15 +118,15 @@ def _with_last(x: TensorType, extent: Dimension) -> PartialShape:
 
 @operator("GatherCompressed", "ie_internal_opset", tolerance=rounded(4))
 def gather_compressed(
-    data: Each,
-    indices: Index,
-    axis: Index,
+    data: EachTensor,
+    indices: EachIndexTensor,
+    axis: EachIndexTensor,
     scales: Annotated[Array, Elements("T", FLOATS)],
-    zero_points: Each | None = None,
+    zero_points: EachTensor | None = None,
     /,
     *,
     batch_dims: int = 0,
-) -> T:
+) -> FloatTensor:
     """Gather from (`data` - `zero_points`) * `scales`."""
     table = decompressed(data, scales, zero_points)
     found = gather_8.kernel(table, indices, axis, batch_dims=batch_dims)

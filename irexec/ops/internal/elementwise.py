@@ -9,16 +9,15 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, DYNAMIC, F32, FLOATS, NUMERIC, Array, ElementType, PartialShape, TensorType
+from irexec.core.types import DYNAMIC, F32, FLOATS, Array, ElementType, PartialShape, TensorType
 from irexec.ops.activation.pointwise import swish_4
 from irexec.ops.compute.casting import cast
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes, same_as
 from irexec.ops.spec.attributes import Alias
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, rounded
+from irexec.ops.spec.tensors import EachTensor, NumericTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 OutType: TypeAlias = Annotated[ElementType, Alias("out-type")]
 
 
@@ -28,14 +27,14 @@ def _typed(check: Check, data: TensorType, *, out_type: ElementType) -> TensorTy
 
 @operator("PowerStatic", "cpu_plugin_opset", shapes=_typed, tolerance=rounded(8))
 def power_static(
-    data: Each, /, *, scale: float = 1.0, power: float = 1.0, shift: float = 0.0, out_type: OutType = DYNAMIC
-) -> Each:
+    data: EachTensor, /, *, scale: float = 1.0, power: float = 1.0, shift: float = 0.0, out_type: OutType = DYNAMIC
+) -> EachTensor:
     """(`data` * `scale` + `shift`) ** `power`."""
     return _result(_power(data, scale, power, shift), data, out_type)
 
 
 @operator("LeakyRelu", "cpu_plugin_opset", shapes=_typed, tolerance=rounded(4))
-def leaky_relu(data: Each, /, *, negative_slope: float, out_type: OutType = DYNAMIC) -> Each:
+def leaky_relu(data: EachTensor, /, *, negative_slope: float, out_type: OutType = DYNAMIC) -> EachTensor:
     """`data`, with negative elements multiplied by `negative_slope`."""
     wide = _floats(data)
     return _result(np.where(wide < 0, wide * wide.dtype.type(negative_slope), wide), data, out_type)
@@ -50,14 +49,14 @@ def swish_cpu(
 
 
 @operator("PowerStatic", "SnippetsOpset", shapes=same_as(), tolerance=rounded(8))
-def power_static_of_snippets(data: T, /, *, power: float) -> T:
+def power_static_of_snippets(data: NumericTensor, /, *, power: float) -> NumericTensor:
     """`data` ** `power`."""
     return narrow(_power(data, 1.0, power, 0.0), data.dtype)
 
 
 @operator("ConvertTruncation", "SnippetsOpset", shapes=same_as())
 def convert_truncation(
-    data: Each, /, *, destination_type: ElementType
+    data: EachTensor, /, *, destination_type: ElementType
 ) -> Annotated[Array, TypeFrom("destination_type")]:
     """`data` in another type; integers wrap."""
     return cast(data, ElementType.of(data.dtype), destination_type)
@@ -65,7 +64,7 @@ def convert_truncation(
 
 @operator("ConvertSaturation", "SnippetsOpset", shapes=same_as())
 def convert_saturation(
-    data: Each, /, *, destination_type: ElementType
+    data: EachTensor, /, *, destination_type: ElementType
 ) -> Annotated[Array, TypeFrom("destination_type")]:
     """`data` in another type; values outside the range of an integer type become its limit."""
     if destination_type.is_integral_number and destination_type.dtype is not None:
@@ -75,7 +74,7 @@ def convert_saturation(
 
 
 @operator("FusedMulAdd", "SnippetsOpset", tolerance=rounded(4))
-def fused_mul_add(a: T, b: T, c: T, /) -> T:
+def fused_mul_add(a: NumericTensor, b: NumericTensor, c: NumericTensor, /) -> NumericTensor:
     """`a` * `b` + `c`, rounded once."""
     wide = a.astype(np.float64) * b + c
     return wide.astype(a.dtype)

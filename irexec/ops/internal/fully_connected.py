@@ -7,27 +7,31 @@ and FullyConnectedQuantized.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeAlias, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
-from irexec.core.types import ANY, DYNAMIC, F32, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import DYNAMIC, F32, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.casting import cast
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.matrix.matmul import matmul_1
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, rounded
+from irexec.ops.spec.operator import Check, NodeTypes, operator, rounded
+from irexec.ops.spec.tensors import EachOrDynamicTensor, EachTensor
 
-Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 # A constant of type dynamic and shape [0] is an input that is absent.
-Absent: TypeAlias = Annotated[Array, Elements(None, ANY | {DYNAMIC})]
 _OPSET = "ie_internal_opset"
 
 
 @operator("FullyConnected", _OPSET, tolerance=rounded(32))
 def fully_connected(
-    x: Each, weights: Each, bias: Absent | None = None, /, *, output_type: ElementType = DYNAMIC
-) -> Each:
+    x: EachTensor,
+    weights: EachTensor,
+    bias: EachOrDynamicTensor | None = None,
+    /,
+    *,
+    output_type: ElementType = DYNAMIC,
+) -> EachTensor:
     """`x` `[..., K]` times the transposed `weights` `[..., N, K]`, plus `bias` unless it is empty.
 
     C1: x has rank 1 or more. C2: weights have rank 2 or more and the same K as x.
@@ -37,15 +41,15 @@ def fully_connected(
 
 @operator("FullyConnectedCompressed", _OPSET, tolerance=rounded(32))
 def fully_connected_compressed(
-    x: Each,
-    weights: Each,
-    bias: Absent,
-    scales: Absent,
-    zero_points: Absent | None = None,
+    x: EachTensor,
+    weights: EachTensor,
+    bias: EachOrDynamicTensor,
+    scales: EachOrDynamicTensor,
+    zero_points: EachOrDynamicTensor | None = None,
     /,
     *,
     output_type: ElementType = DYNAMIC,
-) -> Each:
+) -> EachTensor:
     """FullyConnected with the weights (`weights` - `zero_points`) * `scales`.
 
     Scales and zero points are one number, one for each row `[N, 1]`, or one for each group of a row: `[N, G]` or
@@ -70,15 +74,15 @@ def _(types: NodeTypes, *, output_type: ElementType) -> Callable[..., Array] | N
 
 @operator("FullyConnectedQuantizedLegacy", _OPSET, tolerance=rounded(32))
 def fully_connected_quantized_legacy(
-    x: Each,
-    weights: Each,
-    bias: Absent,
-    scales: Absent,
-    zero_points: Absent | None = None,
+    x: EachTensor,
+    weights: EachTensor,
+    bias: EachOrDynamicTensor,
+    scales: EachOrDynamicTensor,
+    zero_points: EachOrDynamicTensor | None = None,
     /,
     *,
     output_type: ElementType = DYNAMIC,
-) -> Each:
+) -> EachTensor:
     """FullyConnected of integers, multiplied by `scales` after the sum: (`x` - `zero_points`) · weightsᵀ * `scales`
     + `bias`. C1 and C2 as FullyConnected.
     """
@@ -91,19 +95,19 @@ def fully_connected_quantized_legacy(
 
 @operator("FullyConnectedQuantized", _OPSET, tolerance=rounded(32))
 def fully_connected_quantized(
-    x: Each,
-    weights: Each,
-    bias: Absent,
-    weight_scales: Absent,
-    weight_zero_points: Absent,
-    input_scales: Absent,
-    input_zero_points: Absent,
-    output_scales: Absent,
-    output_zero_points: Absent,
+    x: EachTensor,
+    weights: EachTensor,
+    bias: EachOrDynamicTensor,
+    weight_scales: EachOrDynamicTensor,
+    weight_zero_points: EachOrDynamicTensor,
+    input_scales: EachOrDynamicTensor,
+    input_zero_points: EachOrDynamicTensor,
+    output_scales: EachOrDynamicTensor,
+    output_zero_points: EachOrDynamicTensor,
     /,
     *,
     output_type: ElementType = DYNAMIC,
-) -> Each:
+) -> EachTensor:
     """FullyConnected of decompressed activations and weights, whose result is quantized again."""
     made = _product(
         decompressed(x, input_scales, input_zero_points),

@@ -5,28 +5,25 @@ Source: OpenVINO's class ov::op::internal::RMS.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
-from irexec.core.types import DYNAMIC, FLOATS, Array, ElementType, TensorType
+from irexec.core.types import DYNAMIC, ElementType, TensorType
 from irexec.ops.compute.casting import cast
 from irexec.ops.compute.precision import compute_dtype
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-
-Each: TypeAlias = Annotated[Array, Elements(None, FLOATS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.tensors import EachFloatTensor
 
 
 @operator("RMS", "ie_internal_opset", tolerance=rounded(32))
 def rms(
-    data: Each,
-    gamma: Each | None = None,
+    data: EachFloatTensor,
+    gamma: EachFloatTensor | None = None,
     /,
     *,
     epsilon: float,
     output_type: ElementType = DYNAMIC,
     elementwise_affine: bool = True,
-) -> Each:
+) -> EachFloatTensor:
     """`data` / sqrt(mean of its squares along the last axis + `epsilon`) * `gamma`."""
     kind = compute_dtype(data.dtype)
     wide = data.astype(kind, copy=False)

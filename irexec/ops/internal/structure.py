@@ -5,21 +5,21 @@ Source: OpenVINO's classes of ov::snippets::op and ov::intel_cpu.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
 
-from irexec.core.types import ANY, DYNAMIC, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.matrix.matmul import matmul_1
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, rounded
+from irexec.ops.spec.operator import Check, TypeFrom, operator, rounded
+from irexec.ops.spec.tensors import EachOrDynamicTensor, NumericTensor
 from irexec.ops.spec.traits import HasBodies
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-Each: TypeAlias = Annotated[Array, Elements(None, ANY | {DYNAMIC})]
 
 
 @operator("Absent", "ie_internal_opset")
-def absent(*, shape: tuple[int, ...] = (0,), element_type: ElementType, offset: int = 0, size: int = 0) -> Each:
+def absent(
+    *, shape: tuple[int, ...] = (0,), element_type: ElementType, offset: int = 0, size: int = 0
+) -> EachOrDynamicTensor:
     """A Const of type dynamic without elements: an optional input that a layer does not have."""
     return np.zeros(0, np.float32)
 
@@ -30,7 +30,7 @@ def _(check: Check, **attributes: object) -> TensorType:
 
 
 @operator("Subgraph", "SnippetsOpset", HasBodies)
-def subgraph(*inputs: Each) -> list[Each]:
+def subgraph(*inputs: EachOrDynamicTensor) -> list[EachOrDynamicTensor]:
     """Run the body once."""
     raise TypeError("only the engine can run an operator with bodies")
 
@@ -50,8 +50,8 @@ def _(check: Check, *, shape: tuple[int, ...]) -> PartialShape:
 
 @operator("Brgemm", "SnippetsOpset", tolerance=rounded(32))
 def brgemm(
-    a: T,
-    b: T,
+    a: NumericTensor,
+    b: NumericTensor,
     /,
     *,
     count_in_0: int = 0,
@@ -64,7 +64,7 @@ def brgemm(
     offset_out_0: int = 0,
     stride_out_0: int = 0,
     dynamic_status: str = "",
-) -> T:
+) -> NumericTensor:
     """The product of matrices; the other attributes describe the memory."""
     return matmul_1.kernel(a, b)  # type: ignore[no-any-return]
 
@@ -78,13 +78,13 @@ def _(check: Check, a: TensorType, b: TensorType, **attributes: object) -> Parti
 
 
 @operator("ReduceMax", "SnippetsOpset")
-def reduce_max(data: T, /, *, axis: int) -> T:
+def reduce_max(data: NumericTensor, /, *, axis: int) -> NumericTensor:
     """The largest element along `axis`, which stays with extent 1."""
     return data.max(axis, keepdims=True)  # type: ignore[no-any-return]
 
 
 @operator("ReduceSum", "SnippetsOpset", tolerance=rounded(32))
-def reduce_sum(data: T, /, *, axis: int) -> T:
+def reduce_sum(data: NumericTensor, /, *, axis: int) -> NumericTensor:
     """The sum along `axis`, which stays with extent 1."""
     return data.sum(axis, keepdims=True, dtype=data.dtype)  # type: ignore[no-any-return]
 

@@ -5,21 +5,20 @@ Source: operation pages LogicalAnd-1, LogicalNot-1, LogicalOr-1, LogicalXor-1.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import BOOLEAN, Array
+from irexec.core.types import Array
 from irexec.ops.compute.elementwise import broadcast_pair
 from irexec.ops.compute.named import ufunc
 from irexec.ops.rules.shapes import Broadcasting, broadcast, same_as
-from irexec.ops.spec.operator import Elements, Operator, operator
-
-T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
+from irexec.ops.spec.operator import Operator, operator
+from irexec.ops.spec.tensors import BooleanTensor
 
 
 def _logic(type: str, function: Any, doc: str, opset: str = "opset1") -> Operator:
-    def kernel(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
+    def kernel(a: BooleanTensor, b: BooleanTensor, /, *, how: Broadcasting, out: Array | None = None) -> BooleanTensor:
         return broadcast_pair(function, a, b, how, out)
 
     return operator(type, opset, shapes=broadcast, inplace=("a", "b"), doc=doc)(kernel)
@@ -34,6 +33,6 @@ xor_1 = _logic("Xor", ufunc("logical_xor"), "LogicalXor under the name it has in
 
 
 @operator("LogicalNot", "opset1", shapes=same_as(), inplace="data")
-def logical_not_1(data: T_BOOL, /, *, out: Array | None = None) -> T_BOOL:
+def logical_not_1(data: BooleanTensor, /, *, out: Array | None = None) -> BooleanTensor:
     """The negation of each element."""
     return np.asarray(np.logical_not(data, out=out))

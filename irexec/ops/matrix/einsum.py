@@ -8,17 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import prod
-from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from irexec.core.records import record
-from irexec.core.types import NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.products import settle, sum_dtype
 from irexec.ops.matrix.product import multiply, product_shape
-from irexec.ops.spec.operator import Check, ConstraintError, Elements, operator, require, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+from irexec.ops.spec.operator import Check, ConstraintError, operator, require, rounded
+from irexec.ops.spec.tensors import NumericTensor
 
 Labels = tuple[str, ...]
 _SUBSCRIPT = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?\Z")
@@ -64,7 +62,7 @@ def _spread(labels: Labels, rank: int, port: str) -> Labels:
 
 
 @operator("Einsum", "opset7", tolerance=rounded(64))
-def einsum_7(*inputs: T, equation: str) -> T:
+def einsum_7(*inputs: NumericTensor, equation: str) -> NumericTensor:
     """Sums of products of `inputs` over the labels that are missing in the output subscript of `equation`.
 
     C1: subscripts are letters with at most one ellipsis. C2: the output's labels are labels of inputs, each once. C3:

@@ -7,23 +7,23 @@ after the last offset belong to no group; their result is zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import INDICES, NUMERIC, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.axes import integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import NumericTensor, SparseIndices
 
 
 @operator("GroupedMatMul", "opset17", tolerance=rounded(64))
-def grouped_matmul_17(mat_a: T, mat_b: T, offsets: T_IDX | None = None, /, *, out: Array | None = None) -> T:
+def grouped_matmul_17(
+    mat_a: NumericTensor, mat_b: NumericTensor, offsets: SparseIndices | None = None, /, *, out: Array | None = None
+) -> NumericTensor:
     """Each group of rows of `mat_a` times its matrix of `mat_b` `[G, N, K]`, transposed.
 
     `mat_a` is `[tokens, K]`, with `offsets` `[G]` the ends of the groups among the tokens; or `[G, M, K]`, without
@@ -82,7 +82,7 @@ def _(check: Check, mat_a: TensorType, mat_b: TensorType, offsets: TensorType | 
     return PartialShape([a[0], b[1]])
 
 
-@grouped_matmul_17.draw("offsets")
+@grouped_matmul_17.oracle.draw("offsets")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw rising ends, of which the last is the number of tokens."""
     tokens = types["mat_a"].shape.to_shape()[0]
@@ -91,7 +91,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return ends.astype(types[port].element_type.dtype)
 
 
-@grouped_matmul_17.undefined_for
+@grouped_matmul_17.oracle.undefined_for
 def _(mat_a: Array, mat_b: Array, offsets: Array | None = None) -> Undefined:
     """Return "no result" unless the last offset is the number of tokens, which the page requires."""
     ends = [] if offsets is None else integers(offsets)

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow
 from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.ops.spec.checks import holds
-from irexec.ops.spec.operator import Check, ConstraintError, Elements, operator, rounded
-from irexec.ops.spec.tolerance import Allowed
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+from irexec.ops.spec.operator import Check, ConstraintError, operator, rounded
+from irexec.ops.spec.oracle import Allowed
+from irexec.ops.spec.tensors import FloatTensor
 
 
 @operator("Inverse", "opset14", tolerance=rounded(256))
-def inverse_14(input: T, /, *, adjoint: bool = False) -> T:
+def inverse_14(input: FloatTensor, /, *, adjoint: bool = False) -> FloatTensor:
     """The inverse of each matrix in `input` `[..., N, N]`, transposed with `adjoint`, by LU decomposition in f32.
 
     C1: the matrices are invertible. C2: input has rank 2 or more. C3: the last two extents are equal.
@@ -55,7 +53,7 @@ def _(outputs: Sequence[TensorType], input: TensorType) -> int:
     return prod(shape) * shape[-1]
 
 
-@inverse_14.draw("input")
+@inverse_14.oracle.draw("input")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw matrices with a large diagonal, which are invertible."""
     shape = types[port].shape.to_shape()
@@ -63,4 +61,4 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return matrices.astype(types[port].element_type.dtype)
 
 
-inverse_14.allowed = Allowed(composes=False)
+inverse_14.oracle.allowed = Allowed(composes=False)

@@ -8,22 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.half import widen_half
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.matrix.product import COPIED_BYTES, multiply, product_shape
 from irexec.ops.spec.checks import holds
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+from irexec.ops.spec.operator import Check, NodeTypes, operator, rounded
+from irexec.ops.spec.tensors import NumericTensor
 
 
 @operator("MatMul", "opset1", unaligned="b", narrow="b", tolerance=rounded(32))
-def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = False, out: Array | None = None) -> T:
+def matmul_1(
+    a: NumericTensor,
+    b: NumericTensor,
+    /,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    out: Array | None = None,
+) -> NumericTensor:
     """`a` `[..., M, K]` times `b` `[..., K, N]`; a vector counts as a row (`a`) or column (`b`) and loses its axis.
 
     C1: a and b have rank 1 or more. C2: a and b have the same K, after transposition. C3: the leading axes broadcast.

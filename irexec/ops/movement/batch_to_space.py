@@ -6,23 +6,26 @@ Source: operation pages BatchToSpace-2, SpaceToBatch-2.
 from __future__ import annotations
 
 from math import prod
-from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, has_length, in_range, integers, into, regrouped
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.ops.spec.operator import Check, Elements, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS, binding=False)]
+from irexec.ops.spec.operator import Check, operator, require
+from irexec.ops.spec.tensors import AnyTensor, LooseIntegers
 
 
 @operator("BatchToSpace", "opset2")
 def batch_to_space_2(
-    data: T, block_shape: T_INT, crops_begin: T_INT, crops_end: T_INT, /, *, out: Array | None = None
-) -> T:
+    data: AnyTensor,
+    block_shape: LooseIntegers,
+    crops_begin: LooseIntegers,
+    crops_end: LooseIntegers,
+    /,
+    *,
+    out: Array | None = None,
+) -> AnyTensor:
     """`data` [batch, D1, ...], rearranged to [batch / product(block_shape), D1 * block_shape[1] - crops, ...].
 
     Raises ConstraintError C1 unless block_shape[0] is 1 and the batch is not cropped, C2 when crops are negative or
@@ -47,8 +50,14 @@ def batch_to_space_2(
 
 @operator("SpaceToBatch", "opset2")
 def space_to_batch_2(
-    data: T, block_shape: T_INT, pads_begin: T_INT, pads_end: T_INT, /, *, out: Array | None = None
-) -> T:
+    data: AnyTensor,
+    block_shape: LooseIntegers,
+    pads_begin: LooseIntegers,
+    pads_end: LooseIntegers,
+    /,
+    *,
+    out: Array | None = None,
+) -> AnyTensor:
     """`data` [batch, D1, ...], padded, rearranged to [batch * product(block_shape), padded D1 / block_shape[1], ...].
 
     The padding is zeros. Raises ConstraintError C1 unless block_shape[0] is 1 and the batch is not padded, C2 for a
@@ -149,7 +158,7 @@ def _divided(check: Check, extent: Dimension, parts: int, what: str) -> Dimensio
     return Dimension(low, high) if high is None or low <= high else ANY_DIMENSION
 
 
-@batch_to_space_2.draw("block_shape", "crops_begin", "crops_end")
-@space_to_batch_2.draw("block_shape", "pads_begin", "pads_end")
+@batch_to_space_2.oracle.draw("block_shape", "crops_begin", "crops_end")
+@space_to_batch_2.oracle.draw("block_shape", "pads_begin", "pads_end")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, int(port == "block_shape"))

@@ -5,31 +5,28 @@ Source: operation pages Broadcast-1, Broadcast-3. OpenVINO writes "none" for the
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType, common_shape
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType, common_shape
 from irexec.ops.rules.axes import filled, has_length, in_range, integers, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import ReaderDefault
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]
-T_AXES: TypeAlias = Annotated[Array, Elements("T_AXES", INTEGERS)]
+from irexec.ops.spec.operator import Check, operator, require
+from irexec.ops.spec.tensors import AnyTensor, IntegerAxes, IntegerShape
 
 
 @operator("Broadcast", "opset3", view="data", values="kernel")
 def broadcast_3(
-    data: T,
-    target_shape: T_SHAPE,
-    axes_mapping: T_AXES | None = None,
+    data: AnyTensor,
+    target_shape: IntegerShape,
+    axes_mapping: IntegerAxes | None = None,
     /,
     *,
     mode: Literal["numpy", "explicit", "bidirectional"] = "numpy",
-) -> T:
+) -> AnyTensor:
     """`data` broadcast to `target_shape`, as a read-only view.
 
     Modes: "numpy" aligns the last dimensions; "bidirectional" also broadcasts the target to `data`; "explicit" aligns
@@ -64,13 +61,13 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
 
 @operator("Broadcast", "opset1", view="data", values="kernel")
 def broadcast_1(
-    data: T,
-    target_shape: T_SHAPE,
-    axes_mapping: T_AXES | None = None,
+    data: AnyTensor,
+    target_shape: IntegerShape,
+    axes_mapping: IntegerAxes | None = None,
     /,
     *,
     mode: Annotated[Literal["numpy", "explicit", "none"], ReaderDefault("none")] = "numpy",
-) -> T:
+) -> AnyTensor:
     """As Broadcast-3, without the mode "bidirectional". The same constraints, except C7: axes_mapping is allowed."""
     view: Array = broadcast_3.compute(data, target_shape, axes_mapping, mode="explicit" if mode == "none" else mode)
     return view
@@ -141,8 +138,8 @@ def _explicit(check: Check, data: TensorType, target: PartialShape, axes_mapping
             check("C1", _replicates(extent, target[axis]), message, port="data")
 
 
-@broadcast_1.draw("target_shape", "axes_mapping")
-@broadcast_3.draw("target_shape", "axes_mapping")
+@broadcast_1.oracle.draw("target_shape", "axes_mapping")
+@broadcast_3.oracle.draw("target_shape", "axes_mapping")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, mode: str) -> Array:
     """Draw a shape that begins (modes "explicit" and "none") or ends with the shape of data; other extents are 2."""
     if port == "axes_mapping":

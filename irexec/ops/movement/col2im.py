@@ -12,23 +12,22 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import filled, has_length, in_range, integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
-from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.operator import Check, operator, require
+from irexec.ops.spec.tensors import Indices, NumericOrBooleanTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
 Size: TypeAlias = tuple[int, ...]
 
 
 @operator("Col2Im", "opset15")
 def col2im_15(
-    data: T,
-    output_size: T_IND | None = None,
-    kernel_size: T_IND | None = None,
+    data: NumericOrBooleanTensor,
+    output_size: Indices | None = None,
+    kernel_size: Indices | None = None,
     /,
     *,
     size: Annotated[NonNegativeInts, Alias("output_size")] = (),
@@ -38,7 +37,7 @@ def col2im_15(
     pads_end: NonNegativeInts = (0, 0),
     stride: PositiveInts = (1, 1),
     strides: PositiveInts = (),
-) -> T:
+) -> NumericOrBooleanTensor:
     """Images [N, C, *output_size] assembled from blocks [N, C * product(kernel_size), L]; overlapping elements are
     added. N is optional.
 
@@ -143,7 +142,7 @@ def _two(
     return values if in_range(check, constraint, name, values, least) else None
 
 
-@col2im_15.draw("kernel_size", "output_size")
+@col2im_15.oracle.draw("kernel_size", "output_size")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw blocks of one element, in one column."""
     return filled(types, port, 1 if port == "kernel_size" else [types["data"].shape.dims[-1].value, 1])

@@ -5,21 +5,18 @@ Source: operation page Concat-1.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, Array, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import sum_of
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.spec.checks import holds
-from irexec.ops.spec.operator import Check, Elements, operator
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+from irexec.ops.spec.operator import Check, operator
+from irexec.ops.spec.tensors import AnyTensor
 
 
 @operator("Concat", "opset1", values="kernel")
-def concat_1(*tensors: T, axis: int, out: Array | None = None) -> T:
+def concat_1(*tensors: AnyTensor, axis: int, out: Array | None = None) -> AnyTensor:
     """Concatenate `tensors` along `axis`, in the order of the ports.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 for ranks that differ or are 0, C3 for shapes

@@ -9,19 +9,21 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import into, regrouped
 from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.ops.spec.attributes import Positive, ReaderDefault
-from irexec.ops.spec.operator import Check, Elements, operator
+from irexec.ops.spec.operator import Check, operator
+from irexec.ops.spec.tensors import AnyTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 BlockSize: TypeAlias = Annotated[Positive, ReaderDefault(0)]
 BlockMode: TypeAlias = Literal["blocks_first", "depth_first"]
 
 
 @operator("DepthToSpace", "opset1")
-def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None) -> T:
+def depth_to_space_1(
+    data: AnyTensor, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None
+) -> AnyTensor:
     """`data` [N, C, D1..DK], rearranged to [N, C / block_size^K, D1 * block_size, ...]: channels become blocks of
     space.
 
@@ -49,7 +51,9 @@ def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
 
 
 @operator("SpaceToDepth", "opset1")
-def space_to_depth_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None) -> T:
+def space_to_depth_1(
+    data: AnyTensor, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None
+) -> AnyTensor:
     """`data` [N, C, D1..DK], rearranged to [N, C * block_size^K, D1 / block_size, ...]: blocks of space become
     channels.
 

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import meeting
 from irexec.ops.spec.attributes import PositiveInts
 from irexec.ops.spec.groups import group
-from irexec.ops.spec.operator import Check, Elements, operator
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+from irexec.ops.spec.operator import Check, operator
+from irexec.ops.spec.tensors import AnyTensor
 
 
 @group
@@ -40,7 +39,7 @@ class Patches:
 
 
 @operator("ExtractImagePatches", "opset3")
-def extract_image_patches_3(data: T, /, *, patches: Patches, out: Array | None = None) -> T:
+def extract_image_patches_3(data: AnyTensor, /, *, patches: Patches, out: Array | None = None) -> AnyTensor:
     """The patches of `data` [batch, depth, rows, cols]: [batch, sizes[0] * sizes[1] * depth, out rows, out cols].
 
     The depth of the result is [row in the patch, column in the patch, depth of data]. `rates` is the distance between

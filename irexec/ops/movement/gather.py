@@ -9,23 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import ANY, F32, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import F32, Array, PartialShape, TensorType
 from irexec.ops.compute.half import widen_half
 from irexec.ops.rules.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
 from irexec.ops.spec.older import OlderForm, constant_indices_inside
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, Operator, Undefined, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+from irexec.ops.spec.operator import Check, NodeTypes, Operator, operator, require
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import AnyTensor, IntegerAxis, IntegerIndices
 
 
 @operator("Gather", "opset1", unaligned="data", narrow="data", values="kernel")
-def gather_1(data: T, indices: T_IND, axis: T_AXIS, /, *, out: Array | None = None) -> T:
+def gather_1(data: AnyTensor, indices: IntegerIndices, axis: IntegerAxis, /, *, out: Array | None = None) -> AnyTensor:
     """Slices of `data` along `axis` (a scalar or one element), in the order of `indices` (any rank).
 
     Raises ConstraintError C1 for an index outside [-n, n - 1] where n is data.shape[axis], C2 for an axis outside
@@ -36,7 +34,9 @@ def gather_1(data: T, indices: T_IND, axis: T_AXIS, /, *, out: Array | None = No
 
 
 @operator("Gather", "opset7", unaligned="data", narrow="data", values="kernel")
-def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
+def gather_7(
+    data: AnyTensor, indices: IntegerIndices, axis: IntegerAxis, /, *, batch_dims: int = 0, out: Array | None = None
+) -> AnyTensor:
     """As Gather-1, separately for each position in the first `batch_dims` dimensions, which `data` and `indices` share.
 
     Constraints beyond those of Gather-1: C4 batch_dims in [-r, r] with r the smaller rank, C5 batch_dims <= axis,
@@ -49,7 +49,9 @@ def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
 
 
 @operator("Gather", "opset8", unaligned="data", narrow="data", values="kernel")
-def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
+def gather_8(
+    data: AnyTensor, indices: IntegerIndices, axis: IntegerAxis, /, *, batch_dims: int = 0, out: Array | None = None
+) -> AnyTensor:
     """As Gather-7; an index outside [-n, n - 1] selects zeros.
 
     Constraints: as in Gather-7, except for C1.
@@ -240,11 +242,11 @@ gather_7.shapes(_in_range)
 gather_8.shapes(_rule)
 for _gather in (gather_1, gather_7, gather_8):
     _gather.specialize(_specializer(_gather))
-    _gather.draw("axis", "indices")(_draw)
+    _gather.oracle.draw("axis", "indices")(_draw)
 
 
-@gather_1.undefined_for
-@gather_7.undefined_for
+@gather_1.oracle.undefined_for
+@gather_7.oracle.undefined_for
 def _(data: Array, indices: Array, axis: Array) -> Undefined:
     """The result is undefined for negative indices."""
     return bool((indices < 0).any())

@@ -6,22 +6,18 @@ negative indices from the end.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
-from irexec.core.types import ANY, INDICES, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.along import take_along
 from irexec.ops.rules.axes import drawn_below, in_range, into
 from irexec.ops.rules.shapes import axis_in
-from irexec.ops.spec.operator import Check, Elements, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
+from irexec.ops.spec.operator import Check, operator, require
+from irexec.ops.spec.tensors import AnyTensor, Indices
 
 
 @operator("GatherElements", "opset6", values="kernel")
-def gather_elements_6(data: T, indices: T_IND, /, *, axis: int, out: Array | None = None) -> T:
+def gather_elements_6(data: AnyTensor, indices: Indices, /, *, axis: int, out: Array | None = None) -> AnyTensor:
     """For each position in `indices`, the element of `data` at that position, with the index as coordinate along
     `axis`.
 
@@ -56,6 +52,6 @@ def _(check: Check, data: TensorType, indices: TensorType, *, axis: int) -> Part
     return PartialShape(dims)
 
 
-@gather_elements_6.draw("indices")
+@gather_elements_6.oracle.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, axis: int) -> Array:
     return drawn_below(rng, types, port, types["data"].shape[axis].value)

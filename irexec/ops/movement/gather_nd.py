@@ -7,22 +7,23 @@ them from the end, as in GatherND-8.
 from __future__ import annotations
 
 from math import prod
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import in_range, into
 from irexec.ops.spec.attributes import NonNegative
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Deviation, Elements, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+from irexec.ops.spec.operator import Check, operator, require
+from irexec.ops.spec.oracle import Deviation
+from irexec.ops.spec.tensors import AnyTensor, IntegerIndices
 
 
 @operator("GatherND", "opset8", values="kernel")
-def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out: Array | None = None) -> T:
+def gather_nd_8(
+    data: AnyTensor, indices: IntegerIndices, /, *, batch_dims: NonNegative = 0, out: Array | None = None
+) -> AnyTensor:
     """Each tuple along the last dimension of `indices` selects a slice of `data`, after `batch_dims` common dimensions.
 
     Result: batch + indices.shape[batch_dims:-1] + data.shape[batch_dims + indices.shape[-1]:].
@@ -60,7 +61,9 @@ def _(form: OlderForm, data: TensorType, indices: TensorType, *, batch_dims: int
 
 
 @operator("GatherND", "opset5", values="kernel")
-def gather_nd_5(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out: Array | None = None) -> T:
+def gather_nd_5(
+    data: AnyTensor, indices: IntegerIndices, /, *, batch_dims: NonNegative = 0, out: Array | None = None
+) -> AnyTensor:
     """As GatherND-8, with the batch dimensions of the result flattened into one.
 
     Constraints C1 to C5 are the same, except C3: the batch dimensions are equal.
@@ -107,7 +110,7 @@ def _check_range(check: Check, extents: PartialShape, indices: Array) -> None:
             in_range(check, "C5", "indices", indices[..., place], -extent.value, extent.value - 1)
 
 
-@gather_nd_8.deviates("data", "indices")
+@gather_nd_8.oracle.deviates("data", "indices")
 def _(data: TensorType, indices: TensorType, *, batch_dims: int) -> Deviation | None:
     if data.rank is None or indices.rank is None or data.shape[:batch_dims] == indices.shape[:batch_dims]:
         return None
@@ -129,12 +132,12 @@ def _(check: Check, data: TensorType, indices: TensorType, *, batch_dims: int = 
     return PartialShape([flat, *shape[batch_dims:]])
 
 
-@gather_nd_5.draw("indices")
+@gather_nd_5.oracle.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, batch_dims: int) -> Array:
     return _drawn(rng, types, batch_dims)
 
 
-@gather_nd_8.draw("indices")
+@gather_nd_8.oracle.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, batch_dims: int) -> Array:
     return _drawn(rng, types, batch_dims, negative=types[port].element_type.kind == "i")
 

@@ -5,21 +5,20 @@ Source: operation page GatherTree-1.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
-from irexec.core.types import NUMERIC, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.rules.axes import drawn_below
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require
-from irexec.ops.spec.tolerance import Allowed
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+from irexec.ops.spec.operator import Check, operator, require
+from irexec.ops.spec.oracle import Allowed, Undefined
+from irexec.ops.spec.tensors import NumericTensor
 
 
 @operator("GatherTree", "opset1")
-def gather_tree_1(step_ids: T, parent_ids: T, max_seq_len: T, end_token: T, /) -> T:
+def gather_tree_1(
+    step_ids: NumericTensor, parent_ids: NumericTensor, max_seq_len: NumericTensor, end_token: NumericTensor, /
+) -> NumericTensor:
     """Follow `parent_ids` [time, batch, beam] back from max_seq_len [batch], collect `step_ids`, pad with `end_token`.
 
     Raises ConstraintError C1 to C4 for ranks and shapes (see the shape rule), C5 for a parent outside [0, beams - 1]
@@ -61,7 +60,7 @@ def _(
     return shape if shape.rank == 3 else PartialShape.dynamic(3)
 
 
-@gather_tree_1.draw("parent_ids", "max_seq_len")
+@gather_tree_1.oracle.draw("parent_ids", "max_seq_len")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     times, _, beams = types["step_ids"].shape.to_shape()
     if port == "parent_ids":
@@ -69,10 +68,10 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return drawn_below(rng, types, port, times) + np.ones((), types[port].element_type.dtype)
 
 
-@gather_tree_1.undefined_for
+@gather_tree_1.oracle.undefined_for
 def _(*inputs: Array) -> Undefined:
     """The result is undefined for step ids and positions that are not integers, and for a negative length."""
     return any(bool((a != np.rint(a)).any()) for a in inputs) or bool((inputs[2] < 0).any())
 
 
-gather_tree_1.allowed = Allowed(special=False, composes=False)
+gather_tree_1.oracle.allowed = Allowed(special=False, composes=False)

@@ -10,9 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.core.types import (
-    ANY,
     ANY_DIMENSION,
-    INTEGERS,
     MAX_LENGTH,
     Array,
     Dimension,
@@ -23,25 +21,24 @@ from irexec.core.types import (
 from irexec.ops.rules.axes import filled, has_length, in_range, integers, length_of, sum_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.signature import InputsOf
+from irexec.ops.spec.tensors import AnyTensor, LooseIntegers
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS, binding=False)]
 PadMode: TypeAlias = Literal["constant", "edge", "reflect", "symmetric"]
 
 
 @operator("Pad", "opset12", values="kernel")
 def pad_12(
-    data: T,
-    pads_begin: T_INT,
-    pads_end: T_INT,
-    pad_value: T | None = None,
+    data: AnyTensor,
+    pads_begin: LooseIntegers,
+    pads_end: LooseIntegers,
+    pad_value: AnyTensor | None = None,
     /,
     *,
     pad_mode: PadMode,
     out: Array | None = None,
-) -> T:
+) -> AnyTensor:
     """`data` with `pads_begin[d]` elements added at the start of dimension d and `pads_end[d]` at its end.
 
     A negative count removes elements, which can still be mirrored. Modes: "constant" adds `pad_value` (0, False, ""),
@@ -78,7 +75,7 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
 
 
 @operator("Pad", "opset1", values="kernel")
-def pad_1(*inputs: Annotated[Any, InputsOf(pad_12)], pad_mode: PadMode, out: Array | None = None) -> T:
+def pad_1(*inputs: Annotated[Any, InputsOf(pad_12)], pad_mode: PadMode, out: Array | None = None) -> AnyTensor:
     """As Pad-12. The same constraints, and C6: counts are not negative (OpenVINO accepts them)."""
     _check_counts(require, *map(integers, inputs[1:3]))
     return np.asarray(pad_12.compute(*inputs, pad_mode=pad_mode, out=out))
@@ -181,8 +178,8 @@ def _check_counts(check: Check, begin: list[int] | None, end: list[int] | None) 
         in_range(check, "C6", name, pads, 0, hint="Pad-12 crops")
 
 
-@pad_1.draw("pads_begin", "pads_end")
-@pad_12.draw("pads_begin", "pads_end")
+@pad_1.oracle.draw("pads_begin", "pads_end")
+@pad_12.oracle.draw("pads_begin", "pads_end")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     limit = min(types["data"].shape.to_shape(), default=1)
     return filled(types, port, rng.integers(0, min(max(limit, 1), 3), types[port].shape.to_shape()))

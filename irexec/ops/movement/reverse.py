@@ -9,19 +9,20 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
+from irexec.core.types import BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.compute.along import take_along
 from irexec.ops.rules.axes import axes_of, drawn_below, filled, has_length, in_range, into, known_axes
 from irexec.ops.rules.shapes import AnyRank, axis_in, has_rank
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require
+from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import AnyTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS | {BOOLEAN})]
 T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", NUMERIC)]
 
 
 @operator("Reverse", "opset1", view="data", values="kernel")
-def reverse_1(data: T, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> T:
+def reverse_1(data: AnyTensor, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> AnyTensor:
     """`data` reversed along the axes that `axis` (1D) lists ("index") or marks ("mask").
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 unless a mask has one value per axis.
@@ -45,15 +46,15 @@ def _(check: Check, data: TensorType, axis: TensorType, *, mode: str) -> Partial
     return data.shape
 
 
-@reverse_1.draw("axis")
+@reverse_1.oracle.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, np.arange(types[port].shape[0].value) % max(len(types["data"].shape), 1))
 
 
 @operator("ReverseSequence", "opset1")
 def reverse_sequence_1(
-    data: T, seq_lengths: T_LENGTHS, /, *, batch_axis: int = 0, seq_axis: int = 1, out: Array | None = None
-) -> T:
+    data: AnyTensor, seq_lengths: T_LENGTHS, /, *, batch_axis: int = 0, seq_axis: int = 1, out: Array | None = None
+) -> AnyTensor:
     """For each index i along `batch_axis`, `data` with its first seq_lengths[i] elements along `seq_axis` reversed.
 
     Raises ConstraintError C1 for a batch_axis and C2 for a seq_axis outside [-rank, rank - 1], C4 unless there is one
@@ -85,13 +86,13 @@ def _(check: Check, data: TensorType, seq_lengths: TensorType, *, batch_axis: in
     return data.shape.with_dim(batch, data.shape[batch].merge(seq_lengths.shape[0]) or data.shape[batch])
 
 
-@reverse_sequence_1.draw("seq_lengths")
+@reverse_sequence_1.oracle.draw("seq_lengths")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, seq_axis: int) -> Array:
     extent = types["data"].shape[seq_axis].value
     return drawn_below(rng, types, port, extent) + np.ones((), types[port].element_type.dtype)
 
 
-@reverse_sequence_1.undefined_for
+@reverse_sequence_1.oracle.undefined_for
 def _(data: Array, seq_lengths: Array) -> Undefined:
     """The result is undefined for a length that is not an integer."""
     return bool((seq_lengths != seq_lengths.astype(np.intp)).any())

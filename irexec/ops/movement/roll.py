@@ -9,18 +9,19 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, INDICES, Array, PartialShape, TensorType
+from irexec.core.types import INDICES, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import axes_of, filled, integers, into, known_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.operator import Check, Deviation, Elements, operator
+from irexec.ops.spec.operator import Check, Elements, operator
+from irexec.ops.spec.oracle import Deviation
+from irexec.ops.spec.tensors import AnyTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND_1: TypeAlias = Annotated[Array, Elements("T_IND_1", INDICES)]
 T_IND_2: TypeAlias = Annotated[Array, Elements("T_IND_2", INDICES)]
 
 
 @operator("Roll", "opset7", values="kernel")
-def roll_7(data: T, shift: T_IND_1, axes: T_IND_2, /, *, out: Array | None = None) -> T:
+def roll_7(data: AnyTensor, shift: T_IND_1, axes: T_IND_2, /, *, out: Array | None = None) -> AnyTensor:
     """`data` shifted by `shift` along `axes`; a single shift applies to every axis; shifts of a repeated axis are
     added.
 
@@ -47,7 +48,7 @@ def _(check: Check, data: TensorType, shift: TensorType, axes: TensorType) -> Pa
     return data.shape
 
 
-@roll_7.deviates("shift", "axes")
+@roll_7.oracle.deviates("shift", "axes")
 def _(data: TensorType, shift: TensorType, axes: TensorType) -> Deviation | None:
     if shift.rank != 1 or axes.rank is None or shift.shape[0] == (axes.shape[0] if axes.rank else 1):
         return None
@@ -56,6 +57,6 @@ def _(data: TensorType, shift: TensorType, axes: TensorType) -> Deviation | None
     )
 
 
-@roll_7.draw("axes")
+@roll_7.oracle.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, rng.integers(0, max(len(types["data"].shape), 1), types[port].shape.to_shape()))

@@ -10,7 +10,8 @@ import numpy as np
 
 from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.spec.checks import holds
-from irexec.ops.spec.operator import Check, Open, require
+from irexec.ops.spec.operator import Check, require
+from irexec.ops.spec.oracle import Open
 
 
 def copied(data: Array, out: Array | None) -> Array:

@@ -6,37 +6,35 @@ Source: operation pages ScatterElementsUpdate-3 and ScatterElementsUpdate-12.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from irexec.core.threads.parallel import scratch
-from irexec.core.types import ANY, BOOLEAN, INTEGERS, STRING, Array, PartialShape, TensorType
+from irexec.core.types import BOOLEAN, STRING, Array, PartialShape, TensorType
 from irexec.ops.movement.scatter_arguments import check_indices, check_updates, copied, delivered, flat_rows, open_rows
 from irexec.ops.movement.scatter_engine import scatter
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
 from irexec.ops.spec.older import OlderForm, constant_indices_inside
-from irexec.ops.spec.operator import Check, Elements, Open, operator, require, rounded
-from irexec.ops.spec.tolerance import REDUCED
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.oracle import REDUCED, Open
+from irexec.ops.spec.tensors import AnyTensor, IntegerAxis, IntegerIndices
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 Reduction: TypeAlias = Literal["none", "sum", "prod", "min", "max", "mean"]
 
 
 @operator("ScatterElementsUpdate", "opset12", inplace="data", values="kernel", tolerance=rounded(4))
 def scatter_elements_update_12(
-    data: T,
-    indices: T_IND,
-    updates: T,
-    axis: T_AXIS,
+    data: AnyTensor,
+    indices: IntegerIndices,
+    updates: AnyTensor,
+    axis: IntegerAxis,
     /,
     *,
     reduction: Reduction = "none",
     use_init_val: bool = True,
     out: Array | None = None,
-) -> T:
+) -> AnyTensor:
     """A copy of `data`. Each update is combined into the element at its position, but at the index along `axis`.
 
     data: rank r; indices, updates: the same shape of rank r; axis: scalar or [1]. `use_init_val` false: data's values
@@ -64,7 +62,9 @@ def _(form: OlderForm, data: TensorType, *others: TensorType | None) -> None:
 
 
 @operator("ScatterElementsUpdate", "opset3", inplace="data", values="kernel")
-def scatter_elements_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, out: Array | None = None) -> T:
+def scatter_elements_update_3(
+    data: AnyTensor, indices: IntegerIndices, updates: AnyTensor, axis: IntegerAxis, /, *, out: Array | None = None
+) -> AnyTensor:
     """As version 12 without a reduction, and (C3) an index must lie in [0, d - 1].
 
     The page also requires `indices` to be no larger than data along `axis`; OpenVINO and irexec accept larger
@@ -164,15 +164,15 @@ def _check_shapes(
     return along if fits else None
 
 
-@scatter_elements_update_12.draw("axis")
-@scatter_elements_update_3.draw("axis")
+@scatter_elements_update_12.oracle.draw("axis")
+@scatter_elements_update_3.oracle.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw an axis for which the shape of the indices is valid."""
     return filled(types, "axis", _fitting_axis(types))
 
 
-@scatter_elements_update_12.draw("indices")
-@scatter_elements_update_3.draw("indices")
+@scatter_elements_update_12.oracle.draw("indices")
+@scatter_elements_update_3.oracle.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw indices in range, without repetitions along the axis if it has enough elements."""
     data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
@@ -199,8 +199,8 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
     return (roomy or fitting or [0])[0]
 
 
-@scatter_elements_update_12.open
-@scatter_elements_update_3.open
+@scatter_elements_update_12.oracle.alternatives
+@scatter_elements_update_3.oracle.alternatives
 def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: str = "none") -> Open | None:
     """Return the elements with several different updates if reduction is "none": the page does not define the order of
     the updates.
@@ -214,4 +214,4 @@ def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: st
     return open_rows(rows, updates.reshape(-1, 1), note)
 
 
-scatter_elements_update_12.allowed = REDUCED
+scatter_elements_update_12.oracle.allowed = REDUCED

@@ -6,11 +6,11 @@ Source: operation pages ScatterNDUpdate-3 (in the operation sets from opset4 on)
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, INDICES, STRING, Array, PartialShape, TensorType
+from irexec.core.types import STRING, Array, PartialShape, TensorType
 from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
@@ -24,18 +24,17 @@ from irexec.ops.movement.scatter_arguments import (
 from irexec.ops.movement.scatter_engine import scatter
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, Open, operator, rounded
-from irexec.ops.spec.tolerance import REDUCED
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import REDUCED, Open
+from irexec.ops.spec.tensors import AnyTensor, Indices
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
 Reduction: TypeAlias = Literal["none", "sum", "sub", "prod", "min", "max"]
 
 
 @operator("ScatterNDUpdate", "opset15", inplace="data", values="kernel", tolerance=rounded(4))
 def scatter_nd_update_15(
-    data: T, indices: T_IND, updates: T, /, *, reduction: Reduction = "none", out: Array | None = None
-) -> T:
+    data: AnyTensor, indices: Indices, updates: AnyTensor, /, *, reduction: Reduction = "none", out: Array | None = None
+) -> AnyTensor:
     """A copy of `data` with `updates` combined into the places that `indices` selects.
 
     data: [s_0, .., s_r-1]; indices: [.., k], each entry naming an element (k = r) or a slice (k < r) of data;
@@ -66,7 +65,9 @@ def _(form: OlderForm, data: TensorType, indices: TensorType, updates: TensorTyp
 
 
 @operator("ScatterNDUpdate", "opset4", inplace="data", values="kernel")
-def scatter_nd_update_4(data: T, indices: T_IND, updates: T, /, *, out: Array | None = None) -> T:
+def scatter_nd_update_4(
+    data: AnyTensor, indices: Indices, updates: AnyTensor, /, *, out: Array | None = None
+) -> AnyTensor:
     """As version 15 without a reduction, and (C3) an index must lie in [0, s_j - 1].
 
     The page forbids duplicate entries and does not define their result: the last in row-major order is used.
@@ -139,13 +140,13 @@ def _with_last_axis(data: TensorType, indices: TensorType, updates: TensorType) 
     return (*indices.shape.to_shape(), 1) if _accepts(expected, updates.shape) else None
 
 
-@scatter_nd_update_15.draw("indices")
-@scatter_nd_update_4.draw("indices")
+@scatter_nd_update_15.oracle.draw("indices")
+@scatter_nd_update_4.oracle.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_tuples(rng, types["data"], types["indices"])
 
 
-@scatter_nd_update_15.open
+@scatter_nd_update_15.oracle.alternatives
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
     """Return the elements with several different updates if reduction is "none": the page does not define the order of
     the updates.
@@ -156,7 +157,7 @@ def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -
     return _open(data, indices, updates, note) if reduction == "none" else None
 
 
-@scatter_nd_update_4.open
+@scatter_nd_update_4.oracle.alternatives
 def _(data: Array, indices: Array, updates: Array) -> Open | None:
     note = "indices select {count} more than once, which is undefined; irexec applies the last update"
     return _open(data, indices, updates, note)
@@ -168,4 +169,4 @@ def _open(data: Array, indices: Array, updates: Array, note: str) -> Open | None
     return open_rows(rows, updates.reshape(rows.size, math.prod(data.shape[k:])), note)
 
 
-scatter_nd_update_15.allowed = REDUCED
+scatter_nd_update_15.oracle.allowed = REDUCED

@@ -6,23 +6,22 @@ Source: operation page ScatterUpdate-3.
 from __future__ import annotations
 
 import math
-from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.movement.scatter_arguments import check_indices, check_updates, copied, delivered, flat_rows, open_rows
 from irexec.ops.movement.scatter_engine import bits
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
-from irexec.ops.spec.operator import Check, Elements, Open, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+from irexec.ops.spec.operator import Check, operator, require
+from irexec.ops.spec.oracle import Open
+from irexec.ops.spec.tensors import AnyTensor, IntegerAxis, IntegerIndices
 
 
 @operator("ScatterUpdate", "opset3", inplace="data", values="kernel")
-def scatter_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, out: Array | None = None) -> T:
+def scatter_update_3(
+    data: AnyTensor, indices: IntegerIndices, updates: AnyTensor, axis: IntegerAxis, /, *, out: Array | None = None
+) -> AnyTensor:
     """A copy of `data` in which the slices that `indices` selects along `axis` are replaced by the slices of `updates`.
 
     data: rank r; indices: any shape; updates: data.shape[:axis] + indices.shape + data.shape[axis + 1:]; axis: scalar
@@ -72,13 +71,13 @@ def _check_shapes(
     return along
 
 
-@scatter_update_3.draw("axis")
+@scatter_update_3.oracle.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw an axis for which the shapes are valid."""
     return filled(types, "axis", _fitting_axis(types))
 
 
-@scatter_update_3.draw("indices")
+@scatter_update_3.oracle.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw indices in range, without repetitions if there are enough slices."""
     data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
@@ -100,7 +99,7 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
     return (roomy or fitting or [0])[0]
 
 
-@scatter_update_3.open
+@scatter_update_3.oracle.alternatives
 def _(data: Array, indices: Array, updates: Array, axis: Array) -> Open | None:
     """Return the elements of slices with several different updates, whose order the page does not define."""
     along = integer(axis) % data.ndim

@@ -5,19 +5,18 @@ Source: operation page ShuffleChannels-1.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
-from irexec.core.types import ANY, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.rules.axes import into, regrouped
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.spec.attributes import Positive
-from irexec.ops.spec.operator import Check, Elements, operator
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+from irexec.ops.spec.operator import Check, operator
+from irexec.ops.spec.tensors import AnyTensor
 
 
 @operator("ShuffleChannels", "opset1")
-def shuffle_channels_1(data: T, /, *, axis: int = 1, group: Positive = 1, out: Array | None = None) -> T:
+def shuffle_channels_1(
+    data: AnyTensor, /, *, axis: int = 1, group: Positive = 1, out: Array | None = None
+) -> AnyTensor:
     """`data` with dimension `axis` split into [group, channels per group], transposed and joined.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 when `group` does not divide the dimension.

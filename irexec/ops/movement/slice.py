@@ -7,23 +7,23 @@ rules and in irexec; OpenVINO returns the first element.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import axes_of, distinct, filled, integers, is_settled, known_axes, same_lengths
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import backward_from_before, slice_of, sliced_within
-from irexec.ops.spec.operator import Check, Deviation, Elements, NodeTypes, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS, binding=False)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+from irexec.ops.spec.operator import Check, NodeTypes, operator, require
+from irexec.ops.spec.oracle import Deviation
+from irexec.ops.spec.tensors import AnyTensor, IntegerAxis, LooseIndices
 
 
 @operator("Slice", "opset8", view="data", values="kernel")
-def slice_8(data: T, start: T_IND, stop: T_IND, step: T_IND, axes: T_AXIS | None = None, /) -> T:
+def slice_8(
+    data: AnyTensor, start: LooseIndices, stop: LooseIndices, step: LooseIndices, axes: IntegerAxis | None = None, /
+) -> AnyTensor:
     """`data[start:stop:step]` along each of `axes` (by default the first axes); the other axes are not sliced.
 
     C1: data is not a scalar. C2: start, stop and step are 1D. C3: no step is 0. C4: axes are in [-rank, rank - 1].
@@ -102,14 +102,14 @@ def _(
     return PartialShape(dims)
 
 
-@slice_8.deviates("data", "start", "step", "axes")
+@slice_8.oracle.deviates("data", "start", "step", "axes")
 def _(
     data: TensorType, start: TensorType, stop: TensorType, step: TensorType, axes: TensorType | None
 ) -> Deviation | None:
     return backward_from_before(data, start, step, axes, resizes=True)
 
 
-@slice_8.draw("start", "stop", "step", "axes")
+@slice_8.oracle.draw("start", "stop", "step", "axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     if port == "axes":
         return filled(types, port, np.arange(types[port].shape[0].value))

@@ -10,34 +10,34 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.movement.scatter_arguments import check_updates, copied, delivered
 from irexec.ops.movement.scatter_engine import bits
 from irexec.ops.rules.axes import distinct, filled, integers, known_axes, same_lengths
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import backward_from_before, sliced
-from irexec.ops.spec.operator import Check, Deviation, Elements, operator, require
+from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.oracle import Deviation
+from irexec.ops.spec.tensors import AnyTensor, IntegerAxis
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 # On the page all three have the type T_IND; in OpenVINO and irexec each can be a different integer type.
 T_START: TypeAlias = Annotated[Array, Elements("T_START", INTEGERS)]
 T_STOP: TypeAlias = Annotated[Array, Elements("T_STOP", INTEGERS)]
 T_STEP: TypeAlias = Annotated[Array, Elements("T_STEP", INTEGERS)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 
 
 @operator("SliceScatter", "opset15", inplace="data", values="kernel")
 def slice_scatter_15(
-    data: T,
-    updates: T,
+    data: AnyTensor,
+    updates: AnyTensor,
     start: T_START,
     stop: T_STOP,
     step: T_STEP,
-    axes: T_AXIS | None = None,
+    axes: IntegerAxis | None = None,
     /,
     *,
     out: Array | None = None,
-) -> T:
+) -> AnyTensor:
     """A copy of `data` in which data[start:stop:step] along `axes` is `updates`.
 
     data: rank r; updates: data's shape except for the lengths of the slices; start, stop, step, axes: 1D, [n]. Negative
@@ -125,7 +125,7 @@ def _sliced_shape(shape: PartialShape, places: list[int] | None, bounds: list[An
     return PartialShape(dims)
 
 
-@slice_scatter_15.deviates("data", "start", "step", "axes")
+@slice_scatter_15.oracle.deviates("data", "start", "step", "axes")
 def _(
     data: TensorType,
     updates: TensorType,
@@ -137,7 +137,7 @@ def _(
     return backward_from_before(data, start, step, axes)
 
 
-@slice_scatter_15.draw("start", "stop", "step", "axes")
+@slice_scatter_15.oracle.draw("start", "stop", "step", "axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw slices from 0 with the extents of updates, first along the axes along which updates is shorter than data."""
     if port in ("start", "step"):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import (
     axis_of,
     filled,
@@ -26,9 +26,8 @@ from irexec.ops.rules.axes import (
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Within
 from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
+from irexec.ops.spec.tensors import AnyTensor, IntegerAxis
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", INTEGERS)]
 
 # The maximum number of pieces; a larger number is an error in the file and must not cost memory.
@@ -37,7 +36,7 @@ Pieces: TypeAlias = Annotated[int, Within(ge=1, le=_MOST_PIECES)]
 
 
 @operator("Split", "opset1", view="data", values="kernel")
-def split_1(data: T, axis: T_AXIS, /, *, num_splits: Pieces) -> list[T]:
+def split_1(data: AnyTensor, axis: IntegerAxis, /, *, num_splits: Pieces) -> list[AnyTensor]:
     """`data` in `num_splits` pieces of the same length along `axis`, a scalar.
 
     Raises ConstraintError C1 when `num_splits` does not divide the axis, C3 for an axis outside [-rank, rank - 1].
@@ -49,7 +48,7 @@ def split_1(data: T, axis: T_AXIS, /, *, num_splits: Pieces) -> list[T]:
 
 
 @operator("VariadicSplit", "opset1", view="data", values="kernel")
-def variadic_split_1(data: T, axis: T_AXIS, split_lengths: T_LENGTHS, /) -> list[T]:
+def variadic_split_1(data: AnyTensor, axis: IntegerAxis, split_lengths: T_LENGTHS, /) -> list[AnyTensor]:
     """`data` in pieces of `split_lengths` (1D) along `axis` (one element); one -1 takes the remaining elements.
 
     Raises ConstraintError C1 when the lengths do not sum to the dimension, C2 for an axis outside [-rank, rank - 1],
@@ -140,14 +139,14 @@ def _variadic(check: Check, data: TensorType, axis: TensorType, split_lengths: T
     return [data.shape.with_dim(at, piece) for piece in pieces]
 
 
-@split_1.draw("axis")
+@split_1.oracle.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, num_splits: int) -> Array:
     """Draw the first axis that can be split."""
     extents, count = types["data"].shape.to_shape(), num_splits
     return filled(types, port, next((i for i, n in enumerate(extents) if n and n % count == 0), 0))
 
 
-@variadic_split_1.draw("axis", "split_lengths")
+@variadic_split_1.oracle.draw("axis", "split_lengths")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw lengths along the first axis: single elements, and the rest for the last piece."""
     if port == "axis":

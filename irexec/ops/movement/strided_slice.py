@@ -14,15 +14,15 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, integers, same_lengths
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import slice_of, sliced
 from irexec.ops.spec.attributes import OneLength
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, Undefined, operator, require
+from irexec.ops.spec.operator import Check, NodeTypes, operator, require
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import AnyTensor, LooseIndices
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS, binding=False)]
 Mask: TypeAlias = Annotated[tuple[int, ...], OneLength()]
 Bound: TypeAlias = int | Dimension | None
 STRIDED_SLICE_MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
@@ -41,10 +41,10 @@ class Step(NamedTuple):
 
 @operator("StridedSlice", "opset1", view="data", values="kernel")
 def strided_slice_1(
-    data: T,
-    begin: T_IND,
-    end: T_IND,
-    stride: T_IND | None = None,
+    data: AnyTensor,
+    begin: LooseIndices,
+    end: LooseIndices,
+    stride: LooseIndices | None = None,
     /,
     *,
     begin_mask: Mask = (),
@@ -52,7 +52,7 @@ def strided_slice_1(
     new_axis_mask: Mask = (0,),
     shrink_axis_mask: Mask = (0,),
     ellipsis_mask: Mask = (0,),
-) -> T:
+) -> AnyTensor:
     """`data[begin:end:stride]` per axis. Masks shorter than `begin` are continued with zeros, longer masks are cut.
 
     A position marked in several masks is an ellipsis first, then a new axis, then a dropped axis. A backward slice that
@@ -203,12 +203,12 @@ def _(node: NodeTypes) -> Callable[..., Any] | None:
     return strided_slice
 
 
-@strided_slice_1.draw("begin", "end", "stride")
+@strided_slice_1.oracle.draw("begin", "end", "stride")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, {"begin": 0, "end": np.iinfo(np.int8).max, "stride": 1}[port])
 
 
-@strided_slice_1.undefined_for
+@strided_slice_1.oracle.undefined_for
 def _(*inputs: Array, new_axis_mask: Mask, shrink_axis_mask: Mask) -> Undefined:
     """The result is undefined if a position is set in both new_axis_mask and shrink_axis_mask."""
     both = any(new and shrunk for new, shrunk in zip(new_axis_mask, shrink_axis_mask, strict=False))

@@ -9,17 +9,18 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, INTEGERS, MAX_KNOWN, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import INTEGERS, MAX_KNOWN, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, integers, into, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator
+from irexec.ops.spec.operator import Check, Elements, operator
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import AnyTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_REPEATS: TypeAlias = Annotated[Array, Elements("T_REPEATS", INTEGERS)]
 
 
 @operator("Tile", "opset1", values="kernel")
-def tile_1(data: T, repeats: T_REPEATS, /, *, out: Array | None = None) -> T:
+def tile_1(data: AnyTensor, repeats: T_REPEATS, /, *, out: Array | None = None) -> AnyTensor:
     """`data` repeated `repeats[d]` times along dimension d. Ones are prepended to the shorter of shape and repeats.
 
     Constraint: C1 repeats is 1D.
@@ -56,12 +57,12 @@ def _(check: Check, data: TensorType, repeats: TensorType) -> PartialShape:
     return PartialShape(count * extent for count, extent in zip(counts, extents, strict=True))
 
 
-@tile_1.draw("repeats")
+@tile_1.oracle.draw("repeats")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, rng.integers(1, 4, types[port].shape.to_shape()))
 
 
-@tile_1.undefined_for
+@tile_1.oracle.undefined_for
 def _(data: Array, repeats: Array) -> Undefined:
     """The result is undefined for a negative number of repetitions."""
     return "no result" if (repeats < 0).any() else False

@@ -6,21 +6,19 @@ Source: operation page Transpose-1.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import ANY, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+from irexec.ops.spec.operator import Check, NodeTypes, operator, require
+from irexec.ops.spec.tensors import AnyTensor, IntegerAxis
 
 
 @operator("Transpose", "opset1", view="arg", values="kernel")
-def transpose_1(arg: T, input_order: T_AXIS, /) -> T:
+def transpose_1(arg: AnyTensor, input_order: IntegerAxis, /) -> AnyTensor:
     """`arg` with its dimensions in the order that `input_order` (1D, shape [rank] or [0]) gives; [0] reverses them.
 
     Raises ConstraintError C1 when `input_order` is not a permutation of the axes. Shape rule: C2 it is 1D.
@@ -64,6 +62,6 @@ def _check_order(check: Check, order: list[int], rank: int) -> bool:
     return check("C1", sorted(order) == list(range(rank)), message, port="input_order")
 
 
-@transpose_1.draw("input_order")
+@transpose_1.oracle.draw("input_order")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, rng.permutation(types[port].shape[0].value))

@@ -10,28 +10,27 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, widen
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator
+from irexec.ops.spec.operator import Check, TypeFrom, operator
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import AnyTensor, Axis, TensorOfIndexType
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INDICES)]
 IndexType: TypeAlias = Literal["i64", "i32"]
-Indices: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
 Counts: TypeAlias = Annotated[Array, TypeFrom("count_element_type")]
 
 
 @operator("Unique", "opset10")
 def unique_10(
-    data: T,
-    axis: T_AXIS | None = None,
+    data: AnyTensor,
+    axis: Axis | None = None,
     /,
     *,
     sorted: bool = True,
     index_element_type: IndexType = "i64",
     count_element_type: IndexType = "i64",
-) -> tuple[T, Indices, Indices, Counts]:
+) -> tuple[AnyTensor, TensorOfIndexType, TensorOfIndexType, Counts]:
     """The unique elements; the index of the first occurrence of each; for each element of `data` the index of its
     unique element; and the number of occurrences.
 
@@ -103,12 +102,12 @@ def _(check: Check, data: TensorType, axis: TensorType | None = None) -> list[Pa
     return data.shape.with_dim(at, found), flat, PartialShape([extent]), flat
 
 
-@unique_10.draw("axis")
+@unique_10.oracle.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, 0)
 
 
-@unique_10.undefined_for
+@unique_10.oracle.undefined_for
 def _(data: Array, axis: Array | None = None) -> Undefined:
     """The result is undefined for NaN: the page defines neither the order of NaNs nor whether they are equal."""
     return bool(is_float(data.dtype) and np.isnan(widen(data)).any())

@@ -11,23 +11,31 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.statistics import in_blocks
 from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
 from irexec.ops.spec.attributes import Double, Within
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, rounded
+from irexec.ops.spec.operator import Check, NodeTypes, operator, rounded
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Epsilon: TypeAlias = Annotated[float, Within(ge=0), Double()]
 
 
 @operator("BatchNormInference", "opset5", inplace="data", tolerance=rounded(16))
 def batch_norm_inference_5(
-    data: T, gamma: T, beta: T, mean: T, variance: T, /, *, epsilon: Epsilon, out: Array | None = None
-) -> T:
+    data: FloatTensor,
+    gamma: FloatTensor,
+    beta: FloatTensor,
+    mean: FloatTensor,
+    variance: FloatTensor,
+    /,
+    *,
+    epsilon: Epsilon,
+    out: Array | None = None,
+) -> FloatTensor:
     """`gamma` * (`data` - `mean`) / sqrt(`variance` + `epsilon`) + `beta`, per channel, the second axis of `data`.
 
     C1: data has rank 2 or more. C2: data has at least one channel. C3: gamma, beta, mean and variance are 1D, with (C4)
@@ -70,8 +78,16 @@ def _along_channels(data: Array, factor: Array, term: Array, out: Array | None) 
 
 @operator("BatchNormInference", "opset1", tolerance=rounded(16))
 def batch_norm_inference_1(
-    gamma: T, beta: T, data: T, mean: T, variance: T, /, *, epsilon: Epsilon, out: Array | None = None
-) -> T:
+    gamma: FloatTensor,
+    beta: FloatTensor,
+    data: FloatTensor,
+    mean: FloatTensor,
+    variance: FloatTensor,
+    /,
+    *,
+    epsilon: Epsilon,
+    out: Array | None = None,
+) -> FloatTensor:
     """BatchNormInference-5 with the inputs in this order, or in that of version 5. The same constraints."""
     if gamma.ndim > 1:
         data, gamma, beta = gamma, beta, data
@@ -116,8 +132,8 @@ def _(
     return _shape(check, data, gamma, beta, mean, variance)
 
 
-@batch_norm_inference_1.draw("variance")
-@batch_norm_inference_5.draw("variance")
+@batch_norm_inference_1.oracle.draw("variance")
+@batch_norm_inference_5.oracle.draw("variance")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw variances, which are not negative."""
     return rng.uniform(0.5, 2, types[port].shape.to_shape()).astype(types[port].element_type.dtype)

@@ -5,22 +5,19 @@ Source: operation page GRN-1.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Above0
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.tensors import FloatTensor
 
 
 @operator("GRN", "opset1", inplace="data", tolerance=rounded(16))
-def grn_1(data: T, /, *, bias: Above0, out: Array | None = None) -> T:
+def grn_1(data: FloatTensor, /, *, bias: Above0, out: Array | None = None) -> FloatTensor:
     """`data` `[N, C, ...]` / sqrt(sum of squares across the channels + `bias`).
 
     C1: data has rank 2, 3 or 4.

@@ -5,32 +5,31 @@ Source: operation page GroupNormalization-12.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.statistics import centre_rows, in_blocks, variances
 from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
 from irexec.ops.spec.attributes import Above0, Double, Positive
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.tensors import FloatTensor
 
 
 @operator("GroupNormalization", "opset12", inplace="data", tolerance=rounded(16))
 def group_normalization_12(
-    data: T,
-    scale: T,
-    bias: T,
+    data: FloatTensor,
+    scale: FloatTensor,
+    bias: FloatTensor,
     /,
     *,
     num_groups: Positive,
     epsilon: Annotated[Above0, Double()],
     out: Array | None = None,
-) -> T:
+) -> FloatTensor:
     """`scale` * (`data` - mean) / sqrt(variance + `epsilon`) + `bias`, with statistics per image and group of channels.
 
     C1: num_groups is at most the number of channels, and divides it. C2: data has rank 2 or more. C3: scale is 1D, with

@@ -6,11 +6,11 @@ in OpenVINO. irexec follows the page, whose divisor is size ** len(axes) in eith
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, wider
 from irexec.ops.compute.products import settle
 from irexec.ops.normalization.mvn import draw_axes
@@ -18,23 +18,21 @@ from irexec.ops.normalization.statistics import check_axes
 from irexec.ops.rules.axes import axes_of, not_too_many
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Above0, Double, Positive
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.tensors import FloatTensor, IntegerIndices
 
 
 @operator("LRN", "opset1", tolerance=rounded(16))
 def lrn_1(
-    data: T,
-    axes: T_IND,
+    data: FloatTensor,
+    axes: IntegerIndices,
     /,
     *,
     alpha: Annotated[float, Double()],
     beta: Annotated[Above0, Double()],
     bias: Annotated[float, Double()],
     size: Positive,
-) -> T:
+) -> FloatTensor:
     """`data` / (`bias` + `alpha` / size ** len(`axes`) * sum of squares in the region around each element) ** `beta`.
 
     C1: axes is 1D. C2: its values are in [-rank, rank - 1]. C3: no axis is repeated.
@@ -74,6 +72,6 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     return data.shape
 
 
-@lrn_1.draw("axes")
+@lrn_1.oracle.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_axes(rng, types[port], types["data"])

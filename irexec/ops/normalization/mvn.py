@@ -8,11 +8,11 @@ letters; irexec accepts both.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.statistics import check_axes, normalize
@@ -20,15 +20,14 @@ from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Above0, Double
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Deviation, Elements, Undefined, operator, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import Deviation, Undefined
+from irexec.ops.spec.tensors import FloatTensor, IntegerIndices
 
 
 @operator("MVN", "opset2", inplace="data", tolerance=rounded(16))
 def mvn_1(
-    data: T,
+    data: FloatTensor,
     /,
     *,
     across_channels: bool = False,
@@ -36,7 +35,7 @@ def mvn_1(
     normalize_variance: bool,
     eps: Annotated[Above0, Double()],
     out: Array | None = None,
-) -> T:
+) -> FloatTensor:
     """`data` minus its mean over `reduction_axes`; with `normalize_variance`, divided by its standard deviation.
 
     By default, reduction_axes are all axes except batch and channel, or (`across_channels`) all except the batch.
@@ -54,15 +53,15 @@ def reduced_axes(reduction_axes: tuple[int, ...], across_channels: bool, rank: i
 
 @operator("MVN", "opset6", inplace="data", tolerance=rounded(16))
 def mvn_6(
-    data: T,
-    axes: T_IND,
+    data: FloatTensor,
+    axes: IntegerIndices,
     /,
     *,
     normalize_variance: bool,
     eps: Above0,
     eps_mode: Literal["inside_sqrt", "outside_sqrt", "INSIDE_SQRT", "OUTSIDE_SQRT"],
     out: Array | None = None,
-) -> T:
+) -> FloatTensor:
     """`data` minus its mean over `axes`; with `normalize_variance`, divided by its standard deviation. `eps` is added
     inside or outside the square root, according to `eps_mode`.
 
@@ -110,14 +109,14 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     return data.shape
 
 
-@mvn_6.deviates("axes")
+@mvn_6.oracle.deviates("axes")
 def _(data: TensorType, axes: TensorType) -> Deviation | None:
     if data.rank is None or axes.rank != 1 or not axes.shape.is_static or axes.shape[0].value <= data.rank:
         return None
     return Deviation("may repeat an axis according to its page; OpenVINO rejects more axes than data has dimensions")
 
 
-@mvn_6.draw("axes")
+@mvn_6.oracle.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_axes(rng, types[port], types["data"])
 
@@ -130,7 +129,7 @@ def draw_axes(rng: np.random.Generator, axes: TensorType, data: TensorType) -> A
     return rng.permutation(rank)[:count].reshape(axes.shape.to_shape()).astype(axes.element_type.dtype)
 
 
-@mvn_1.undefined_for
+@mvn_1.oracle.undefined_for
 def _(data: Array, *, reduction_axes: tuple[int, ...]) -> Undefined:
     """The result is undefined for the attribute `reduction_axes`, which the page does not describe."""
     return bool(reduction_axes)

@@ -5,11 +5,11 @@ Source: operation page NormalizeL2-1.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.mvn import draw_axes
@@ -17,17 +17,21 @@ from irexec.ops.normalization.statistics import check_axes
 from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Above0
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-from irexec.ops.spec.tolerance import ROUNDED
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import ROUNDED
+from irexec.ops.spec.tensors import FloatTensor, IntegerIndices
 
 
 @operator("NormalizeL2", "opset1", inplace="data", tolerance=rounded(16))
 def normalize_l2_1(
-    data: T, axes: T_IND, /, *, eps: Above0, eps_mode: Literal["add", "max"], out: Array | None = None
-) -> T:
+    data: FloatTensor,
+    axes: IntegerIndices,
+    /,
+    *,
+    eps: Above0,
+    eps_mode: Literal["add", "max"],
+    out: Array | None = None,
+) -> FloatTensor:
     """`data` / sqrt(sum of squares over `axes`, combined with `eps`). Without axes each element but zero becomes 1.
 
     C1: axes is a scalar or 1D. C2: no axis is repeated. C3: its values are in [-rank, rank - 1].
@@ -54,9 +58,9 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     return data.shape
 
 
-@normalize_l2_1.draw("axes")
+@normalize_l2_1.oracle.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_axes(rng, types[port], types["data"])
 
 
-normalize_l2_1.allowed = ROUNDED
+normalize_l2_1.oracle.allowed = ROUNDED

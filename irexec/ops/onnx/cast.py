@@ -33,21 +33,21 @@ from irexec.core.types import (
 )
 from irexec.ops.compute.casting import cast
 from irexec.ops.compute.precision import is_float, widen
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.tensors import TensorOfTargetType
 
 # The greatest number of each 8-bit float type.
 _GREATEST = {F8E4M3: 448.0, F8E4M3FNUZ: 240.0, F8E5M2: 57344.0, F8E5M2FNUZ: 57344.0}
 _FLOAT8 = frozenset(_GREATEST)
 _NUMBERS = FLOATS | INTEGERS | _FLOAT8 | {F8E8M0, F4E2M1, I2, I4, U2, U4, BOOLEAN}
 T1: TypeAlias = Annotated[Array, Elements("T1", _NUMBERS | {STRING})]
-T2: TypeAlias = Annotated[Array, TypeFrom("to")]
 T_BITS: TypeAlias = Annotated[Array, Elements("T1", _NUMBERS | FOREIGN)]
 
 
 @operator("Cast", "onnx25")
 def cast_25(
     input: T1, /, *, to: ElementType, saturate: bool = True, round_mode: Literal["up", "down", "nearest"] = "up"
-) -> T2:
+) -> TensorOfTargetType:
     """Convert each element to the type `to`.
 
     Numbers beyond an 8-bit float type become its greatest number, or without `saturate` infinity (f8e5m2) or NaN;
@@ -137,7 +137,7 @@ def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
 
 
 @operator("BitCast", "onnx26")
-def bit_cast_26(input: T_BITS, /, *, to: ElementType) -> T2:
+def bit_cast_26(input: T_BITS, /, *, to: ElementType) -> TensorOfTargetType:
     """The bits of each element, read as the type `to`. C1: both types have the same number of bits, and `to` is not a
     string.
     """

@@ -9,19 +9,19 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, I32, I64, INDICES, U32, U64, Array, PartialShape, TensorType
+from irexec.core.types import FLOATS, I32, I64, U32, U64, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, narrow
 from irexec.ops.rules.axes import axis_of, integer, one_element
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.tensors import IndexTensor2
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS | {I32, I64, U32, U64})]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T2", INDICES)]
 
 
 @operator("CumProd", "onnx26", tolerance=rounded(8))
 def cum_prod_26(
-    x: T, axis: T_AXIS, /, *, exclusive: bool = False, reverse: bool = False, out: Array | None = None
+    x: T, axis: IndexTensor2, /, *, exclusive: bool = False, reverse: bool = False, out: Array | None = None
 ) -> T:
     """The running products of x along `axis`, including (or if `exclusive` excluding) the element itself.
 

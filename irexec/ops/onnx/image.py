@@ -7,33 +7,30 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
-from irexec.core.types import BOOLEAN, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.movement.col2im import Size, assembled, check_blocks, fitting
 from irexec.ops.rules.axes import in_range, integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import NonNegativeInts, PositiveInts
-from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
-T_GRID: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, Elements(None, {I64})]
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.tensors import FloatTensor2, I64Tensor, NumericOrBooleanTensor
 
 
 @operator("GridSample", "onnx20", tolerance=rounded(64))
 def grid_sample_20(
-    x: T,
-    grid: T_GRID,
+    x: NumericOrBooleanTensor,
+    grid: FloatTensor2,
     /,
     *,
     align_corners: bool = False,
     mode: Literal["nearest", "linear", "cubic"] = "linear",
     padding_mode: Literal["zeros", "border", "reflection"] = "zeros",
-) -> T:
+) -> NumericOrBooleanTensor:
     """Sample `x` [N, C, *extents] at the positions in `grid` [N, *points, axes], coordinates in [-1, 1], the last axis
     first.
 
@@ -96,16 +93,16 @@ def _(check: Check, x: TensorType, grid: TensorType, *, mode: str) -> PartialSha
 
 @operator("Col2Im", "onnx18")
 def col2im_18(
-    x: T,
-    image_shape: T_IND,
-    block_shape: T_IND,
+    x: NumericOrBooleanTensor,
+    image_shape: I64Tensor,
+    block_shape: I64Tensor,
     /,
     *,
     strides: PositiveInts,
     dilations: PositiveInts,
     pads_begin: NonNegativeInts,
     pads_end: NonNegativeInts,
-) -> T:
+) -> NumericOrBooleanTensor:
     """Assemble blocks [N, C * product(block_shape), L] to images [N, C, *image_shape]; overlapping elements are added.
 
     C1: x has rank 3, its second extent is a multiple of the block's size, its last is the number of blocks that fit, at

@@ -5,19 +5,16 @@ Source: ONNX operator page Det-22.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, PartialShape, TensorType
+from irexec.core.types import PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.tensors import FloatTensor
 
 
 @operator("Det", "onnx11", tolerance=rounded(256))
-def det_11(x: T, /) -> T:
+def det_11(x: FloatTensor, /) -> FloatTensor:
     """The determinant of each matrix of `x` [..., M, M]. C1: the matrices are square."""
     return narrow(np.asarray(np.linalg.det(widen(x))), x.dtype)
 

@@ -6,26 +6,31 @@ Source: ONNX operator pages BatchNormalization-15, LRN-13, LpNormalization-22.
 from __future__ import annotations
 
 from math import prod
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, PartialShape, TensorType
+from irexec.core.types import PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.ops.spec.attributes import Positive
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
-T2: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.tensors import FloatTensor, FloatTensor1, FloatTensor2
 
 
 @operator("BatchNormalization", "onnx15", tolerance=rounded(64))
 def batch_normalization_15(
-    x: T, scale: T1, bias: T1, input_mean: T2, input_var: T2, /, *, epsilon: float, momentum: float
-) -> tuple[T, T2, T2]:
+    x: FloatTensor,
+    scale: FloatTensor1,
+    bias: FloatTensor1,
+    input_mean: FloatTensor2,
+    input_var: FloatTensor2,
+    /,
+    *,
+    epsilon: float,
+    momentum: float,
+) -> tuple[FloatTensor, FloatTensor2, FloatTensor2]:
     """In training: x normalized by the mean and variance of each channel, and the updated running statistics.
 
     The mean of a channel without elements is NaN.
@@ -62,7 +67,7 @@ def _(
 
 
 @operator("LRN", "onnx1", tolerance=rounded(64))
-def lrn_1(x: T, /, *, size: Positive, alpha: float, beta: float, bias: float) -> T:
+def lrn_1(x: FloatTensor, /, *, size: Positive, alpha: float, beta: float, bias: float) -> FloatTensor:
     """`x` / (`bias` + `alpha` / `size` * sum of squares over `size` neighbouring channels) ** `beta`.
 
     The region extends (size - 1) / 2 channels to both sides; a region of even size includes one more channel of higher

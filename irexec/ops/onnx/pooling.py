@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import ANY_DIMENSION, FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.detection.roi_align import Between, bin_samples
 from irexec.ops.detection.roi_pooling import batches_of, check_batches
@@ -23,15 +23,12 @@ from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.ops.spec.attributes import NonNegative, NonNegativeInts, Positive, PositiveInts
 from irexec.ops.spec.groups import group
-from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_ANY: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-T_IND: TypeAlias = Annotated[Array, Elements(None, {I64})]
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.tensors import FloatTensor, I64Tensor, NumericTensor
 
 
 @operator("LpPool", "onnx18", tolerance=rounded(64))
-def lp_pool_18(data: T, /, *, windows: PoolWindowing, p: float = 2.0) -> T:
+def lp_pool_18(data: FloatTensor, /, *, windows: PoolWindowing, p: float = 2.0) -> FloatTensor:
     """The `p`-norm of each window of `data` `[N, C, *X]`; padding is 0.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
@@ -51,7 +48,7 @@ def _(check: Check, data: TensorType, *, windows: PoolWindowing, p: float) -> Pa
 
 
 @operator("AveragePool", "onnx19", tolerance=rounded(16))
-def average_pool_19(data: T, /, *, windows: PoolWindowing) -> T:
+def average_pool_19(data: FloatTensor, /, *, windows: PoolWindowing) -> FloatTensor:
     """The mean of each window of `data` `[N, C, *X]`, padding included; positions beyond the padding are not counted.
 
     C1 to C3 as in LpPool.
@@ -91,7 +88,9 @@ class Unpooling:
 
 
 @operator("MaxUnpool", "onnx9")
-def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /, *, windows: Unpooling) -> T_ANY:
+def max_unpool_9(
+    x: NumericTensor, indices: I64Tensor, output_shape: I64Tensor | None = None, /, *, windows: Unpooling
+) -> NumericTensor:
     """Reverse MaxPool: the elements of `x` at the positions in `indices`, and zeros elsewhere.
 
     A larger `output_shape` adds zeros at the ends of the axes.
@@ -150,7 +149,9 @@ def _(
 
 
 @operator("MaxRoiPool", "onnx1", tolerance=rounded(32))
-def max_roi_pool_1(x: T, rois: T, /, *, pooled_shape: PositiveInts, spatial_scale: float = 1.0) -> T:
+def max_roi_pool_1(
+    x: FloatTensor, rois: FloatTensor, /, *, pooled_shape: PositiveInts, spatial_scale: float = 1.0
+) -> FloatTensor:
     """Bins [rois, C, *pooled_shape] of regions of `x` [N, C, H, W], each with its largest element.
 
     rois: [rois, 5], each a batch and a box (x1, y1, x2, y2). Empty bins give 0. C1: x has rank 4. C2: rois is [R, 5].
@@ -192,9 +193,9 @@ def _(
 
 @operator("RoiAlign", "onnx16", tolerance=rounded(64))
 def roi_align_16(
-    x: T,
-    rois: T,
-    batch_indices: T_IND,
+    x: FloatTensor,
+    rois: FloatTensor,
+    batch_indices: I64Tensor,
     /,
     *,
     output_height: Positive,
@@ -202,7 +203,7 @@ def roi_align_16(
     sampling_ratio: NonNegative,
     spatial_scale: float,
     half_pixel: bool,
-) -> T:
+) -> FloatTensor:
     """Bins [rois, C, output_height, output_width], each with its largest sample (mode max).
 
     A sample is the largest of the four pixels around it, each multiplied by its weight in the interpolation.

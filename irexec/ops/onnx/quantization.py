@@ -31,14 +31,14 @@ from irexec.core.types import (
 from irexec.ops.compute.precision import compute_dtype, is_float
 from irexec.ops.onnx.cast import cast_25
 from irexec.ops.spec.attributes import NonNegative
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require, rounded
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
+from irexec.ops.spec.tensors import TensorOfTargetType
 
 QUANTIZED = INTEGERS | {I2, U2, I4, U4, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F4E2M1}
 T_X: TypeAlias = Annotated[Array, Elements("T1", FLOATS | {I32})]
 T_Q: TypeAlias = Annotated[Array, Elements("T1", QUANTIZED)]
 T_SCALE: TypeAlias = Annotated[Array, Elements("T2", FLOATS | {I32, F8E8M0})]
 T_ZERO: TypeAlias = Annotated[Array, Elements("T3", QUANTIZED)]
-T_TO: TypeAlias = Annotated[Array, TypeFrom("to")]
 
 
 def spread(given: Array, shape: tuple[int, ...], axis: int, block: int) -> Array:
@@ -85,7 +85,7 @@ def quantize_linear_28(
     block_size: NonNegative = 0,
     saturate: bool = True,
     precision: ElementType | None = None,
-) -> T_TO:
+) -> TensorOfTargetType:
     """`x` / `y_scale`, rounded half to even, plus `y_zero_point`, within the range of `to`.
 
     The quotient is rounded to the type `precision`, by default that of y_scale. C1: there is a scale for the tensor,
@@ -126,7 +126,7 @@ def dequantize_linear_28(
     to: ElementType,
     axis: int = 1,
     block_size: NonNegative = 0,
-) -> T_TO:
+) -> TensorOfTargetType:
     """(`x` - `x_zero_point`) * `x_scale`, in the type `to`. C1 as in QuantizeLinear."""
     assert to.dtype is not None
     scale = spread(x_scale, x.shape, axis, block_size)

@@ -6,19 +6,17 @@ implementation (NumPy's RandomState); a node without a seed produces new numbers
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 
-from irexec.core.types import BOOLEAN, FLOATS, I64, INTEGERS, Array, ElementType, PartialShape, TensorType, shape_like
+from irexec.core.types import BOOLEAN, FLOATS, INTEGERS, Array, ElementType, PartialShape, TensorType, shape_like
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import in_range
 from irexec.ops.spec.attributes import Positive
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.tensors import I64Tensor, TensorOfTargetType
 from irexec.ops.spec.traits import Random
-
-T_SHAPE: TypeAlias = Annotated[Array, Elements(None, {I64})]
-T_TO: TypeAlias = Annotated[Array, TypeFrom("to")]
 
 
 def _generator(seed: float | None) -> np.random.RandomState:
@@ -33,16 +31,16 @@ def _extents(shape: Array) -> list[int]:
 
 @operator("RandomNormal", "onnx1", Random)
 def random_normal_1(
-    shape: T_SHAPE, /, *, to: ElementType, mean: float = 0.0, scale: float = 1.0, seed: float | None = None
-) -> T_TO:
+    shape: I64Tensor, /, *, to: ElementType, mean: float = 0.0, scale: float = 1.0, seed: float | None = None
+) -> TensorOfTargetType:
     """Numbers of a normal distribution. C1: the shape has no negative extent."""
     return _generator(seed).normal(mean, abs(scale), _extents(shape)).astype(to.dtype)
 
 
 @operator("RandomUniform", "onnx1", Random)
 def random_uniform_1(
-    shape: T_SHAPE, /, *, to: ElementType, low: float = 0.0, high: float = 1.0, seed: float | None = None
-) -> T_TO:
+    shape: I64Tensor, /, *, to: ElementType, low: float = 0.0, high: float = 1.0, seed: float | None = None
+) -> TensorOfTargetType:
     """Numbers between `low` and `high`. C1: the shape has no negative extent."""
     return np.asarray(_generator(seed).random_sample(_extents(shape)) * (high - low) + low).astype(to.dtype)
 
@@ -55,7 +53,7 @@ def multinomial_7(
     to: ElementType,
     sample_size: Positive = 1,
     seed: float | None = None,
-) -> T_TO:
+) -> TensorOfTargetType:
     """Random classes [batch, sample_size]; `x` [batch, classes] contains the unnormalized logarithms of their
     probabilities.
 

@@ -7,20 +7,19 @@ the states are [batch, directions, hidden]. The weights have ONNX's layout.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
 from irexec.ops.spec.attributes import Positive
 from irexec.ops.spec.groups import group
-from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.tensors import FloatTensor, IntegerTensor1
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]
 Activation = Callable[[Array], Array]
 
 
@@ -132,7 +131,17 @@ def _clipped(gates: Array, clip: float) -> Array:
 
 
 @operator("RNN", "onnx7", tolerance=rounded(64))
-def rnn_7(x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Recurrence) -> tuple[T, T]:
+def rnn_7(
+    x: FloatTensor,
+    initial_h: FloatTensor,
+    sequence_lens: IntegerTensor1,
+    w: FloatTensor,
+    r: FloatTensor,
+    b: FloatTensor,
+    /,
+    *,
+    how: Recurrence,
+) -> tuple[FloatTensor, FloatTensor]:
     """Y and the last state of an RNN, h = f(x W + h R + Wb + Rb).
 
     C1: the extents agree, and no sequence is longer than x. C2: the activations are known.
@@ -154,8 +163,17 @@ def rnn_7(x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Re
 
 @operator("GRU", "onnx7", tolerance=rounded(64))
 def gru_7(
-    x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Recurrence, linear_before_reset: bool = False
-) -> tuple[T, T]:
+    x: FloatTensor,
+    initial_h: FloatTensor,
+    sequence_lens: IntegerTensor1,
+    w: FloatTensor,
+    r: FloatTensor,
+    b: FloatTensor,
+    /,
+    *,
+    how: Recurrence,
+    linear_before_reset: bool = False,
+) -> tuple[FloatTensor, FloatTensor]:
     """Y and the last state of a GRU, with gates z, r and h as on the page. C1 and C2 as in RNN."""
     functions, n = _functions(how), how.hidden_size
     of_input, of_state = np.split(widen(b), 2, axis=1)
@@ -180,19 +198,19 @@ def gru_7(
 
 @operator("LSTM", "onnx7", tolerance=rounded(64))
 def lstm_7(
-    x: T,
-    initial_h: T,
-    initial_c: T,
-    sequence_lens: T1,
-    w: T,
-    r: T,
-    b: T,
-    p: T,
+    x: FloatTensor,
+    initial_h: FloatTensor,
+    initial_c: FloatTensor,
+    sequence_lens: IntegerTensor1,
+    w: FloatTensor,
+    r: FloatTensor,
+    b: FloatTensor,
+    p: FloatTensor,
     /,
     *,
     how: Recurrence,
     input_forget: bool = False,
-) -> tuple[T, T, T]:
+) -> tuple[FloatTensor, FloatTensor, FloatTensor]:
     """Y and the last states of an LSTM, with gates i, o, f, c and peepholes p [directions, 3 * hidden] of i, o, f.
 
     C1 and C2 as in RNN.

@@ -9,12 +9,12 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import F32, I8, INTEGERS, U8, Array, PartialShape, TensorType
+from irexec.core.types import F32, I8, U8, Array, PartialShape, TensorType
 from irexec.ops.onnx.recurrent import Recurrence, lstm, shapes_of
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.tensors import IntegerTensor1
 
 T: TypeAlias = Annotated[Array, Elements("T", {F32})]
-T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]
 TW: TypeAlias = Annotated[Array, Elements("TW", {U8, I8})]
 TR: TypeAlias = Annotated[Array, Elements("TR", {U8, I8})]
 
@@ -54,7 +54,7 @@ def dynamic_quantize_lstm_7(
     x: T,
     initial_h: T,
     initial_c: T,
-    sequence_lens: T1,
+    sequence_lens: IntegerTensor1,
     w: TW,
     r: TR,
     b: T,

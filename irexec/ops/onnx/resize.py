@@ -13,12 +13,8 @@ import numpy as np
 
 from irexec.core.types import (
     ANY_DIMENSION,
-    BOOLEAN,
     F32,
-    FLOATS,
-    I64,
     MAX_LENGTH,
-    NUMERIC,
     Array,
     Dimension,
     PartialShape,
@@ -28,11 +24,9 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.operator import Check, Elements, operator, positioned, require
+from irexec.ops.spec.tensors import FloatTensor2, I64Tensor, NumericOrBooleanTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
-T_ROI: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]
 T_SCALES: TypeAlias = Annotated[Array, Elements(None, {F32})]
-T_SIZES: TypeAlias = Annotated[Array, Elements(None, {I64})]
 Coordinates = Literal[
     "half_pixel",
     "half_pixel_symmetric",
@@ -58,10 +52,10 @@ class Side(NamedTuple):
 
 @operator("Resize", "onnx19", tolerance=positioned(8))
 def resize_19(
-    x: T,
-    roi: T_ROI | None = None,
+    x: NumericOrBooleanTensor,
+    roi: FloatTensor2 | None = None,
     scales: T_SCALES | None = None,
-    sizes: T_SIZES | None = None,
+    sizes: I64Tensor | None = None,
     /,
     *,
     mode: Literal["nearest", "linear", "cubic"] = "nearest",
@@ -73,7 +67,7 @@ def resize_19(
     exclude_outside: bool = False,
     extrapolation_value: float = 0.0,
     policy: Policy = "stretch",
-) -> T:
+) -> NumericOrBooleanTensor:
     """`x` resized along `axes` (all by default) by `scales` or to `sizes`; `roi` is the region that tf_crop_and_resize
     cuts out.
 

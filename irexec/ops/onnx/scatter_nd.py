@@ -19,7 +19,6 @@ from irexec.core.types import (
     F16,
     F32,
     F64,
-    I64,
     INTEGERS,
     STRING,
     Array,
@@ -38,12 +37,13 @@ from irexec.ops.movement.scatter_arguments import (
     tuple_length,
 )
 from irexec.ops.movement.scatter_engine import scatter
-from irexec.ops.spec.operator import Check, Elements, Open, operator, rounded
+from irexec.ops.spec.operator import Check, Elements, operator, rounded
+from irexec.ops.spec.oracle import Open
+from irexec.ops.spec.tensors import I64Tensor
 
 _T11 = INTEGERS | {BOOLEAN, C128, C64, F64, F32, F16, STRING}
 T11: TypeAlias = Annotated[Array, Elements("T", _T11)]
 T: TypeAlias = Annotated[Array, Elements("T", _T11 | {BF16})]
-T_IND: TypeAlias = Annotated[Array, Elements(None, {I64})]
 Reduction16: TypeAlias = Literal["none", "add", "mul"]
 Reduction: TypeAlias = Literal["none", "add", "mul", "max", "min"]
 
@@ -56,7 +56,7 @@ _UFUNCS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "max": np.max
 
 @operator("ScatterND", "onnx18", inplace="data", values="kernel", tolerance=rounded(4))
 def scatter_nd_18(
-    data: T, indices: T_IND, updates: T, /, *, reduction: Reduction = "none", out: Array | None = None
+    data: T, indices: I64Tensor, updates: T, /, *, reduction: Reduction = "none", out: Array | None = None
 ) -> T:
     """A copy of `data` with `updates` combined into the places that `indices` selects.
 
@@ -79,20 +79,20 @@ def scatter_nd_18(
 
 @operator("ScatterND", "onnx16", inplace="data", values="kernel", tolerance=rounded(4))
 def scatter_nd_16(
-    data: T, indices: T_IND, updates: T, /, *, reduction: Reduction16 = "none", out: Array | None = None
+    data: T, indices: I64Tensor, updates: T, /, *, reduction: Reduction16 = "none", out: Array | None = None
 ) -> T:
     """As version 18, without the reductions max and min. The same constraints C1 to C6."""
     return _scatter(data, indices, updates, reduction, out)
 
 
 @operator("ScatterND", "onnx13", inplace="data", values="kernel")
-def scatter_nd_13(data: T, indices: T_IND, updates: T, /, *, out: Array | None = None) -> T:
+def scatter_nd_13(data: T, indices: I64Tensor, updates: T, /, *, out: Array | None = None) -> T:
     """As version 16, without a reduction. The same constraints C1 to C5."""
     return _scatter(data, indices, updates, "none", out)
 
 
 @operator("ScatterND", "onnx11", inplace="data", values="kernel")
-def scatter_nd_11(data: T11, indices: T_IND, updates: T11, /, *, out: Array | None = None) -> T11:
+def scatter_nd_11(data: T11, indices: I64Tensor, updates: T11, /, *, out: Array | None = None) -> T11:
     """As version 13, without bf16. The same constraints C1 to C5."""
     return _scatter(data, indices, updates, "none", out)
 
@@ -149,18 +149,18 @@ def _(
     return data.shape
 
 
-@scatter_nd_18.draw("indices")
-@scatter_nd_16.draw("indices")
-@scatter_nd_13.draw("indices")
-@scatter_nd_11.draw("indices")
+@scatter_nd_18.oracle.draw("indices")
+@scatter_nd_16.oracle.draw("indices")
+@scatter_nd_13.oracle.draw("indices")
+@scatter_nd_11.oracle.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_tuples(rng, types["data"], types["indices"])
 
 
-@scatter_nd_18.open
-@scatter_nd_16.open
-@scatter_nd_13.open
-@scatter_nd_11.open
+@scatter_nd_18.oracle.alternatives
+@scatter_nd_16.oracle.alternatives
+@scatter_nd_13.oracle.alternatives
+@scatter_nd_11.oracle.alternatives
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
     """Return the elements with several different updates if reduction is "none", which the page forbids."""
     if reduction != "none":

@@ -17,7 +17,6 @@ from irexec.core.types import (
     DYNAMIC,
     FOREIGN,
     I64,
-    INDICES,
     OPTIONALS,
     SEQUENCES,
     Array,
@@ -31,12 +30,12 @@ from irexec.core.types import (
 )
 from irexec.core.types.containers import packed
 from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.tensors import EachIndexTensor
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN)]
 V: TypeAlias = Annotated[Array, Elements(None, ANY | FOREIGN | CONTAINERS)]
 S: TypeAlias = Annotated[Array, Elements("S", SEQUENCES)]
 O: TypeAlias = Annotated[Array, Elements("O", OPTIONALS)]  # noqa: E741 - as the pages call it
-I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741
 
 
 def _place(sequence: Array, position: Array, least: int, most: int) -> int:
@@ -61,7 +60,7 @@ def _(check: Check, *tensors: TensorType) -> TensorType:
 
 
 @operator("SequenceAt", "onnx11")
-def sequence_at_11(sequence: S, position: I, /) -> Annotated[Array, Elements(None, ANY | FOREIGN)]:
+def sequence_at_11(sequence: S, position: EachIndexTensor, /) -> Annotated[Array, Elements(None, ANY | FOREIGN)]:
     """The tensor at a position; a negative position counts from the end. C1: the position exists."""
     found: Array = sequence[_place(sequence, position, -len(sequence), len(sequence))]
     return found
@@ -73,7 +72,7 @@ def _(check: Check, sequence: TensorType, position: TensorType) -> TensorType:
 
 
 @operator("SequenceInsert", "onnx11")
-def sequence_insert_11(sequence: S, tensor: T, position: I | None = None, /) -> S:
+def sequence_insert_11(sequence: S, tensor: T, position: EachIndexTensor | None = None, /) -> S:
     """The sequence with the tensor inserted before the position, or at the end. C1: the position is within [-n, n].
 
     C2: the tensor is of the sequence's type.
@@ -99,7 +98,7 @@ def _(check: Check, sequence: TensorType, tensor: TensorType, position: TensorTy
 
 
 @operator("SequenceErase", "onnx11")
-def sequence_erase_11(sequence: S, position: I | None = None, /) -> S:
+def sequence_erase_11(sequence: S, position: EachIndexTensor | None = None, /) -> S:
     """The sequence without the tensor at a position, or without the last. C1: the position exists."""
     at = np.array(-1) if position is None else position
     place = _place(sequence, at, -len(sequence), len(sequence))
@@ -142,7 +141,7 @@ def _(check: Check, sequence: TensorType, *, axis: int, new_axis: bool) -> Tenso
 
 @operator("SplitToSequence", "onnx11")
 def split_to_sequence_11(
-    data: T, split: I | None = None, /, *, axis: int = 0, keepdims: bool = True
+    data: T, split: EachIndexTensor | None = None, /, *, axis: int = 0, keepdims: bool = True
 ) -> Annotated[Array, Elements(None, SEQUENCES)]:
     """`data` cut along an axis: into single elements (without their axis, unless `keepdims`), into parts of one length
     (the last may be shorter), or of given lengths. C1: the lengths are positive and add up to the extent.

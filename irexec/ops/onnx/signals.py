@@ -5,19 +5,16 @@ Source: ONNX operator pages DFT-20, STFT-17, MelWeightMatrix-17.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 
-from irexec.core.types import ANY_DIMENSION, FLOATS, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import in_range, integer, one_element
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require, rounded
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741
-F: TypeAlias = Annotated[Array, Elements(None, FLOATS)]
+from irexec.ops.spec.operator import Check, TypeFrom, operator, require, rounded
+from irexec.ops.spec.tensors import EachFloatTensor, EachIndexTensor, FloatTensor
 
 # Longer transforms and larger matrices of weights are refused, to limit the memory that a file can claim.
 _LONGEST = 1 << 26
@@ -34,8 +31,14 @@ def _as_pairs(x: Array, dtype: np.dtype[Any]) -> Array:
 
 @operator("DFT", "onnx20", tolerance=rounded(256))
 def dft_20(
-    x: T, dft_length: I | None = None, axis: I | None = None, /, *, inverse: bool = False, onesided: bool = False
-) -> T:
+    x: FloatTensor,
+    dft_length: EachIndexTensor | None = None,
+    axis: EachIndexTensor | None = None,
+    /,
+    *,
+    inverse: bool = False,
+    onesided: bool = False,
+) -> FloatTensor:
     """The discrete Fourier transform of `x` along an axis, or the inverse.
 
     `onesided`: return only the first half of the result, or, if `inverse`, take `x` as this half and return real
@@ -99,8 +102,14 @@ def _(
 
 @operator("STFT", "onnx17", tolerance=rounded(256))
 def stft_17(
-    signal: T, frame_step: I, window: T | None = None, frame_length: I | None = None, /, *, onesided: bool = True
-) -> T:
+    signal: FloatTensor,
+    frame_step: EachIndexTensor,
+    window: FloatTensor | None = None,
+    frame_length: EachIndexTensor | None = None,
+    /,
+    *,
+    onesided: bool = True,
+) -> FloatTensor:
     """The transform of each frame of `signal` [batch, length, 1 or 2]: [batch, frames, bins, 2].
 
     C1: signal is of that shape, frame_step a positive number. C2: the window is as long as a frame, and a frame no
@@ -162,11 +171,11 @@ _LEAST = {"num_mel_bins": 0, "dft_length": 0, "sample_rate": 1}
 
 @operator("MelWeightMatrix", "onnx17", tolerance=rounded(16))
 def mel_weight_matrix_17(
-    num_mel_bins: I,
-    dft_length: I,
-    sample_rate: I,
-    lower_edge_hertz: F,
-    upper_edge_hertz: F,
+    num_mel_bins: EachIndexTensor,
+    dft_length: EachIndexTensor,
+    sample_rate: EachIndexTensor,
+    lower_edge_hertz: EachFloatTensor,
+    upper_edge_hertz: EachFloatTensor,
     /,
     *,
     output_type: ElementType,

@@ -6,7 +6,7 @@ Source: ONNX operator pages StringConcat-20, StringSplit-20, StringNormalizer-10
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -14,12 +14,11 @@ from irexec.core.types import F32, I32, I64, STRING, Array, Dimension, PartialSh
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import NonNegative, NonNegativeInts
 from irexec.ops.spec.operator import Check, Elements, operator, require
-
-S: TypeAlias = Annotated[Array, Elements("T", {STRING})]
+from irexec.ops.spec.tensors import StringTensor
 
 
 @operator("StringConcat", "onnx20")
-def string_concat_20(x: S, y: S, /) -> S:
+def string_concat_20(x: StringTensor, y: StringTensor, /) -> StringTensor:
     """Each string of `x` followed by the string of `y` at the same position; the shapes broadcast."""
     return np.asarray(x + y, STRING.dtype)
 
@@ -33,8 +32,8 @@ def _(check: Check, x: TensorType, y: TensorType) -> PartialShape:
 
 @operator("StringSplit", "onnx20")
 def string_split_20(
-    x: S, /, *, delimiter: str = "", maxsplit: int = -1
-) -> tuple[S, Annotated[Array, Elements(None, {I64})]]:
+    x: StringTensor, /, *, delimiter: str = "", maxsplit: int = -1
+) -> tuple[StringTensor, Annotated[Array, Elements(None, {I64})]]:
     """The parts of each string along a new last axis, padded with empty strings; and the number of parts.
 
     Without a delimiter, strings are split at white space.
@@ -53,13 +52,13 @@ def _(check: Check, x: TensorType, *, delimiter: str, maxsplit: int) -> list[Par
 
 @operator("StringNormalizer", "onnx10")
 def string_normalizer_10(
-    x: S,
+    x: StringTensor,
     /,
     *,
     case_change_action: Literal["LOWER", "UPPER", "NONE"] = "NONE",
     is_case_sensitive: bool = False,
     stopwords: tuple[str, ...] = (),
-) -> S:
+) -> StringTensor:
     """The strings without the stop words, in lower or upper case. If no string remains, the result is one empty string.
 
     C1: x is [C] or [1, C].

@@ -7,27 +7,24 @@ ceil((i + 1) * in / out).
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import FLOATS, I64, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.pooling.max_pool import check_index_type
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require, rounded
-from irexec.ops.spec.tolerance import LARGEST, ROUNDED
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]
-T_IND: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.oracle import LARGEST, ROUNDED
+from irexec.ops.spec.tensors import FloatTensor, ShapeTensor, TensorOfIndexType
 
 Span = tuple[int, int]
 
 
 @operator("AdaptiveAvgPool", "opset8", tolerance=rounded(16))
-def adaptive_avg_pool_8(data: T, output_shape: T_SHAPE, /) -> T:
+def adaptive_avg_pool_8(data: FloatTensor, output_shape: ShapeTensor, /) -> FloatTensor:
     """The means of windows of `data` `[N, C, *X]`; `output_shape` is the spatial shape of the result.
 
     C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
@@ -49,7 +46,9 @@ def adaptive_avg_pool_8(data: T, output_shape: T_SHAPE, /) -> T:
 
 
 @operator("AdaptiveMaxPool", "opset8")
-def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type: ElementType = I64) -> tuple[T, T_IND]:
+def adaptive_max_pool_8(
+    data: FloatTensor, output_shape: ShapeTensor, /, *, index_element_type: ElementType = I64
+) -> tuple[FloatTensor, TensorOfIndexType]:
     """The largest elements of windows of `data` and their indices in the flattened spatial axes.
 
     Of equal elements, the first determines the index.
@@ -129,15 +128,15 @@ def _(
     return [shape, shape]
 
 
-@adaptive_avg_pool_8.draw("output_shape")
-@adaptive_max_pool_8.draw("output_shape")
+@adaptive_avg_pool_8.oracle.draw("output_shape")
+@adaptive_max_pool_8.oracle.draw("output_shape")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw a shape no larger than the spatial shape of the data."""
     extents = types["data"].shape.to_shape()[2:]
     return np.asarray([rng.integers(1, max(2, e + 1)) for e in extents], types[port].element_type.dtype)
 
 
-adaptive_max_pool_8.allowed = LARGEST
+adaptive_max_pool_8.oracle.allowed = LARGEST
 
 
-adaptive_avg_pool_8.allowed = ROUNDED
+adaptive_avg_pool_8.oracle.allowed = ROUNDED

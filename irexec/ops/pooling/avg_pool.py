@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import MAX_LENGTH, NUMERIC, Array, PartialShape, TensorType
+from irexec.core.types import MAX_LENGTH, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, wider
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape, undefined_windows
@@ -22,15 +22,17 @@ from irexec.ops.rules.windows import Windows, dilated
 from irexec.ops.spec.attributes import Alias
 from irexec.ops.spec.groups import AttributesOf
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, operator, rounded
-from irexec.ops.spec.tolerance import ROUNDED
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import ROUNDED
+from irexec.ops.spec.tensors import NumericTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]
 
 
 @operator("AvgPool", "opset16", tolerance=rounded(16))
-def avg_pool_16(data: T, /, *, windows: PoolWindowing, exclude_pad: ExcludePad, out: Array | None = None) -> T:
+def avg_pool_16(
+    data: NumericTensor, /, *, windows: PoolWindowing, exclude_pad: ExcludePad, out: Array | None = None
+) -> NumericTensor:
     """The mean of each window of `data` `[N, C, *X]`; with `exclude_pad`, the padding does not count.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
@@ -74,8 +76,12 @@ def _divided(sums: Array, counts: Array) -> Array:
 
 @operator("AvgPool", "opset14", tolerance=rounded(16))
 def avg_pool_14(
-    data: T, /, *, out: Array | None = None, **rest: Annotated[Any, AttributesOf(avg_pool_16, without="dilations")]
-) -> T:
+    data: NumericTensor,
+    /,
+    *,
+    out: Array | None = None,
+    **rest: Annotated[Any, AttributesOf(avg_pool_16, without="dilations")],
+) -> NumericTensor:
     """AvgPool-16 without dilations. The same constraints."""
     return np.asarray(avg_pool_16.compute(data, out=out, **rest))
 
@@ -92,13 +98,13 @@ def _(form: OlderForm, data: TensorType) -> None:
 
 @operator("AvgPool", "opset1", tolerance=rounded(16))
 def avg_pool_1(
-    data: T,
+    data: NumericTensor,
     /,
     *,
     rounding_type: Literal["floor", "ceil"] = "floor",
     out: Array | None = None,
     **rest: Annotated[Any, AttributesOf(avg_pool_14)],
-) -> T:
+) -> NumericTensor:
     """AvgPool-14 without the rounding type ceil_torch. The same constraints."""
     return np.asarray(avg_pool_14.compute(data, rounding_type=rounding_type, out=out, **rest))
 
@@ -123,4 +129,4 @@ for _pool in (avg_pool_16, avg_pool_14, avg_pool_1):
     undefined_windows(_pool)
 
 
-avg_pool_1.allowed = avg_pool_14.allowed = avg_pool_16.allowed = ROUNDED
+avg_pool_1.oracle.allowed = avg_pool_14.oracle.allowed = avg_pool_16.oracle.allowed = ROUNDED

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from irexec.core.types import I32, I64, NUMERIC, Array, ElementType, PartialShape, TensorType
+from irexec.core.types import I32, I64, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, is_narrow, narrow, widen
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape, undefined_windows
@@ -24,17 +24,15 @@ from irexec.ops.rules.shapes import axis_in
 from irexec.ops.rules.windows import Windows, meeting
 from irexec.ops.spec.groups import AttributesOf
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, TypeFrom, operator
-from irexec.ops.spec.tolerance import LARGEST
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-T_IND: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
+from irexec.ops.spec.operator import Check, NodeTypes, operator
+from irexec.ops.spec.oracle import LARGEST
+from irexec.ops.spec.tensors import NumericTensor, TensorOfIndexType
 
 
 @operator("MaxPool", "opset14")
 def max_pool_14(
-    data: T, /, *, windows: PoolWindowing, index_element_type: ElementType = I64, axis: int = 0
-) -> tuple[T, T_IND]:
+    data: NumericTensor, /, *, windows: PoolWindowing, index_element_type: ElementType = I64, axis: int = 0
+) -> tuple[NumericTensor, TensorOfIndexType]:
     """The largest element of each window, and its index in `data` flattened from `axis` on.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
@@ -46,8 +44,12 @@ def max_pool_14(
 
 @operator("MaxPool", "opset8")
 def max_pool_8(
-    data: T, /, *, rounding_type: Literal["floor", "ceil"] = "floor", **rest: Annotated[Any, AttributesOf(max_pool_14)]
-) -> tuple[T, T_IND]:
+    data: NumericTensor,
+    /,
+    *,
+    rounding_type: Literal["floor", "ceil"] = "floor",
+    **rest: Annotated[Any, AttributesOf(max_pool_14)],
+) -> tuple[NumericTensor, TensorOfIndexType]:
     """MaxPool-14 without the rounding type ceil_torch. The same constraints."""
     values, indices = max_pool_14.compute(data, rounding_type=rounding_type, **rest)
     return values, indices
@@ -55,12 +57,12 @@ def max_pool_8(
 
 @operator("MaxPool", "opset1", shapes=pooled_shape)
 def max_pool_1(
-    data: T,
+    data: NumericTensor,
     /,
     *,
     out: Array | None = None,
     **windows: Annotated[Any, AttributesOf(max_pool_8, without=("dilations", "index_element_type", "axis"))],
-) -> T:
+) -> NumericTensor:
     """The largest element of each window of `data` `[N, C, *X]`, without dilations.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides and pads have one value per spatial axis. C3: the kernel fits into
@@ -190,4 +192,4 @@ def check_index_type(check: Check, constraint: str, element_type: ElementType) -
 
 for _pool in (max_pool_14, max_pool_8, max_pool_1):
     undefined_windows(_pool)
-    _pool.allowed = LARGEST
+    _pool.oracle.allowed = LARGEST

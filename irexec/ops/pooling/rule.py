@@ -12,7 +12,8 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Rounding, Windowing, Windows, check_windows, output_dims
 from irexec.ops.spec.attributes import PositiveInts
 from irexec.ops.spec.groups import group
-from irexec.ops.spec.operator import Check, Operator, Undefined
+from irexec.ops.spec.operator import Check, Operator
+from irexec.ops.spec.oracle import Undefined
 
 
 @group
@@ -59,4 +60,4 @@ def undefined_windows(pool: Operator) -> None:
         found = pool.compute(np.ones(data.shape, np.float32), **attributes)
         return bool((np.asarray(found[0] if isinstance(found, tuple) else found) <= 0).any())
 
-    pool.undefined_for(rule)
+    pool.oracle.undefined_for(rule)

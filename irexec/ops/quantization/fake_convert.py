@@ -5,30 +5,29 @@ Source: operation page FakeConvert-13.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
-from irexec.core.types import F8E4M3, F8E5M2, FLOATS, Array, PartialShape, TensorType
+from irexec.core.types import F8E4M3, F8E5M2, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
-from irexec.ops.spec.tolerance import Allowed
-
-T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import Allowed, Undefined
+from irexec.ops.spec.tensors import FloatTensorF
 
 _TYPES = {"f8e4m3": (F8E4M3, 448.0), "f8e5m2": (F8E5M2, 57344.0)}
 
 
 @operator("FakeConvert", "opset13", tolerance=rounded(2))
 def fake_convert_13(
-    data: T_F,
-    scale: T_F,
-    shift: T_F | None = None,
+    data: FloatTensorF,
+    scale: FloatTensorF,
+    shift: FloatTensorF | None = None,
     /,
     *,
     destination_type: Literal["f8e4m3", "f8e5m2"],
     out: Array | None = None,
-) -> T_F:
+) -> FloatTensorF:
     """(round(data · scale - shift) + shift) / scale, rounded to the nearest number of `destination_type`.
 
     Numbers beyond the range become the greatest number, as in OpenVINO's core (the page does not define it); NaN stays.
@@ -62,7 +61,7 @@ def _(check: Check, data: TensorType, scale: TensorType, shift: TensorType | Non
     return data.shape
 
 
-@fake_convert_13.undefined_for
+@fake_convert_13.oracle.undefined_for
 def _(data: Array, scale: Array, shift: Array | None = None, *, destination_type: str) -> Undefined:
     """The result is undefined for elements so close to the middle between two numbers that an earlier rounding to f16
     may change it.
@@ -78,4 +77,4 @@ _HALF = 2.0**-11
 """The relative error of a rounding to f16."""
 
 
-fake_convert_13.allowed = Allowed(composes=False)
+fake_convert_13.oracle.allowed = Allowed(composes=False)

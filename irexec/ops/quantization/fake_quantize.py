@@ -7,36 +7,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import BLOCK, aligned, for_blocks
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
 from irexec.ops.spec.attributes import ReaderDefault, Within
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, rounded
-from irexec.ops.spec.tolerance import Allowed
-
-T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import Allowed, Undefined
+from irexec.ops.spec.tensors import FloatTensorF
 
 _LIMITS = ("input_low", "input_high", "output_low", "output_high")
 
 
 @operator("FakeQuantize", "opset1", inplace="x", tolerance=rounded(8, among=("output_low", "output_high")))
 def fake_quantize_1(
-    x: T_F,
-    input_low: T_F,
-    input_high: T_F,
-    output_low: T_F,
-    output_high: T_F,
+    x: FloatTensorF,
+    input_low: FloatTensorF,
+    input_high: FloatTensorF,
+    output_low: FloatTensorF,
+    output_high: FloatTensorF,
     /,
     *,
     levels: Annotated[int, Within(ge=2), ReaderDefault(0)],
     how: Broadcasting,
     out: Array | None = None,
-) -> T_F:
+) -> FloatTensorF:
     """Map x from [input_low, input_high] to one of `levels` values in [output_low, output_high].
 
     Halves are rounded to the even level. C1: the limits broadcast into the shape of x, as in NumPy or PaddlePaddle;
@@ -131,7 +130,7 @@ def _broadcasts(x: PartialShape, limit: PartialShape, how: Broadcasting) -> bool
     return broadcast_shapes(note, x, limit, how).compatible(x) and fits
 
 
-@fake_quantize_1.undefined_for
+@fake_quantize_1.oracle.undefined_for
 def _(x: Array, *limits: Array, levels: int) -> Undefined:
     """The result is undefined for values so close to the middle between two levels that it depends on rounding
     errors.
@@ -155,7 +154,7 @@ def _moves(x: Array, low: Array, high: Array, *_: Array, levels: int, **others: 
     return bool((np.abs(zero - np.rint(zero)) > _BETWEEN).any())
 
 
-fake_quantize_1.allowed = Allowed(moves=_moves)
+fake_quantize_1.oracle.allowed = Allowed(moves=_moves)
 _FEW = 64
 """The number of levels up to which half a level exceeds the error allowed for graphs."""
 _BETWEEN = 1e-3

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import BOOLEAN, F8E4M3, F8E5M2, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import F8E4M3, F8E5M2, NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
 from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.operator import Check, Elements, Operator, Undefined, operator, require, rounded
-from irexec.ops.spec.tolerance import LARGEST, LEAST, ROUNDED
+from irexec.ops.spec.operator import Check, Elements, Operator, operator, require, rounded
+from irexec.ops.spec.oracle import LARGEST, LEAST, ROUNDED, Undefined
+from irexec.ops.spec.tensors import BooleanTensor, IntegerIndices, NumericTensor
 
 if TYPE_CHECKING:
     pass
@@ -73,10 +74,7 @@ def draw_axes(rng: np.random.Generator, port: str, types: dict[str, TensorType])
     return drawn_axes(rng, types, port, types["data"].rank or 0)
 
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_ORDERED: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {F8E4M3, F8E5M2})]
-T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 
 
 def _reduce(
@@ -117,9 +115,9 @@ def _undefined(data: Array, axes: Array, *, type: str) -> Undefined:
 
 def _made(type: str, opset: str, kernel: Callable[..., Array], **declared: Any) -> Operator:
     made = operator(type, opset, shapes=reduced_shape, **declared)(kernel)
-    made.draw("axes")(draw_axes)
-    made.undefined_for(partial(_undefined, type=type))
-    made.allowed = _ALLOWED.get(type, made.allowed)
+    made.oracle.draw("axes")(draw_axes)
+    made.oracle.undefined_for(partial(_undefined, type=type))
+    made.oracle.allowed = _ALLOWED.get(type, made.oracle.allowed)
     return made
 
 
@@ -127,7 +125,9 @@ def _reduction(type: str, opset: str = "opset1", **declared: Any) -> Callable[[C
     """Return a decorator that turns a function of data, axes, keep_dims and out into an operator on numbers."""
 
     def declare(function: Callable[..., Array]) -> Operator:
-        def kernel(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+        def kernel(
+            data: NumericTensor, axes: IntegerIndices, /, *, keep_dims: bool = False, out: Array | None = None
+        ) -> NumericTensor:
             return function(data, axes, keep_dims, out)
 
         return _made(type, opset, kernel, doc=function.__doc__, **declared)
@@ -138,7 +138,9 @@ def _reduction(type: str, opset: str = "opset1", **declared: Any) -> Callable[[C
 def _accumulated(type: str, ufunc: str, doc: str) -> Operator:
     """Make an operator that reduces with a binary NumPy function, in the precision of sums."""
 
-    def kernel(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+    def kernel(
+        data: NumericTensor, axes: IntegerIndices, /, *, keep_dims: bool = False, out: Array | None = None
+    ) -> NumericTensor:
         return narrow(
             _reduce(getattr(np, ufunc), data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out
         )
@@ -169,7 +171,9 @@ def _ordered(type: str) -> Callable[[Callable[..., Array]], Operator]:
     """Return a decorator like `_reduction`, for operators that only compare elements; these accept 8-bit floats."""
 
     def declare(function: Callable[..., Array]) -> Operator:
-        def kernel(data: T_ORDERED, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_ORDERED:
+        def kernel(
+            data: T_ORDERED, axes: IntegerIndices, /, *, keep_dims: bool = False, out: Array | None = None
+        ) -> T_ORDERED:
             return function(data, axes, keep_dims, out)
 
         return _made(type, "opset1", kernel, doc=function.__doc__)
@@ -239,7 +243,9 @@ def reduce_l2_4(data: Array, axes: Array, keep_dims: bool, out: Array | None) ->
 
 
 def _logical(type: str, ufunc: str, doc: str) -> Operator:
-    def kernel(data: T_BOOL, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_BOOL:
+    def kernel(
+        data: BooleanTensor, axes: IntegerIndices, /, *, keep_dims: bool = False, out: Array | None = None
+    ) -> BooleanTensor:
         return _reduce(getattr(np, ufunc), data, axes, keep_dims, out)
 
     return _made(type, "opset1", kernel, doc=doc)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from irexec.core.types import Dimension, TensorType, is_unknown
 from irexec.core.types.traced import is_traced, smaller
-from irexec.ops.spec.deviation import Deviation
+from irexec.ops.spec.oracle import Deviation
 
 # In files, the greatest i32 or i64 as a bound means the end of a dimension of unknown size.
 _FAR = 2**31 - 1

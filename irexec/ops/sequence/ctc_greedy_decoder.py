@@ -9,22 +9,22 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
+from irexec.core.types import INDICES, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import widen
 from irexec.ops.rules.axes import drawn_below, filled, in_range, one_element
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.ctc import blank_of, known_blank, packed
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
-from irexec.ops.spec.tolerance import Allowed
+from irexec.ops.spec.oracle import Allowed
+from irexec.ops.spec.tensors import FloatTensorF
 
-T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 T_I: TypeAlias = Annotated[Array, Elements("T_I", INDICES)]
 IndexType = Literal["i64", "i32"]
 
 
 @operator("CTCGreedyDecoderSeqLen", "opset6")
 def ctc_greedy_decoder_seq_len_6(
-    data: T_F,
+    data: FloatTensorF,
     sequence_length: T_I,
     blank_index: T_I | None = None,
     /,
@@ -64,7 +64,9 @@ def _(
 
 
 @operator("CTCGreedyDecoder", "opset1")
-def ctc_greedy_decoder_1(data: T_F, sequence_mask: T_F, /, *, ctc_merge_repeated: bool = True) -> T_F:
+def ctc_greedy_decoder_1(
+    data: FloatTensorF, sequence_mask: FloatTensorF, /, *, ctc_merge_repeated: bool = True
+) -> FloatTensorF:
     """`data` [T, N, C] decoded, as by CTCGreedyDecoderSeqLen-6 with blank C - 1: classes [N, T, 1, 1], followed by -1.
 
     The length of a sequence is the number of ones in its column of `sequence_mask` [T, N].
@@ -115,17 +117,17 @@ def _check_mask(check: Check, mask: Array) -> None:
     check("C3", not message, message, port="sequence_mask")
 
 
-@ctc_greedy_decoder_1.draw("sequence_mask")
+@ctc_greedy_decoder_1.oracle.draw("sequence_mask")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     steps, sequences = types[port].shape.to_shape()
     lengths = rng.integers(0, steps + 1, sequences)
     return filled(types, port, np.arange(steps)[:, None] < lengths)
 
 
-@ctc_greedy_decoder_seq_len_6.draw("sequence_length", "blank_index")
+@ctc_greedy_decoder_seq_len_6.oracle.draw("sequence_length", "blank_index")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     _, steps, classes = types["data"].shape.to_shape()
     return drawn_below(rng, types, port, classes if port == "blank_index" else steps + 1)
 
 
-ctc_greedy_decoder_seq_len_6.allowed = ctc_greedy_decoder_1.allowed = Allowed(composes=False)
+ctc_greedy_decoder_seq_len_6.oracle.allowed = ctc_greedy_decoder_1.oracle.allowed = Allowed(composes=False)

@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INDICES, Array, PartialShape, TensorType
+from irexec.core.types import INDICES, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import drawn_below, filled, in_range
 from irexec.ops.rules.extents import Extents
@@ -18,26 +18,25 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.sequence.ctc import blank_of, known_blank, packed
 from irexec.ops.spec.attributes import ReaderDefault
 from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
-from irexec.ops.spec.tolerance import Allowed
+from irexec.ops.spec.oracle import Allowed
+from irexec.ops.spec.tensors import FloatTensorF, IndexTensor2
 
-T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", INDICES)]
-T2: TypeAlias = Annotated[Array, Elements("T2", INDICES)]
 
 
 @operator("CTCLoss", "opset4", tolerance=rounded(256))
 def ctc_loss_4(
-    logits: T_F,
+    logits: FloatTensorF,
     logit_length: T1,
-    labels: T2,
+    labels: IndexTensor2,
     label_length: T1,
-    blank_index: T2 | None = None,
+    blank_index: IndexTensor2 | None = None,
     /,
     *,
     preprocess_collapse_repeated: bool = False,
     ctc_merge_repeated: Annotated[bool, ReaderDefault(False)] = True,
     unique: bool = False,
-) -> T_F:
+) -> FloatTensorF:
     """The negative logarithm of the probability that `logits` [N, T, C] decode to `labels` [N, T]: [N].
 
     Only the first `logit_length` [N] steps and the first `label_length` [N] labels are used. Of these labels,
@@ -148,7 +147,7 @@ def _is_first(labels: Array) -> Array:
     return first
 
 
-@ctc_loss_4.draw("logit_length", "label_length")
+@ctc_loss_4.oracle.draw("logit_length", "label_length")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     _, steps, classes = types["logits"].shape.to_shape()
     if port == "logit_length":
@@ -158,7 +157,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return filled(types, port, rng.integers(0, most + 1, types[port].shape.to_shape()))
 
 
-@ctc_loss_4.draw("labels", "blank_index")
+@ctc_loss_4.oracle.draw("labels", "blank_index")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw labels other than the blank, or the last class as the blank."""
     classes = types["logits"].shape[2].value
@@ -169,4 +168,4 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return drawn if given is None else drawn + (drawn >= given)
 
 
-ctc_loss_4.allowed = Allowed(composes=False)
+ctc_loss_4.oracle.allowed = Allowed(composes=False)

@@ -10,15 +10,12 @@ import numpy as np
 from irexec.core.types import Array
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.sequence.recurrent import (
-    T1,
-    T2,
     Activation,
     Direction,
     Gates,
     InPlace,
     SequenceActivations,
     Step,
-    T,
     activations_of,
     clipped,
     declare_cell,
@@ -29,6 +26,7 @@ from irexec.ops.sequence.recurrent import (
 from irexec.ops.spec.attributes import Positive
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import operator, rounded
+from irexec.ops.spec.tensors import FloatTensor, FloatTensor1, IntegerTensor2
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh")
 
@@ -79,17 +77,17 @@ def gru_step(r: Array, b: Array, batch: int, functions: list[InPlace], clip: flo
 
 @operator("GRUCell", "opset3", tolerance=rounded(16))
 def gru_cell_3(
-    x: T,
-    initial_hidden_state: T,
-    w: T,
-    r: T,
-    b: T | None = None,
+    x: FloatTensor,
+    initial_hidden_state: FloatTensor,
+    w: FloatTensor,
+    r: FloatTensor,
+    b: FloatTensor | None = None,
     /,
     *,
     hidden_size: Positive,
     gates: CellGates,
     linear_before_reset: bool = False,
-) -> T:
+) -> FloatTensor:
     """One step: Ho [batch, hidden] from X [batch, input], the state, W, R and the biases B.
 
     relu, sigmoid and tanh have no parameters, so that activations_alpha and activations_beta change nothing.
@@ -114,19 +112,19 @@ declare_cell(gru_cell_3, 3, DEFAULTS)
 
 @operator("GRUSequence", "opset5", tolerance=rounded(16))
 def gru_sequence_5(
-    x: T1,
-    initial_hidden_state: T1,
-    sequence_lengths: T2,
-    w: T1,
-    r: T1,
-    b: T1,
+    x: FloatTensor1,
+    initial_hidden_state: FloatTensor1,
+    sequence_lengths: IntegerTensor2,
+    w: FloatTensor1,
+    r: FloatTensor1,
+    b: FloatTensor1,
     /,
     *,
     hidden_size: Positive,
     direction: Direction,
     gates: SequenceGates,
     linear_before_reset: bool = False,
-) -> tuple[T1, T1]:
+) -> tuple[FloatTensor1, FloatTensor1]:
     """All steps of X [batch, time, input]: Y [batch, directions, time, hidden] and Ho [batch, directions, hidden].
 
     C1: two activations. C2: clip is positive (0: none). C3: X is [batch_size, seq_length, input_size].

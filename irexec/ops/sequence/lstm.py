@@ -13,15 +13,12 @@ from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
-    T1,
-    T2,
     Activation,
     Direction,
     Gates,
     InPlace,
     SequenceActivations,
     Step,
-    T,
     activations_of,
     clipped,
     declare_cell,
@@ -33,6 +30,7 @@ from irexec.ops.spec.attributes import Positive
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.older import unchanged
 from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.tensors import FloatTensor, FloatTensor1, IntegerTensor2
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh", "tanh")
 
@@ -78,17 +76,17 @@ def lstm_step(r: Array, batch: int, functions: list[InPlace], clip: float) -> St
 
 @operator("LSTMCell", "opset4", tolerance=rounded(16))
 def lstm_cell_4(
-    x: T,
-    initial_hidden_state: T,
-    initial_cell_state: T,
-    w: T,
-    r: T,
-    b: T | None = None,
+    x: FloatTensor,
+    initial_hidden_state: FloatTensor,
+    initial_cell_state: FloatTensor,
+    w: FloatTensor,
+    r: FloatTensor,
+    b: FloatTensor | None = None,
     /,
     *,
     hidden_size: Positive,
     gates: CellGates,
-) -> tuple[T, T]:
+) -> tuple[FloatTensor, FloatTensor]:
     """One step: Ho and Co [batch, hidden] from X [batch, input], the states, W, R and the sum of biases B.
 
     relu, sigmoid and tanh have no parameters, so that activations_alpha and activations_beta change nothing.
@@ -116,20 +114,20 @@ declare_cell(lstm_cell_4, 4, DEFAULTS)
 
 @operator("LSTMCell", "opset1", tolerance=rounded(16))
 def lstm_cell_1(
-    x: T,
-    initial_hidden_state: T,
-    initial_cell_state: T,
-    w: T,
-    r: T,
-    b: T | None = None,
-    p: T | None = None,
+    x: FloatTensor,
+    initial_hidden_state: FloatTensor,
+    initial_cell_state: FloatTensor,
+    w: FloatTensor,
+    r: FloatTensor,
+    b: FloatTensor | None = None,
+    p: FloatTensor | None = None,
     /,
     *,
     hidden_size: Positive,
     gates: CellGates,
     input_forget: bool = False,
     weights_format: WeightsFormat = "fico",
-) -> tuple[T, T]:
+) -> tuple[FloatTensor, FloatTensor]:
     """As LSTMCell-4, with the peepholes P [3 * hidden] (gates f, i, o) and `input_forget` (i = 1 - f) of opset 1.
 
     P, `input_forget` and `weights_format` are OpenVINO's and not on the page. `weights_format` has no effect: the page
@@ -181,19 +179,19 @@ def _(check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates) 
 
 @operator("LSTMSequence", "opset5", tolerance=rounded(16))
 def lstm_sequence_5(
-    x: T1,
-    initial_hidden_state: T1,
-    initial_cell_state: T1,
-    sequence_lengths: T2,
-    w: T1,
-    r: T1,
-    b: T1,
+    x: FloatTensor1,
+    initial_hidden_state: FloatTensor1,
+    initial_cell_state: FloatTensor1,
+    sequence_lengths: IntegerTensor2,
+    w: FloatTensor1,
+    r: FloatTensor1,
+    b: FloatTensor1,
     /,
     *,
     hidden_size: Positive,
     direction: Direction,
     gates: SequenceGates,
-) -> tuple[T1, T1, T1]:
+) -> tuple[FloatTensor1, FloatTensor1, FloatTensor1]:
     """All steps of X [batch, time, input]: Y [batch, directions, time, hidden], Ho and Co [batch, directions, hidden].
 
     C1: three activations. C2: clip is positive (0: none). C3: X is [batch_size, seq_length, input_size].

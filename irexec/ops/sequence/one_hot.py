@@ -9,29 +9,28 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import INTEGERS, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import drawn_below, filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import axis_in, dimension_of, has_rank
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.spec.signature import InputsOf
+from irexec.ops.spec.tensors import AnyTensor2, IntegerTensor1
 
-T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]
 T_DEPTH: TypeAlias = Annotated[Array, Elements("T_DEPTH", INTEGERS)]
-T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]
 
 
 @operator("OneHot", "opset16")
 def one_hot_16(
-    indices: T1,
+    indices: IntegerTensor1,
     depth: T_DEPTH,
-    on_value: T2,
-    off_value: T2,
+    on_value: AnyTensor2,
+    off_value: AnyTensor2,
     /,
     *,
     axis: int,
     negative_indices_mode: Literal["ignore_negative", "normalize", "ignore-negative"] = "ignore_negative",
-) -> T2:
+) -> AnyTensor2:
     """Insert a dimension of `depth` elements at `axis`: `on_value` at the index, `off_value` elsewhere.
 
     An index outside [0, depth - 1] sets no element; with "normalize", indices in [-depth, -1] count from the end. The
@@ -57,7 +56,7 @@ def _(form: OlderForm, *inputs: TensorType | None, negative_indices_mode: str) -
 
 
 @operator("OneHot", "opset1")
-def one_hot_1(*inputs: Annotated[Any, InputsOf(one_hot_16)], axis: int) -> T2:
+def one_hot_1(*inputs: Annotated[Any, InputsOf(one_hot_16)], axis: int) -> AnyTensor2:
     """As OneHot-16 with negative indices ignored. The same constraints."""
     return np.asarray(one_hot_16.compute(*inputs, axis=axis))
 
@@ -80,14 +79,14 @@ def _(
     return PartialShape([*indices.shape[:at], dimension_of(count), *indices.shape[at:]])
 
 
-@one_hot_1.draw("indices", "depth")
-@one_hot_16.draw("depth")
+@one_hot_1.oracle.draw("indices", "depth")
+@one_hot_16.oracle.draw("depth")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     depth = types["depth"].scalar or 4
     return filled(types, port, depth) if port == "depth" else drawn_below(rng, types, port, int(depth))
 
 
-@one_hot_16.draw("indices")
+@one_hot_16.oracle.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw indices of both signs, also some outside of the depth."""
     depth = int(types["depth"].scalar or 4)

@@ -8,18 +8,15 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
 from irexec.ops.spec.attributes import UNCOMPILED, ReaderDefault
 from irexec.ops.spec.groups import group
-from irexec.ops.spec.operator import Check, Elements, Operator, require
+from irexec.ops.spec.operator import Check, Operator, require
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
-T2: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
 Activation = Literal["relu", "sigmoid", "tanh"]
 # The activations of a sequence. OpenVINO's reader has no default for them and rejects a file without them.
 SequenceActivations: TypeAlias = Annotated[tuple[Activation, ...], ReaderDefault(()), UNCOMPILED]
@@ -149,7 +146,7 @@ def declare_sequence(sequence: Operator, rows: int, defaults: Sequence[str]) -> 
         state = extents.shape("batch_size", directions, "hidden_size")
         return [extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states]
 
-    sequence.draw("sequence_lengths")(_draw_lengths)
+    sequence.oracle.draw("sequence_lengths")(_draw_lengths)
 
 
 def _draw_lengths(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:

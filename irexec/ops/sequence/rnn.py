@@ -10,15 +10,12 @@ import numpy as np
 from irexec.core.types import Array
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.sequence.recurrent import (
-    T1,
-    T2,
     Activation,
     Direction,
     Gates,
     InPlace,
     SequenceActivations,
     Step,
-    T,
     activations_of,
     clipped,
     declare_cell,
@@ -29,6 +26,7 @@ from irexec.ops.sequence.recurrent import (
 from irexec.ops.spec.attributes import Positive
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import operator, rounded
+from irexec.ops.spec.tensors import FloatTensor, FloatTensor1, IntegerTensor2
 
 DEFAULTS: tuple[Activation, ...] = ("tanh",)
 
@@ -58,7 +56,17 @@ def rnn_step(r: Array, batch: int, function: InPlace, clip: float) -> Step:
 
 
 @operator("RNNCell", "opset1", tolerance=rounded(16))
-def rnn_cell_1(x: T, h: T, w: T, r: T, b: T | None = None, /, *, hidden_size: Positive, gates: CellGates) -> T:
+def rnn_cell_1(
+    x: FloatTensor,
+    h: FloatTensor,
+    w: FloatTensor,
+    r: FloatTensor,
+    b: FloatTensor | None = None,
+    /,
+    *,
+    hidden_size: Positive,
+    gates: CellGates,
+) -> FloatTensor:
     """One step: Ho [batch, hidden] from X [batch, input], the state H, W, R and the sum of biases B.
 
     The page requires B; without it OpenVINO and irexec use zeros. relu, sigmoid and tanh have no parameters, so that
@@ -82,18 +90,18 @@ declare_cell(rnn_cell_1, 1, DEFAULTS)
 
 @operator("RNNSequence", "opset5", tolerance=rounded(16))
 def rnn_sequence_5(
-    x: T1,
-    h: T1,
-    sequence_lengths: T2,
-    w: T1,
-    r: T1,
-    b: T1,
+    x: FloatTensor1,
+    h: FloatTensor1,
+    sequence_lengths: IntegerTensor2,
+    w: FloatTensor1,
+    r: FloatTensor1,
+    b: FloatTensor1,
     /,
     *,
     hidden_size: Positive,
     direction: Direction,
     gates: SequenceGates,
-) -> tuple[T1, T1]:
+) -> tuple[FloatTensor1, FloatTensor1]:
     """All steps of X [batch, time, input]: Y [batch, directions, time, hidden] and Ho [batch, directions, hidden].
 
     C1: one activation. C2: clip is positive (0: none). C3: X is [batch_size, seq_length, input_size].

@@ -17,9 +17,10 @@ from irexec.core.types import BOOLEAN, DYNAMIC, FLOATS, Array, Dimension, Partia
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.ops.spec.operator import Check, Deviation, Elements, operator, require, rounded
+from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
+from irexec.ops.spec.oracle import Deviation
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
 
 # The size of the scores of one block of queries, which stay in a core's second-level cache.
@@ -28,17 +29,17 @@ BLOCK_BYTES = 1 << 20
 
 @operator("ScaledDotProductAttention", "opset13", tolerance=rounded(64))
 def scaled_dot_product_attention_13(
-    query: T,
-    key: T,
-    value: T,
+    query: FloatTensor,
+    key: FloatTensor,
+    value: FloatTensor,
     attention_mask: MASK | None = None,
-    scale: T | None = None,
-    sink: T | None = None,
+    scale: FloatTensor | None = None,
+    sink: FloatTensor | None = None,
     /,
     *,
     causal: bool,
     out: Array | None = None,
-) -> T:
+) -> FloatTensor:
     """Attention of `query` `[N, ..., L, E]` over `key` `[N, ..., S, E]` and `value` `[N, ..., S, Ev]`.
 
     `attention_mask` `[N, ..., L or 1, S]` is added to the scores, or (boolean) selects the allowed scores; a scalar 0
@@ -206,7 +207,7 @@ def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimen
     check("C4", fits, message, port="attention_mask", found=str(mask.shape))
 
 
-@scaled_dot_product_attention_13.deviates("query", "key", "attention_mask")
+@scaled_dot_product_attention_13.oracle.deviates("query", "key", "attention_mask")
 def _(
     query: TensorType,
     key: TensorType,
@@ -237,14 +238,14 @@ def _split(tensor: TensorType) -> tuple[PartialShape, Dimension, Dimension]:
     return tensor.shape[:-2], tensor.shape[-2], tensor.shape[-1]
 
 
-@scaled_dot_product_attention_13.draw("scale")
+@scaled_dot_product_attention_13.oracle.draw("scale")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw a scale between 0.1 and 1."""
     shape = types[port].shape.to_shape()
     return np.full(shape, rng.uniform(0.1, 1), types[port].element_type.dtype)
 
 
-@scaled_dot_product_attention_13.draw("attention_mask")
+@scaled_dot_product_attention_13.oracle.draw("attention_mask")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Draw a mask: a scalar is 0, and in a boolean mask every query may use the first key."""
     kind, shape = types[port].element_type, types[port].shape.to_shape()

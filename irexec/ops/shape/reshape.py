@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 
-from irexec.core.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, integers, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import ReaderDefault
 from irexec.ops.spec.checks import holds
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]
+from irexec.ops.spec.operator import Check, NodeTypes, operator, require
+from irexec.ops.spec.tensors import AnyTensor, IntegerShape
 
 
 @operator("Reshape", "opset1", view="data", reshapes=True, values="kernel")
-def reshape_1(data: T, shape: T_SHAPE, /, *, special_zero: Annotated[bool, ReaderDefault(False)]) -> T:
+def reshape_1(
+    data: AnyTensor, shape: IntegerShape, /, *, special_zero: Annotated[bool, ReaderDefault(False)]
+) -> AnyTensor:
     """`data` in `shape`: one -1 takes the remaining elements, and with `special_zero` a 0 copies the dimension at its
     position.
 
@@ -154,7 +154,7 @@ def _resolved(
     return [d if i not in open_ or merged is None else merged for i, d in enumerate(dims)]
 
 
-@reshape_1.draw("shape")
+@reshape_1.oracle.draw("shape")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw a shape with all elements in the last dimension."""
     length = types[port].shape[0].value

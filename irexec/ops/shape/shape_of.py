@@ -5,7 +5,7 @@ Source: operation pages ShapeOf-1, ShapeOf-3.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -13,20 +13,19 @@ from irexec.core.types import I64, Array, ElementType, PartialShape, TensorType
 from irexec.core.types.traced import is_traced
 from irexec.ops.spec.attributes import ReaderDefault
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import ANY_ELEMENTS, Check, Elements, TypeFrom, operator
-
-T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator
+from irexec.ops.spec.tensors import AnyTensor
 
 
 @operator("ShapeOf", "opset1", unaligned="input", narrow="input")
-def shape_of_1(input: T, /) -> Annotated[Array, Elements("T_OUT", {I64})]:
+def shape_of_1(input: AnyTensor, /) -> Annotated[Array, Elements("T_OUT", {I64})]:
     """The shape of `input`, [rank] elements."""
     return np.array(input.shape, np.int64)
 
 
 @operator("ShapeOf", "opset3", unaligned="input", narrow="input")
 def shape_of_3(
-    input: T, /, *, output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64"
+    input: AnyTensor, /, *, output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64"
 ) -> Annotated[Array, TypeFrom("output_type")]:
     """As ShapeOf-1, with elements of `output_type`."""
     return np.array(input.shape, ElementType.by_name[output_type].dtype)

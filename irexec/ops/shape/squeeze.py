@@ -6,22 +6,20 @@ Source: operation pages Squeeze-1, Squeeze-15, Unsqueeze-1.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from irexec.core.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import axes_of, filled, is_settled, known_axes, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
+from irexec.ops.spec.operator import Check, NodeTypes, operator, require
+from irexec.ops.spec.tensors import AnyTensor, IntegerTensor
 
 
 @operator("Squeeze", "opset1", view="data", reshapes=True, values="kernel")
-def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
+def squeeze_1(data: AnyTensor, axes: IntegerTensor | None = None, /) -> AnyTensor:
     """`data` without the dimensions in `axes` that have one element; if axes is omitted, without all such dimensions.
 
     Empty `axes` have the same effect as omitted axes. Named dimensions of more elements are kept, as the page defines
@@ -35,7 +33,7 @@ def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
 
 
 @operator("Squeeze", "opset15", view="data", reshapes=True, values="kernel")
-def squeeze_15(data: T, axes: T_INT | None = None, /, *, allow_axis_skip: bool = False) -> T:
+def squeeze_15(data: AnyTensor, axes: IntegerTensor | None = None, /, *, allow_axis_skip: bool = False) -> AnyTensor:
     """As Squeeze-1, with the same constraints.
 
     `allow_axis_skip`: if a named dimension may or may not be 1, the rank is unknown.
@@ -111,8 +109,8 @@ squeeze_1.specialize(_squeezing)
 squeeze_15.specialize(_squeezing)
 
 
-@squeeze_1.draw("axes")
-@squeeze_15.draw("axes")
+@squeeze_1.oracle.draw("axes")
+@squeeze_15.oracle.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw the axes of extent 1 in order, repeated as often as necessary."""
     ones = [i for i, n in enumerate(types["data"].shape.to_shape()) if n == 1] or [0]
@@ -121,7 +119,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 @operator("Unsqueeze", "opset1", view="data", reshapes=True, values="kernel")
-def unsqueeze_1(data: T, axes: T_INT, /) -> T:
+def unsqueeze_1(data: AnyTensor, axes: IntegerTensor, /) -> AnyTensor:
     """`data` with dimensions of one element inserted, which are the `axes` of the result.
 
     An axis named twice counts once, as in OpenVINO.
@@ -161,7 +159,7 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     return PartialShape(Dimension(1) if i in places else next(extents) for i in range(rank))
 
 
-@unsqueeze_1.draw("axes")
+@unsqueeze_1.oracle.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(
         types, port, np.arange(int(np.prod(types[port].shape.to_shape()))).reshape(types[port].shape.to_shape())

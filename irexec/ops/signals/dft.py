@@ -12,9 +12,7 @@ import numpy as np
 from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.rules.axes import drawn_extents
 from irexec.ops.signals.fourier import (
-    T_IND,
     T_SIZE,
-    T,
     check_axes,
     check_pairs,
     draw_transformed,
@@ -27,10 +25,11 @@ from irexec.ops.signals.fourier import (
     transformed_axes,
 )
 from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.tensors import FloatTensor, Indices
 
 
 @operator("DFT", "opset7", tolerance=rounded(64))
-def dft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
+def dft_7(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The transform of `data` [..., 2] (real and imaginary parts) over `axes`, cut or padded to `signal_size` first.
 
     C1: axes are different and in [-(r-1), r-2], r the rank of data. C2: axes is 1D. C3: signal_size has the shape of
@@ -41,7 +40,7 @@ def dft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
 
 
 @operator("IDFT", "opset7", tolerance=rounded(64))
-def idft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
+def idft_7(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The inverse of DFT, divided by the number of transformed elements. C1 to C5 as in DFT."""
     return _transform(np.fft.ifft, data, axes, signal_size)
 
@@ -77,5 +76,5 @@ def _shape(check: Check, data: TensorType, axes: TensorType, signal_size: Tensor
 
 for _op in (dft_7, idft_7):
     _op.shapes(_shape)
-    _op.draw("axes")(draw_transformed)
-    _op.draw("signal_size")(drawn_extents)
+    _op.oracle.draw("axes")(draw_transformed)
+    _op.oracle.draw("signal_size")(drawn_extents)

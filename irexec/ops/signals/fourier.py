@@ -12,14 +12,12 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.core.threads.parallel import parallel_for, split
-from irexec.core.types import FLOATS, INDICES, Array, Dimension, TensorType
+from irexec.core.types import INDICES, Array, Dimension, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes, not_too_many
 from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.ops.spec.operator import Check, Elements, require
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
 T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INDICES)]
 
 

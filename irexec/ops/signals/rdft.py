@@ -11,9 +11,7 @@ from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import drawn_axes, drawn_extents
 from irexec.ops.signals.fourier import (
-    T_IND,
     T_SIZE,
-    T,
     check_axes,
     check_pairs,
     draw_transformed,
@@ -25,11 +23,13 @@ from irexec.ops.signals.fourier import (
     transform,
     transformed_axes,
 )
-from irexec.ops.spec.operator import Check, Undefined, operator, rounded
+from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import FloatTensor, Indices
 
 
 @operator("RDFT", "opset9", tolerance=rounded(64))
-def rdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
+def rdft_9(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The transform of real `data` over `axes` as pairs [..., 2]; the last axis keeps its first size // 2 + 1 elements.
 
     C1: axes are different and in [-r, r-1], r the rank of data. C2: axes is 1D. C3: signal_size has the shape of axes.
@@ -68,7 +68,7 @@ def _(check: Check, data: TensorType, axes: TensorType, signal_size: TensorType 
 
 
 @operator("IRDFT", "opset9", tolerance=rounded(64))
-def irdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
+def irdft_9(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The inverse of RDFT: real numbers from pairs [..., 2]; the last axis becomes 2 * (its extent - 1) by default.
 
     C1 to C4 as in RDFT, with r - 1 in place of r. C5: data has rank 2 or more and last dimension 2.
@@ -94,18 +94,18 @@ def irdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     return narrow(result, data.dtype)
 
 
-@rdft_9.draw("axes")
+@rdft_9.oracle.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return drawn_axes(rng, types, port, len(types["data"].shape))
 
 
-irdft_9.draw("axes")(draw_transformed)
+irdft_9.oracle.draw("axes")(draw_transformed)
 for _op in (rdft_9, irdft_9):
-    _op.draw("signal_size")(drawn_extents)
+    _op.oracle.draw("signal_size")(drawn_extents)
 
 
-@rdft_9.undefined_for
-@irdft_9.undefined_for
+@rdft_9.oracle.undefined_for
+@irdft_9.oracle.undefined_for
 def _(data: Array, axes: Array, signal_size: Array | None = None) -> Undefined:
     """The result is undefined without axes, and for data without elements if `signal_size` does not give the sizes."""
     sized = signal_size is not None and not (signal_size < 0).any()

@@ -11,19 +11,21 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from irexec.core.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import INDICES, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import drawn_extents, filled, in_range, integer, one_element
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.signals.fourier import to_complex, to_pairs
 from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
+from irexec.ops.spec.tensors import FloatTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INDICES)]
 
 
 @operator("STFT", "opset15", tolerance=rounded(64))
-def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, transpose_frames: bool) -> T:
+def stft_15(
+    signal: FloatTensor, window: FloatTensor, frame_size: T_INT, frame_step: T_INT, /, *, transpose_frames: bool
+) -> FloatTensor:
     """The spectra of the frames of `signal` [..., length], as pairs [..., frames, frame_size // 2 + 1, 2].
 
     Each frame is multiplied by `window`, centred and padded with zeros. `transpose_frames`: frames are the axis -2.
@@ -77,8 +79,8 @@ def _(
 
 @operator("ISTFT", "opset16", tolerance=rounded(64))
 def istft_16(
-    data: T,
-    window: T,
+    data: FloatTensor,
+    window: FloatTensor,
     frame_size: T_INT,
     frame_step: T_INT,
     signal_length: T_INT | None = None,
@@ -86,7 +88,7 @@ def istft_16(
     *,
     center: bool,
     normalized: bool,
-) -> T:
+) -> FloatTensor:
     """The signal [..., signal_length] whose frames are `data` [..., frame_size // 2 + 1, frames, 2].
 
     Overlapping frames are added and divided by the sum of the squared windows. `center`: remove half a frame at both
@@ -164,8 +166,8 @@ def _draw_frames(rng: np.random.Generator, port: str, types: dict[str, TensorTyp
     return filled(types, port, size if port == "frame_size" else -(-size // 2))
 
 
-stft_15.draw("frame_size", "frame_step")(_draw_frames)
-istft_16.draw("frame_size", "frame_step")(_draw_frames)
+stft_15.oracle.draw("frame_size", "frame_step")(_draw_frames)
+istft_16.oracle.draw("frame_size", "frame_step")(_draw_frames)
 
 
 def _sizes(frame_size: Array, frame_step: Array) -> tuple[int, int]:
@@ -212,4 +214,4 @@ def _check_frames(
     return size, step
 
 
-istft_16.draw("signal_length")(drawn_extents)
+istft_16.oracle.draw("signal_length")(drawn_extents)

@@ -15,7 +15,8 @@ from irexec.ops.compute.precision import narrow
 from irexec.ops.rules.extents import Extents
 from irexec.ops.spec.attributes import NotRejected, Within
 from irexec.ops.spec.groups import group
-from irexec.ops.spec.operator import Check, Undefined
+from irexec.ops.spec.operator import Check
+from irexec.ops.spec.oracle import Undefined
 
 SortType: TypeAlias = Literal["none", "score", "classid", "class"]
 IndexType: TypeAlias = Literal["i64", "i32"]

@@ -5,26 +5,25 @@ Source: operation page MatrixNonMaxSuppression-8 (the type in a file is MatrixNm
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array
+from irexec.core.types import Array
 from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
 from irexec.ops.rules.boxes import draw_boxes, draw_scores
 from irexec.ops.sort.class_detections import Found, Listing, Most, outputs, shared_shapes, undefined_order
-from irexec.ops.spec.operator import Elements, TypeFrom, operator, rounded
-from irexec.ops.spec.tolerance import Allowed
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
+from irexec.ops.sort.ties import tied_boxes
+from irexec.ops.spec.operator import operator, rounded
+from irexec.ops.spec.oracle import Allowed
+from irexec.ops.spec.tensors import FloatTensor, TensorOfOutputType
 
 
 @operator("MatrixNms", "opset8", tolerance=rounded(16), shapes=shared_shapes)
 def matrix_nms_8(
-    boxes: T,
-    scores: T,
+    boxes: FloatTensor,
+    scores: FloatTensor,
     /,
     *,
     listing: Listing,
@@ -36,7 +35,7 @@ def matrix_nms_8(
     decay_function: Literal["gaussian", "linear"] = "linear",
     gaussian_sigma: float = 2.0,
     post_threshold: float = 0.0,
-) -> tuple[T, T_IND, T_IND]:
+) -> tuple[FloatTensor, TensorOfOutputType, TensorOfOutputType]:
     """The outputs selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1] and selected_num
     [num_batches].
 
@@ -92,9 +91,9 @@ def _overlaps(boxes: Array, extra: np.floating) -> Array:
     return result
 
 
-matrix_nms_8.undefined_for(undefined_order)
-matrix_nms_8.allowed = Allowed(composes=False, ties="boxes")
+matrix_nms_8.oracle.undefined_for(undefined_order)
+matrix_nms_8.oracle.allowed = Allowed(composes=False, ties=tied_boxes(matrix_nms_8))
 
 
-matrix_nms_8.draw("boxes")(draw_boxes)
-matrix_nms_8.draw("scores")(draw_scores)
+matrix_nms_8.oracle.draw("boxes")(draw_boxes)
+matrix_nms_8.oracle.draw("scores")(draw_scores)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import INDICES, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import widen
 from irexec.ops.rules.boxes import draw_boxes, draw_scores
@@ -24,16 +24,16 @@ from irexec.ops.sort.class_detections import (
     shared_shapes,
     undefined_order,
 )
+from irexec.ops.sort.ties import tied_boxes
 from irexec.ops.spec.attributes import Within
 from irexec.ops.spec.groups import AttributesOf
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.oracle import Allowed
 from irexec.ops.spec.signature import InputsOf
-from irexec.ops.spec.tolerance import Allowed
+from irexec.ops.spec.tensors import FloatTensor, TensorOfOutputType
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ROISNUM: TypeAlias = Annotated[Array, Elements("T_ROISNUM", INDICES)]
-T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
 Eta = Annotated[float, Within(ge=0, le=1)]
 
 
@@ -59,8 +59,8 @@ def _image(
 
 @operator("MulticlassNms", "opset9")
 def multiclass_nms_9(
-    boxes: T,
-    scores: T,
+    boxes: FloatTensor,
+    scores: FloatTensor,
     roisnum: T_ROISNUM | None = None,
     /,
     *,
@@ -72,7 +72,7 @@ def multiclass_nms_9(
     background_class: int = -1,
     normalized: bool = True,
     nms_eta: Eta = 1.0,
-) -> tuple[T, T_IND, T_IND]:
+) -> tuple[FloatTensor, TensorOfOutputType, TensorOfOutputType]:
     """The outputs selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1] and selected_num
     [num_batches].
 
@@ -139,7 +139,7 @@ def _(
     return shapes(extents["num_batches"], extents["num_classes"], extents["num_boxes"], nms_top_k, keep_top_k)
 
 
-@multiclass_nms_9.draw("roisnum")
+@multiclass_nms_9.oracle.draw("roisnum")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Draw a division of the boxes among the images."""
     kind = types[port]
@@ -152,17 +152,14 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 def multiclass_nms_8(
     *inputs: Annotated[Any, InputsOf(multiclass_nms_9, without=1)],
     **rest: Annotated[Any, AttributesOf(multiclass_nms_9)],
-) -> tuple[T, T_IND, T_IND]:
+) -> tuple[FloatTensor, TensorOfOutputType, TensorOfOutputType]:
     """As MulticlassNms-9 with boxes that all classes share. C1 to C3 as MulticlassNms-9."""
     result: tuple[Array, Array, Array] = multiclass_nms_9.compute(*inputs, **rest)
     return result
 
 
-multiclass_nms_9.undefined_for(undefined_order)
-multiclass_nms_8.undefined_for(undefined_order)
-multiclass_nms_9.allowed = multiclass_nms_8.allowed = Allowed(composes=False, ties="boxes")
-
-
 for _op in (multiclass_nms_8, multiclass_nms_9):
-    _op.draw("boxes")(draw_boxes)
-    _op.draw("scores")(draw_scores)
+    _op.oracle.undefined_for(undefined_order)
+    _op.oracle.allowed = Allowed(composes=False, ties=tied_boxes(_op))
+    _op.oracle.draw("boxes")(draw_boxes)
+    _op.oracle.draw("scores")(draw_scores)

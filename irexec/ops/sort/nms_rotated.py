@@ -6,24 +6,19 @@ Source: operation page NMSRotated-13. The result contains only selected rows. A 
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
-from irexec.core.types import FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.boxes import descending
 from irexec.ops.rules.axes import integer, one_element
 from irexec.ops.rules.boxes import draw_rotated_boxes, draw_scores, draw_threshold
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import IndexType
 from irexec.ops.sort.non_max_suppression import undefined_selection
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator
-from irexec.ops.spec.tolerance import Allowed
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_MAX_BOXES: TypeAlias = Annotated[Array, Elements("T_MAX_BOXES", INTEGERS)]
-T_THRESHOLDS: TypeAlias = Annotated[Array, Elements("T_THRESHOLDS", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
+from irexec.ops.sort.ties import tied_boxes
+from irexec.ops.spec.operator import Check, operator
+from irexec.ops.spec.oracle import Allowed
+from irexec.ops.spec.tensors import FloatTensor, MaxBoxes, TensorOfOutputType, Thresholds
 
 
 def corners_of(boxes: Array, clockwise: bool) -> Array:
@@ -88,17 +83,17 @@ def _convex_areas(points: Array, valid: Array) -> Array:
 
 @operator("NMSRotated", "opset13")
 def nms_rotated_13(
-    boxes: T,
-    scores: T,
-    max_output_boxes_per_class: T_MAX_BOXES,
-    iou_threshold: T_THRESHOLDS,
-    score_threshold: T_THRESHOLDS,
+    boxes: FloatTensor,
+    scores: FloatTensor,
+    max_output_boxes_per_class: MaxBoxes,
+    iou_threshold: Thresholds,
+    score_threshold: Thresholds,
     /,
     *,
     sort_result_descending: bool = True,
     output_type: IndexType = "i64",
     clockwise: bool = True,
-) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
+) -> tuple[TensorOfOutputType, Thresholds, TensorOfOutputType]:
     """The outputs selected_indices [n, 3] as (batch, class, box), selected_scores [n, 3] as (batch, class, score), and
     valid_outputs [1], which is n.
 
@@ -161,10 +156,10 @@ def _(
     return shape, shape, PartialShape([1])
 
 
-nms_rotated_13.undefined_for(undefined_selection)
-nms_rotated_13.allowed = Allowed(composes=False, ties="boxes")
+nms_rotated_13.oracle.undefined_for(undefined_selection)
+nms_rotated_13.oracle.allowed = Allowed(composes=False, ties=tied_boxes(nms_rotated_13, numbered=True))
 
 
-nms_rotated_13.draw("boxes")(draw_rotated_boxes)
-nms_rotated_13.draw("scores")(draw_scores)
-nms_rotated_13.draw("iou_threshold", "score_threshold")(draw_threshold)
+nms_rotated_13.oracle.draw("boxes")(draw_rotated_boxes)
+nms_rotated_13.oracle.draw("scores")(draw_scores)
+nms_rotated_13.oracle.draw("iou_threshold", "score_threshold")(draw_threshold)

@@ -9,27 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from irexec.core.types import F32, FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import F32, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.boxes import overlaps, suppress
 from irexec.ops.compute.precision import widen
 from irexec.ops.rules.axes import one_element
 from irexec.ops.rules.boxes import draw_boxes, draw_scores, draw_threshold
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
+from irexec.ops.sort.ties import tied_boxes
 from irexec.ops.spec.groups import AttributesOf, group
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator
+from irexec.ops.spec.operator import Check, Elements, operator
+from irexec.ops.spec.oracle import Allowed, Undefined
 from irexec.ops.spec.signature import InputsOf
-from irexec.ops.spec.tolerance import Allowed
+from irexec.ops.spec.tensors import FloatTensor, MaxBoxes, TensorOfOutputType, Thresholds
 
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_MAX_BOXES: TypeAlias = Annotated[Array, Elements("T_MAX_BOXES", INTEGERS)]
-T_THRESHOLDS: TypeAlias = Annotated[Array, Elements("T_THRESHOLDS", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
 Encoding = Literal["corner", "center"]
 IndexType = Literal["i64", "i32"]
 
@@ -150,16 +148,16 @@ def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
 
 @operator("NonMaxSuppression", "opset9")
 def non_max_suppression_9(
-    boxes: T,
-    scores: T,
-    max_output_boxes_per_class: T_MAX_BOXES | None = None,
-    iou_threshold: T_THRESHOLDS | None = None,
-    score_threshold: T_THRESHOLDS | None = None,
-    soft_nms_sigma: T_THRESHOLDS | None = None,
+    boxes: FloatTensor,
+    scores: FloatTensor,
+    max_output_boxes_per_class: MaxBoxes | None = None,
+    iou_threshold: Thresholds | None = None,
+    score_threshold: Thresholds | None = None,
+    soft_nms_sigma: Thresholds | None = None,
     /,
     *,
     how: Selection,
-) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
+) -> tuple[TensorOfOutputType, Thresholds, TensorOfOutputType]:
     """The outputs selected_indices [n, 3] as (batch, class, box), selected_scores [n, 3] as (batch, class, score), and
     valid_outputs [1], which is n.
 
@@ -219,7 +217,7 @@ def _shapes_5(
 @operator("NonMaxSuppression", "opset5", shapes=_shapes_5)
 def non_max_suppression_5(
     *inputs: Annotated[Any, InputsOf(non_max_suppression_9)], how: Selection
-) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
+) -> tuple[TensorOfOutputType, Thresholds, TensorOfOutputType]:
     """As NonMaxSuppression-9, but soft suppression drops boxes whose overlap is above iou_threshold.
 
     C1 to C3 as NonMaxSuppression-9.
@@ -246,15 +244,15 @@ def _fill(indices: Array, rows: int, kind: ElementType) -> Array:
 
 @operator("NonMaxSuppression", "opset4")
 def non_max_suppression_4(
-    boxes: T,
-    scores: T,
-    max_output_boxes_per_class: T_MAX_BOXES | None = None,
-    iou_threshold: T_THRESHOLDS | None = None,
-    score_threshold: T_THRESHOLDS | None = None,
+    boxes: FloatTensor,
+    scores: FloatTensor,
+    max_output_boxes_per_class: MaxBoxes | None = None,
+    iou_threshold: Thresholds | None = None,
+    score_threshold: Thresholds | None = None,
     /,
     *,
     how: Selection,
-) -> T_IND:
+) -> TensorOfOutputType:
     """The selected boxes, [min(num_boxes, max_output_boxes_per_class) * num_batches * num_classes, 3], filled with -1.
 
     C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: the other inputs
@@ -273,7 +271,9 @@ def _(check: Check, *inputs: TensorType | None) -> PartialShape:
 
 
 @operator("NonMaxSuppression", "opset3")
-def non_max_suppression_3(*inputs: Annotated[Any, InputsOf(non_max_suppression_4)], how: Selection) -> T_IND:
+def non_max_suppression_3(
+    *inputs: Annotated[Any, InputsOf(non_max_suppression_4)], how: Selection
+) -> TensorOfOutputType:
     """The selected boxes, [min(num_boxes, max_output_boxes_per_class * num_classes), 3], cut or filled with -1.
 
     C1 to C3 as NonMaxSuppression-4.
@@ -337,12 +337,12 @@ def _is_selection(
 
 
 for _new in (non_max_suppression_9, non_max_suppression_5):
-    _new.undefined_for(undefined_selection)
-    _new.allowed = Allowed(composes=False, ties="boxes")
+    _new.oracle.undefined_for(undefined_selection)
+    _new.oracle.allowed = Allowed(composes=False, ties=tied_boxes(_new, numbered=True))
 for _old in (non_max_suppression_4, non_max_suppression_3, non_max_suppression_1):
     # The pages' formulas for the number of rows do not include the number of images.
-    _old.undefined_for(partial(undefined_selection, by_formula=False))
-    _old.allowed = Allowed(chosen=_is_selection, composes=False, ties="boxes")
+    _old.oracle.undefined_for(partial(undefined_selection, by_formula=False))
+    _old.oracle.allowed = Allowed(chosen=_is_selection, composes=False, ties=tied_boxes(_old, numbered=True))
 
 
 for _op in (
@@ -352,6 +352,6 @@ for _op in (
     non_max_suppression_5,
     non_max_suppression_9,
 ):
-    _op.draw("boxes")(draw_boxes)
-    _op.draw("scores")(draw_scores)
-    _op.draw("iou_threshold", "score_threshold", "soft_nms_sigma")(draw_threshold)
+    _op.oracle.draw("boxes")(draw_boxes)
+    _op.oracle.draw("scores")(draw_scores)
+    _op.oracle.draw("iou_threshold", "score_threshold", "soft_nms_sigma")(draw_threshold)

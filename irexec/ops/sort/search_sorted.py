@@ -6,21 +6,21 @@ attributes `right_mode` and `output_type`. irexec accepts both forms.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import numpy as np
 
-from irexec.core.types import ANY_DIMENSION, NUMERIC, Array, ElementType, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import widen
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator
-
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+from irexec.ops.spec.operator import Check, TypeFrom, operator
+from irexec.ops.spec.oracle import Undefined
+from irexec.ops.spec.tensors import NumericTensor
 
 
 @operator("SearchSorted", "opset15")
 def search_sorted_15(
-    sorted: T,
-    values: T,
+    sorted: NumericTensor,
+    values: NumericTensor,
     /,
     *,
     right: bool = False,
@@ -81,13 +81,13 @@ def _(check: Check, sorted: TensorType, values: TensorType) -> PartialShape:
     return values.shape if common is None else common
 
 
-@search_sorted_15.draw("sorted")
+@search_sorted_15.oracle.draw("sorted")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     drawn = rng.integers(0, rng.choice((8, 100)), types[port].shape.to_shape())
     return np.sort(drawn, -1).astype(types[port].element_type.dtype)
 
 
-@search_sorted_15.undefined_for
+@search_sorted_15.oracle.undefined_for
 def _(sorted: Array, values: Array) -> Undefined:
     """The result is undefined if an input contains NaN, which is not ordered, or a sequence does not ascend."""
     rows = widen(sorted)

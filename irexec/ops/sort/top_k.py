@@ -12,26 +12,26 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import INTEGERS, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float, widen
 from irexec.ops.rules.axes import filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import axis_in, has_rank
+from irexec.ops.sort.ties import tied_values
 from irexec.ops.spec.groups import AttributesOf
 from irexec.ops.spec.older import OlderForm, unchanged
-from irexec.ops.spec.operator import Check, Elements, TypeFrom, Undefined, operator, require
-from irexec.ops.spec.tolerance import Allowed
+from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.oracle import Allowed, Undefined
+from irexec.ops.spec.tensors import NumericTensor, TensorOfIndexType
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_K: TypeAlias = Annotated[Array, Elements("T_K", INTEGERS)]
 Mode: TypeAlias = Literal["max", "min"]
 Sort: TypeAlias = Literal["value", "index", "none"]
 IndexType: TypeAlias = Literal["i32", "i64"]
-Indices: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
 
 
 @operator("TopK", "opset11")
 def top_k_11(
-    data: T,
+    data: NumericTensor,
     k: T_K,
     /,
     *,
@@ -40,7 +40,7 @@ def top_k_11(
     sort: Sort,
     stable: bool = False,
     index_element_type: IndexType = "i32",
-) -> tuple[T, Indices]:
+) -> tuple[NumericTensor, TensorOfIndexType]:
     """The `k` largest ("max") or smallest ("min") elements along `axis`, and their indices.
 
     Sorted by "value" (the best first) or by "index". Always stable.
@@ -70,14 +70,18 @@ _BLOCK = 1 << 20
 
 
 @operator("TopK", "opset3")
-def top_k_3(data: T, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_11, without="stable")]) -> tuple[T, Indices]:
+def top_k_3(
+    data: NumericTensor, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_11, without="stable")]
+) -> tuple[NumericTensor, TensorOfIndexType]:
     """As TopK-11. The same constraints."""
     values, indices = top_k_11.compute(data, k, **rest)
     return values, indices
 
 
 @operator("TopK", "opset1")
-def top_k_1(data: T, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_3)]) -> tuple[T, Indices]:
+def top_k_1(
+    data: NumericTensor, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_3)]
+) -> tuple[NumericTensor, TensorOfIndexType]:
     """As TopK-11. The same constraints."""
     values, indices = top_k_11.compute(data, k, **rest)
     return values, indices
@@ -148,16 +152,16 @@ def _(check: Check, data: TensorType, k: TensorType, *, axis: int) -> tuple[Part
     return shape, shape
 
 
-@top_k_1.draw("k")
-@top_k_3.draw("k")
-@top_k_11.draw("k")
+@top_k_1.oracle.draw("k")
+@top_k_3.oracle.draw("k")
+@top_k_11.oracle.draw("k")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, axis: int) -> Array:
     return filled(types, port, min(10, types["data"].shape[axis].value))
 
 
-@top_k_1.undefined_for
-@top_k_3.undefined_for
-@top_k_11.undefined_for
+@top_k_1.oracle.undefined_for
+@top_k_3.oracle.undefined_for
+@top_k_11.oracle.undefined_for
 def _(*inputs: Array, sort: str) -> Undefined:
     """The order is undefined for sort "none" and for data with NaN."""
     return sort == "none" or any(bool(is_float(a.dtype) and np.isnan(widen(a)).any()) for a in inputs)
@@ -180,4 +184,4 @@ def _is_chosen(
 
 
 for _version in (top_k_1, top_k_3, top_k_11):
-    _version.allowed = Allowed(chosen=_is_chosen, ties="values")
+    _version.oracle.allowed = Allowed(chosen=_is_chosen, ties=tied_values)

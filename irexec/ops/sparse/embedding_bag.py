@@ -6,33 +6,33 @@ EmbeddingBagPacked-15, EmbeddingSegmentsSum-3.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from irexec.core.types import INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import drawn_below, in_range, integer, last_of
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.ops.spec.operator import Check, Elements, Undefined, operator, require, rounded
+from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.signature import InputsOf
+from irexec.ops.spec.tensors import Indices, NumericTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
 Reduction = Literal["sum", "mean"]
 
 
 @operator("EmbeddingBagOffsets", "opset15", tolerance=rounded(16))
 def embedding_bag_offsets_15(
-    emb_table: T,
-    indices: T_IND,
-    offsets: T_IND,
-    default_index: T_IND | None = None,
-    per_sample_weights: T | None = None,
+    emb_table: NumericTensor,
+    indices: Indices,
+    offsets: Indices,
+    default_index: Indices | None = None,
+    per_sample_weights: NumericTensor | None = None,
     /,
     *,
     reduction: Reduction = "sum",
-) -> T:
+) -> NumericTensor:
     """Rows [bags, ...]: row b reduces the rows `indices[offsets[b]:offsets[b + 1]]` of `emb_table` [rows, ...].
 
     An empty bag becomes row `default_index`, or zeros if that is -1 or omitted.
@@ -77,15 +77,20 @@ def _(
 
 
 @operator("EmbeddingBagOffsetsSum", "opset3", tolerance=rounded(16), shapes=embedding_bag_offsets_15.rule)
-def embedding_bag_offsets_sum_3(*inputs: Annotated[Any, InputsOf(embedding_bag_offsets_15)]) -> T:
+def embedding_bag_offsets_sum_3(*inputs: Annotated[Any, InputsOf(embedding_bag_offsets_15)]) -> NumericTensor:
     """EmbeddingBagOffsets-15 with reduction sum."""
     return np.asarray(embedding_bag_offsets_15.compute(*inputs))
 
 
 @operator("EmbeddingBagPacked", "opset15", tolerance=rounded(16))
 def embedding_bag_packed_15(
-    emb_table: T, indices: T_IND, per_sample_weights: T | None = None, /, *, reduction: Reduction = "sum"
-) -> T:
+    emb_table: NumericTensor,
+    indices: Indices,
+    per_sample_weights: NumericTensor | None = None,
+    /,
+    *,
+    reduction: Reduction = "sum",
+) -> NumericTensor:
     """Rows [batch, ...]: row b reduces the rows `indices[b]` of `emb_table` [rows, ...], for indices [batch, per bag].
 
     C1: indices has rank 2. C3: an index is in [0, rows - 1]. C5: per_sample_weights has the shape of indices.
@@ -113,21 +118,21 @@ def _(
 
 
 @operator("EmbeddingBagPackedSum", "opset3", tolerance=rounded(16), shapes=embedding_bag_packed_15.rule)
-def embedding_bag_packed_sum_3(*inputs: Annotated[Any, InputsOf(embedding_bag_packed_15)]) -> T:
+def embedding_bag_packed_sum_3(*inputs: Annotated[Any, InputsOf(embedding_bag_packed_15)]) -> NumericTensor:
     """EmbeddingBagPacked-15 with reduction sum."""
     return np.asarray(embedding_bag_packed_15.compute(*inputs))
 
 
 @operator("EmbeddingSegmentsSum", "opset3", tolerance=rounded(16))
 def embedding_segments_sum_3(
-    emb_table: T,
-    indices: T_IND,
-    segment_ids: T_IND,
-    num_segments: T_IND,
-    default_index: T_IND | None = None,
-    per_sample_weights: T | None = None,
+    emb_table: NumericTensor,
+    indices: Indices,
+    segment_ids: Indices,
+    num_segments: Indices,
+    default_index: Indices | None = None,
+    per_sample_weights: NumericTensor | None = None,
     /,
-) -> T:
+) -> NumericTensor:
     """Rows [num_segments, ...]: row s is the sum of the rows `indices[segment_ids == s]` of `emb_table` [rows, ...].
 
     An empty segment becomes row `default_index`, or zeros. C1: indices has rank 1. C2: segment_ids has the shape of
@@ -249,11 +254,11 @@ for _op in (
     embedding_bag_packed_sum_3,
     embedding_segments_sum_3,
 ):
-    _op.draw("indices", "default_index")(_draw_indices)
-    _op.draw("offsets", "segment_ids")(_draw_ascending)
+    _op.oracle.draw("indices", "default_index")(_draw_indices)
+    _op.oracle.draw("offsets", "segment_ids")(_draw_ascending)
 
 
-@embedding_segments_sum_3.undefined_for
+@embedding_segments_sum_3.oracle.undefined_for
 def _(
     emb_table: Array, indices: Array, ids: Array, count: Array, default: Array | None = None, *weights: Array | None
 ) -> Undefined:

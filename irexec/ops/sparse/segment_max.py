@@ -11,27 +11,27 @@ from typing import Annotated, Any, Literal, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irexec.core.types import INDICES, NUMERIC, Array, PartialShape, TensorType
+from irexec.core.types import INDICES, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import is_float
 from irexec.ops.rules.axes import drawn_below, filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.spec.operator import Check, Elements, operator, require
-from irexec.ops.spec.tolerance import LARGEST
+from irexec.ops.spec.oracle import LARGEST
+from irexec.ops.spec.tensors import NumericTensor
 
-T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IDX1: TypeAlias = Annotated[Array, Elements("T_IDX1", INDICES)]
 T_IDX2: TypeAlias = Annotated[Array, Elements("T_IDX2", INDICES)]
 
 
 @operator("SegmentMax", "opset16")
 def segment_max_16(
-    data: T,
+    data: NumericTensor,
     segment_ids: T_IDX1,
     num_segments: T_IDX2 | None = None,
     /,
     *,
     fill_mode: Literal["zero", "lowest", "ZERO", "LOWEST"],
-) -> T:
+) -> NumericTensor:
     """Row s is the elementwise maximum of the rows of `data` whose segment id is s; NaN if an element is NaN.
 
     The result has `num_segments` rows, by default the last id + 1; rows of `data` with higher ids are ignored. A
@@ -89,7 +89,7 @@ def _lowest(dtype: np.dtype[Any]) -> Any:
     return ml_dtypes.finfo(dtype).min if is_float(dtype) else np.iinfo(dtype).min  # type: ignore[no-untyped-call]
 
 
-@segment_max_16.draw("segment_ids", "num_segments")
+@segment_max_16.oracle.draw("segment_ids", "num_segments")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     rows = types["data"].shape[0].value
     if port == "num_segments":
@@ -98,4 +98,4 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return np.sort(drawn_below(rng, types, port, rows))
 
 
-segment_max_16.allowed = LARGEST
+segment_max_16.oracle.allowed = LARGEST

@@ -9,22 +9,21 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY, BOOLEAN, INDICES, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import BOOLEAN, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled, has_length, in_range
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.tensors import AnyTensor, SparseIndices
 
 # The page allows numeric types; OpenVINO accepts every type, in particular strings.
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
 Flags: TypeAlias = Annotated[Array, Elements(None, {BOOLEAN})]
 
 
 @operator("SparseFillEmptyRows", "opset16")
 def sparse_fill_empty_rows_16(
-    values: T, dense_shape: T_IDX, indices: T_IDX, default_value: T, /
-) -> tuple[T_IDX, T, Flags]:
+    values: AnyTensor, dense_shape: SparseIndices, indices: SparseIndices, default_value: AnyTensor, /
+) -> tuple[SparseIndices, AnyTensor, Flags]:
     """Indices, values and flags: `values` [M] at `indices` [M, 2], and `default_value` at [row, 0] of each empty row.
 
     The entries are in row-major order, and entries of one position in their given order. Flag r is true if row r was
@@ -76,7 +75,7 @@ def _check_indices(check: Check, indices: Array, rows: int, columns: int) -> boo
     return check("C3", place is None, message, port="indices")
 
 
-@sparse_fill_empty_rows_16.draw("dense_shape", "indices")
+@sparse_fill_empty_rows_16.oracle.draw("dense_shape", "indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     if port == "dense_shape":
         return filled(types, port, rng.integers(3, 9, 2))

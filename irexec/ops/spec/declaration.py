@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 from irexec.core.types import TensorType
 from irexec.ops.spec.binding import LaterBinding
-from irexec.ops.spec.deviation import Deviation
 from irexec.ops.spec.prepared import NodeTypes, PassThrough
 from irexec.ops.spec.signature import Signature, read_signature
-from irexec.ops.spec.tolerance import Allowed, Open, Tolerance, Undefined, exact, random
+from irexec.ops.spec.tolerance import Tolerance, exact, random
 from irexec.ops.spec.traits import DeclaredTrait, HasBodies, Random, Stateful, traits_of
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 Rule = Callable[..., Any]
 R = TypeVar("R", bound=Rule)
+G = TypeVar("G")
 Special = Callable[..., Any] | PassThrough | None
 
 
@@ -64,21 +64,13 @@ class Declaration:
         self.reshapes = options.get("reshapes", False)
         self.unaligned = _names(options.get("unaligned", ()))
         self.narrow = _names(options.get("narrow", ()))
-        self.tolerance = options.get("tolerance", exact)
-        if self.tolerance.kind == "random":
-            traits += (Random,)
-        self.traits = traits_of(traits)
-        if Random in self.traits:
-            self.tolerance = random
+        tolerance = options.get("tolerance", exact)
+        self.traits = traits_of((*traits, Random) if tolerance is random else traits)
+        self._tolerance = random if Random in self.traits else tolerance
         self.is_run_by_engine = HasBodies in self.traits or Stateful in self.traits
         """True if a call needs more than its inputs: the variables of a request, or the plans of bodies."""
         self.values = options.get("values")
         self.specializer: Callable[[NodeTypes], Special] | None = None
-        self.generators: dict[str, Callable[..., Any]] = {}
-        self.opener: Callable[..., Open | None] | None = None
-        self.undefined: Callable[..., Undefined] | None = None
-        self.allowed = Allowed()
-        self.deviation: tuple[tuple[str, ...], Callable[..., Deviation | None]] | None = None
         self.worker: Callable[..., int] | None = None
         self.older_rule: Callable[[OlderForm, Sequence[TensorType | None]], None] | None = None
         self.make_node: Callable[[dict[str, Any], int], Any] | None = None
@@ -126,44 +118,6 @@ class Declaration:
         self.specializer = lambda types: function(types, **binding(types.attributes))
         return function
 
-    def draw(self, *ports: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Declare a generator of random values for these ports: `f(rng, port, types, *, attributes)` → array or None.
-
-        `types` maps input names to static TensorTypes, which have a `.value` if the input was drawn before.
-        """
-
-        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            binding = self.binding(function, "generator of random values", ports=3)
-            for port in ports:
-                self.generators[port] = lambda rng, port, types, attributes: function(
-                    rng, port, types, **binding(attributes)
-                )
-            return function
-
-        return declare
-
-    def open(self, function: Callable[..., Open | None]) -> Callable[..., Open | None]:
-        """Declare the parts of a result that the page leaves open: `f(*inputs, *, attributes)` → Open or None."""
-        binding = self.binding(function, "opener")
-        self.opener = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
-        return function
-
-    def undefined_for(self, function: Callable[..., Undefined]) -> Callable[..., Undefined]:
-        """Declare the parts of the result that the page leaves undefined: `f(*inputs, *, attributes)` → Undefined."""
-        binding = self.binding(function, "rule of undefined results")
-        self.undefined = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
-        return function
-
-    def deviates(self, *ports: str) -> Callable[[Callable[..., Deviation | None]], Callable[..., Deviation | None]]:
-        """Declare deviations, given the types of `ports`: `f(*input types, *, attributes)` → Deviation or None."""
-
-        def declare(function: Callable[..., Deviation | None]) -> Callable[..., Deviation | None]:
-            binding = self.binding(function, "deviation")
-            self.deviation = ports, lambda inputs, given: function(*self._padded(inputs), **binding(given))
-            return function
-
-        return declare
-
     def work(self, function: Callable[..., int]) -> Callable[..., int]:
         """Declare the cost of a call beyond its inputs and outputs: `f(output types, *input types, *, attributes)`.
 
@@ -180,7 +134,7 @@ class Declaration:
         binding = self.binding(rule, "rule of the older form", before=1)
 
         def older_rule(form: OlderForm, inputs: Sequence[TensorType | None]) -> None:
-            rule(form, *self._padded(inputs), **binding(form.attributes))
+            rule(form, *self.padded(inputs), **binding(form.attributes))
 
         self.older_rule = older_rule
         return rule
@@ -195,8 +149,8 @@ class Declaration:
             binding.read()
         return binding
 
-    def _padded(self, inputs: Sequence[TensorType | None]) -> Sequence[TensorType | None]:
-        """Return one type for each port, with None for omitted trailing ports."""
+    def padded(self, inputs: Sequence[G | None]) -> Sequence[G | None]:
+        """Return one item for each port, with None for omitted trailing ports."""
         left_out = 0 if self.signature.is_variadic else len(self.signature.inputs) - len(inputs)
         return [*inputs, *[None] * left_out] if left_out else inputs
 

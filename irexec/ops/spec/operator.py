@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from irexec.core.threads.parallel import computing
-from irexec.core.types import ANY, TensorType, UnknownRank
+from irexec.core.types import TensorType, UnknownRank
 from irexec.ops.spec.attributes import Attribute, AttributeFault
 from irexec.ops.spec.binding import Binding, kernel_binding
 from irexec.ops.spec.checks import note, running
 from irexec.ops.spec.constraints import Breach, Check, ConstraintError, check_call, require
 from irexec.ops.spec.declaration import Declaration, Options, Special
-from irexec.ops.spec.deviation import Deviation
+from irexec.ops.spec.oracle import Oracle
 from irexec.ops.spec.prepared import NodeTypes, PassThrough
 from irexec.ops.spec.signature import (
     Elements,
@@ -28,7 +28,7 @@ from irexec.ops.spec.signature import (
     output_types,
     port_parameters,
 )
-from irexec.ops.spec.tolerance import Open, Tolerance, Undefined, exact, positioned, random, rounded, summed
+from irexec.ops.spec.tolerance import Tolerance, exact, positioned, random, rounded, summed
 from irexec.ops.spec.traits import DeclaredTrait
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from irexec.ops.spec.acceptance import Acceptor
 
 __all__ = [
-    "REGISTRY", "Breach", "Check", "ConstraintError", "Deviation", "Elements", "NodeTypes", "Open", "Operator",
-    "PassThrough", "Special", "Tolerance", "TypeFrom", "Undefined", "exact", "operator", "positioned", "random",
+    "REGISTRY", "Breach", "Check", "ConstraintError", "Elements", "NodeTypes", "Operator",
+    "PassThrough", "Special", "Tolerance", "TypeFrom", "exact", "operator", "positioned", "random",
     "require", "rounded", "summed",
 ]  # fmt: skip
 
@@ -118,6 +118,11 @@ class Operator(Declaration):
 
         return Acceptor(self.signature, self.attributes)
 
+    @cached_property
+    def oracle(self) -> Oracle:
+        """What tests and debugging know of the operator."""
+        return Oracle(self, self._tolerance)
+
     def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[AttributeFault]]:
         """Return the attributes by Python name, and their faults. `given` maps names in a file to texts or values."""
         accepted = self.accept(given)
@@ -147,7 +152,7 @@ class Operator(Declaration):
         if self.rule is not None:
             try:
                 with running(self):
-                    shapes = self.rule(check, *self._padded(inputs), **self._rule_binding(attributes))
+                    shapes = self.rule(check, *self.padded(inputs), **self._rule_binding(attributes))
             except UnknownRank:
                 pass
             except Exception as error:
@@ -190,6 +195,3 @@ def operator(
 def failed_rule(operator: Operator, error: Exception) -> Breach:
     """Return the finding for a shape rule that raised an exception, which is a defect: rules report with `check`."""
     return Breach("O007", f"the shape rule of {operator} failed: {type(error).__name__}: {error}")
-
-
-ANY_ELEMENTS = Elements("T", ANY)

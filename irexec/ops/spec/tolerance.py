@@ -1,13 +1,8 @@
-"""Tolerances: how far correct results may differ, by rounding, by chance, or because a page leaves the result open."""
+"""Tolerances: how far correct results may differ by rounding or by chance."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
-
-from irexec.core.records import record
-from irexec.core.types import Array
+from typing import Literal, NamedTuple
 
 
 class Tolerance(NamedTuple):
@@ -60,58 +55,3 @@ def positioned(ulp: float) -> Tolerance:
     difference is 3 units.
     """
     return Tolerance("rounded", ulp, "extent")
-
-
-@record(eq=False)
-class Open:
-    """A result that the page leaves open: the values that each slot of the output may take.
-
-    The output, seen as rows of `slice_size` elements, may hold in row `r` any one of `candidates[r]` (each an array of
-    slice_size elements); the other rows are determined.
-    """
-
-    note: str
-    slice_size: int
-    candidates: dict[int, list[Array]]
-
-
-@record(frozen=True)
-class Allowed:
-    """Results that a page allows besides the kernel's.
-
-    `nan`: the numbers that a layer which orders values may read instead of NaN, by the attribute `reduction` if they
-    depend on it. `special`: false if the page does not define the results for NaN, infinities and zeros. `limit`:
-    infinity times zero may be 0 instead of NaN. `cancels`: the formula on the page adds 1 to small numbers or subtracts
-    it, so that small results may be lost. `rounding`: integers may be rounded "either" way, or their rounding is
-    "open". `mixes`: each result depends on several elements of an input of the same shape. `reciprocal`: a quotient may
-    be a product with a reciprocal, which is rounded twice. `ties`: the choice or the order of equal "values", or of
-    "boxes" with equal scores, is undefined. `moves`: `f(*inputs, **attributes)` returns whether all results may be
-    moved by less than their step. `composes`: false if inputs have a special meaning, such as boxes, or if errors are
-    amplified, so that generated graphs do not contain the operator. `chosen`: `f(expected, found, *inputs,
-    **attributes)` returns whether `found` is another valid choice; None if the inputs allow only one choice.
-    """
-
-    nan: tuple[float, ...] | dict[str, tuple[float, ...]] = ()
-    special: bool = True
-    limit: bool = False
-    cancels: bool = False
-    rounding: Literal["", "either", "open"] = ""
-    mixes: bool = False
-    reciprocal: bool = False
-    ties: Literal["", "values", "boxes"] = ""
-    moves: Callable[..., bool] | None = None
-    composes: bool = True
-    chosen: Callable[..., bool | None] | None = None
-
-
-LARGEST, LEAST = Allowed(nan=(-math.inf,)), Allowed(nan=(math.inf,))
-"""The results allowed for the largest and for the least of several values."""
-REDUCED = Allowed(nan={"max": (-math.inf,), "min": (math.inf,)})
-"""The results allowed for values that an attribute `reduction` combines."""
-FINITE, ROUNDED = Allowed(special=False), Allowed(rounding="open")
-"""The declarations of operators whose pages define only results for finite numbers, or not the rounding of integers."""
-
-
-Undefined: TypeAlias = bool | Literal["no result"] | tuple[Array, ...]
-"""The part of the results that a page leaves undefined for some inputs: no value (False), all values (True), even their
-existence ("no result"), or a mask of the undefined elements for each output."""

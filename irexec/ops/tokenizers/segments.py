@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 
-from irexec.core.types import ANY, BOOLEAN, DYNAMIC, I32, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import BOOLEAN, DYNAMIC, I32, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.ops.spec.attributes import Alias
 from irexec.ops.spec.operator import Check, Elements, operator, require
+from irexec.ops.spec.tensors import AnyTensor, EachTensor
 from irexec.ops.tokenizers.strings import Index, Part, borders, places, ragged_types, rows
-
-Some: TypeAlias = Annotated[Array, Elements(None, ANY)]
-Data: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 
 @operator("Truncate", "extension")
@@ -88,7 +86,7 @@ def _(check: Check, *inputs: TensorType) -> list[TensorType]:
 
 
 @operator("CombineSegments", "extension")
-def combine_segments(*inputs: Some) -> list[Some]:
+def combine_segments(*inputs: EachTensor) -> list[EachTensor]:
     """Join the rows of several ragged tensors, and mark each element with the number of its tensor.
 
     `inputs`: begins, ends and elements of each tensor, and the numbers. A tensor of one row is joined to each row of
@@ -156,15 +154,15 @@ def _(check: Check, *inputs: TensorType) -> list[TensorType]:
 def ragged_to_dense(
     begins: Index,
     ends: Index,
-    data: Data,
+    data: AnyTensor,
     size: Annotated[Array, Elements(None, INTEGERS)],
-    default: Data,
+    default: AnyTensor,
     right: Annotated[Array, Elements(None, INTEGERS | {BOOLEAN})] | None = None,
     /,
     *,
     pad_right: bool = True,
     pad_max_length: Annotated[bool, Alias("m_pad_max_length")] = False,
-) -> tuple[Data, Annotated[Array, Elements(None, {BOOLEAN})]]:
+) -> tuple[AnyTensor, Annotated[Array, Elements(None, {BOOLEAN})]]:
     """Return rows of `size` elements, filled with `default` on the right (or left) side, and a mask of the elements
     from `data`.
 
@@ -260,7 +258,7 @@ def _(check: Check, row_ids: TensorType, row_count: TensorType) -> list[PartialS
 
 
 @operator("RaggedTensorPack", "extension")
-def ragged_tensor_pack(begins: Index, ends: Index, data: Data, /) -> Data:
+def ragged_tensor_pack(begins: Index, ends: Index, data: AnyTensor, /) -> AnyTensor:
     """Return `data` unchanged, because rows of different lengths do not form one tensor.
 
     C1: begins and ends have the same shape.

@@ -6,21 +6,19 @@ Source: operation pages Convert-1, ConvertLike-1.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
-from irexec.core.types import ANY, STRING, Array, ElementType, PartialShape, TensorType
+from irexec.core.types import STRING, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.casting import cast, castable, is_out_of_range
 from irexec.ops.rules.axes import into
-from irexec.ops.spec.operator import Check, Elements, NodeTypes, PassThrough, TypeFrom, Undefined, operator
-from irexec.ops.spec.tolerance import Allowed
-
-T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]
+from irexec.ops.spec.operator import Check, NodeTypes, PassThrough, TypeFrom, operator
+from irexec.ops.spec.oracle import Allowed, Undefined
+from irexec.ops.spec.tensors import AnyTensor, AnyTensor2
 
 
 @operator("Convert", "opset1", view="input", values="elementwise")
 def convert_1(
-    input: T, /, *, destination_type: ElementType, out: Array | None = None
+    input: AnyTensor, /, *, destination_type: ElementType, out: Array | None = None
 ) -> Annotated[Array, TypeFrom("destination_type")]:
     """Convert each element to `destination_type`, by the rules in casting.py.
 
@@ -43,7 +41,7 @@ def _(types: NodeTypes) -> Callable[..., Array] | PassThrough | None:
 
 
 @operator("ConvertLike", "opset1", view="data", values="elementwise")
-def convert_like_1(data: T, like: T2, /, *, out: Array | None = None) -> T2:
+def convert_like_1(data: AnyTensor, like: AnyTensor2, /, *, out: Array | None = None) -> AnyTensor2:
     """Convert each element of `data` to the element type of `like`, whose values are not used. C1 as Convert-1."""
     if data.dtype == object:
         return data
@@ -55,19 +53,19 @@ def _(check: Check, data: TensorType, like: TensorType) -> PartialShape | Tensor
     return _converted(check, data, like.element_type, None)
 
 
-@convert_1.undefined_for
+@convert_1.oracle.undefined_for
 def _(input: Array, *, destination_type: ElementType) -> Undefined:
     """The result is undefined for numbers that the integer type does not represent."""
     return is_out_of_range(input, destination_type)
 
 
-@convert_like_1.undefined_for
+@convert_like_1.oracle.undefined_for
 def _(data: Array, like: Array) -> Undefined:
     """As Convert-1."""
     return is_out_of_range(data, ElementType.of(like.dtype))
 
 
-convert_like_1.allowed = Allowed(composes=False)
+convert_like_1.oracle.allowed = Allowed(composes=False)
 
 
 @convert_like_1.specialize

@@ -35,9 +35,9 @@ from irexec.core.types import (
 from irexec.ops.compute.casting import cast
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, ConstraintError, Elements, NodeTypes, operator
+from irexec.ops.spec.tensors import AnyTensor2
 
 T1: TypeAlias = Annotated[Array, Elements("T1", ANY)]
-T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]
 T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", ANY)]
 
 # Bits of mantissa and exponent, narrowest type first.
@@ -123,7 +123,7 @@ def _agreed(
 @operator("ConvertPromoteTypes", "opset14", view=("input_0", "input_1"))
 def convert_promote_types_14(
     input_0: T1,
-    input_1: T2,
+    input_1: AnyTensor2,
     /,
     *,
     promote_unsafe: bool = False,

@@ -10,21 +10,20 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import I32, INDICES, STRING, U8, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import I32, STRING, U8, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import filled
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, ConstraintError, Elements, operator
-from irexec.ops.spec.tolerance import Allowed
+from irexec.ops.spec.oracle import Allowed
+from irexec.ops.spec.tensors import SparseIndices, StringTensor
 
-Text: TypeAlias = Annotated[Array, Elements("T", {STRING})]
 Index: TypeAlias = Annotated[Array, Elements("T_INDEX", {I32})]
 Symbols: TypeAlias = Annotated[Array, Elements("T_SYMBOLS", {U8})]
-T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
 
 
 @operator("StringTensorUnpack", "opset15")
-def string_tensor_unpack_15(data: Text, /) -> tuple[Index, Index, Symbols]:
+def string_tensor_unpack_15(data: StringTensor, /) -> tuple[Index, Index, Symbols]:
     """Return the begin and end of each string of `data` (shape of data, i32) in the joined bytes (1D, u8), and these
     bytes.
     """
@@ -43,7 +42,7 @@ def _(check: Check, data: TensorType) -> tuple[PartialShape, PartialShape, Parti
 
 
 @operator("StringTensorPack", "opset15")
-def string_tensor_pack_15(begins: T_IDX, ends: T_IDX, symbols: Symbols, /) -> Text:
+def string_tensor_pack_15(begins: SparseIndices, ends: SparseIndices, symbols: Symbols, /) -> StringTensor:
     """Return the strings in `symbols` (1D, UTF-8) from `begins` to `ends`, which have the shape of the result.
 
     C1: begins and ends have the same shape. C2: symbols has rank 1. C3: 0 <= begin <= end <= number of symbols. C4: the
@@ -94,10 +93,10 @@ def _(check: Check, begins: TensorType, ends: TensorType, symbols: TensorType) -
     return shape
 
 
-@string_tensor_pack_15.draw("begins", "ends")
+@string_tensor_pack_15.oracle.draw("begins", "ends")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     # All strings are empty, since begins and ends of 0 are valid for any number of symbols.
     return filled(types, port, 0)
 
 
-string_tensor_unpack_15.allowed = string_tensor_pack_15.allowed = Allowed(composes=False)
+string_tensor_unpack_15.oracle.allowed = string_tensor_pack_15.oracle.allowed = Allowed(composes=False)

@@ -178,7 +178,7 @@ def _units(tolerance: Tolerance) -> str:
 
 
 def _signature(operator: Operator) -> dict[str, Any]:
-    tolerance = operator.tolerance
+    tolerance = operator.oracle.tolerance
     return {
         "description": inspect.cleandoc(operator.__doc__ or ""),
         "inputs": [

@@ -35,7 +35,6 @@ from irexec.tools.compare.windows import (
     windows,
 )
 from irexec.tools.run.record import HELD_BYTES, Reference, same
-from irexec.tools.run.ties import undefined_parts
 
 Known = MutableMapping[Value, Array]
 Results = Mapping[Node, list[Array]]
@@ -219,7 +218,9 @@ class Comparing:
         given = [
             None if v is None else v.node.constant if v.node in self._whole.constant else their[v] for v in node.inputs
         ]
-        return undefined_parts(node, given) == "no result"
+        return (
+            node.operator is not None and node.operator.oracle.undefined(*given, **node.all_attributes) == "no result"
+        )
 
     def _reads_another(self, node: Node) -> bool:
         """Return whether a layer, or the layer that assigns the variable which it reads, differs in the other model."""

@@ -27,7 +27,7 @@ def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tol
     """
     if node.bodies:
         return combined(tolerance_of(inner) for body in node.bodies for inner in body.model.nodes)
-    tolerance = exact if node.operator is None else node.operator.tolerance
+    tolerance = exact if node.operator is None else node.operator.oracle.tolerance
     if tolerance.per == "root":
         return rounded(tolerance.ulp * math.sqrt(_terms(node)))
     if tolerance.per == "extent":

@@ -67,7 +67,7 @@ def lost(model: Model, inputs: Sequence[Array], expected: Sequence[Array], found
     if len(nodes) != 1 or len(found) != 1 or not inputs or found[0].dtype != np.float32:
         return None
     operator = nodes[0].operator
-    if operator is None or operator.allowed.cancels or not _is_elementwise(operator):
+    if operator is None or operator.oracle.allowed.cancels or not _is_elementwise(operator):
         return None
     right, other = expected[0].astype(np.float64), found[0].astype(np.float64)
     with np.errstate(all="ignore"):
@@ -95,14 +95,14 @@ _TINY = 1e-36
 def _is_elementwise(operator: Operator) -> bool:
     """Return whether each result is computed from one element of each input."""
     category = category_of(operator.type)
-    return category in _ELEMENTWISE and not operator.allowed.mixes
+    return category in _ELEMENTWISE and not operator.oracle.allowed.mixes
 
 
 def _is_rounded_once(node: Node, found: Array, tolerance: Tolerance) -> bool:
     kind, operator = ElementType.of(found.dtype), node.operator
     if operator is None or not _is_elementwise(operator) or not kind.is_real:
         return False
-    if operator.allowed.reciprocal and kind.bitwidth == 32:
+    if operator.oracle.allowed.reciprocal and kind.bitwidth == 32:
         return False
     once = tolerance.kind in ("exact", "rounded")
     return once and (kind.bitwidth == 16 or (kind.bitwidth == 32 and tolerance.ulp <= 1.0))

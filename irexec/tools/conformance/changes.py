@@ -245,7 +245,9 @@ def state_scalar(rng: np.random.Generator, draft: Draft) -> None:
     """Give all elements of an input one stated value, such as a neutral element: runtimes have special code for 0, 1
     and 2."""
     ports = [
-        p for p in draft.given[1:] if p.kind.is_real and p.values is None and p.name not in draft.operator.generators
+        p
+        for p in draft.given[1:]
+        if p.kind.is_real and p.values is None and p.name not in draft.operator.oracle.generators
     ]
     if ports:
         port = pick(rng, ports)
@@ -255,7 +257,7 @@ def state_scalar(rng: np.random.Generator, draft: Draft) -> None:
 
 def draw_instead(rng: np.random.Generator, draft: Draft) -> None:
     """Let the seed determine the values of an input that has a generator, instead of stating them."""
-    stated = [p for p in draft.given if p.values is not None and p.name in draft.operator.generators]
+    stated = [p for p in draft.given if p.values is not None and p.name in draft.operator.oracle.generators]
     if stated:
         pick(rng, stated).values = None
 

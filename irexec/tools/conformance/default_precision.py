@@ -9,9 +9,9 @@ import numpy as np
 from irexec.core.types import BF16, F16, F32, Array
 from irexec.model.arrays.units import apart, widened
 from irexec.model.graph.model import Model
+from irexec.ops.spec.oracle import is_float
 from irexec.tools.compare.culprit import function_of
 from irexec.tools.compare.variants import moved_inside
-from irexec.tools.conformance.undefined import is_float
 
 # The multiple of the changes that rounding causes in irexec's results, up to which it explains a difference.
 _TIMES = 4.0

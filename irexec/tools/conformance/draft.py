@@ -107,7 +107,7 @@ def _port(operator: Operator, index: int, item: list[Any] | None) -> DraftPort |
     port = DraftPort(name, kind, shape)
     if len(item) > 2 and len(item[2]) <= MOST_VALUES:
         states = (kind.is_integral_number and index > 0) or kind is STRING or (index > 0 and shape in ((), (1,)))
-        if states and (name not in operator.generators or len(item[2]) <= 8):
+        if states and (name not in operator.oracle.generators or len(item[2]) <= 8):
             values = [float(v) if isinstance(v, str) and kind is not STRING else v for v in item[2]]
             found = tuple(int(v) if kind.is_integral_number else v for v in values)
             if not any(_MOST_BITS <= abs(v) < _ENDLESS for v in found if kind.is_integral_number):

@@ -36,16 +36,16 @@ def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
     """Return the profiles of values that a case of this operator may have, for the element type of its first input."""
     category = category_of(operator.type)
     found = ["plain", "plain", "plain"]
-    if category in _ANY_VALUES and operator.allowed.special:
+    if category in _ANY_VALUES and operator.oracle.allowed.special:
         found.append("edges")
-    if category in _TIES and (category != "sort" or operator.allowed.chosen is not None):
+    if category in _TIES and (category != "sort" or operator.oracle.allowed.chosen is not None):
         found.append("ties")
     if category in ("activation", "arithmetic", "normalization", "movement", "comparison", "reduction"):
         found.append("tails")
     if category in ("activation", "arithmetic") and kind.is_real:
         # Devices that compute f64 in f32 lose small numbers.
         found += ["far"] if kind is F64 else ["far", "tiny"]
-    if category in _LINEAR and kind.is_real and operator.allowed.special:
+    if category in _LINEAR and kind.is_real and operator.oracle.allowed.special:
         found.append("sparse")
     if category in ("movement", "comparison", "type"):
         found.append("large")

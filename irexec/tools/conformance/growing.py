@@ -51,7 +51,7 @@ def groups() -> dict[str, tuple[Operator, ...]]:
     for operator in operators():
         category = category_of(operator.type)
         for name, categories in _GROUPS.items():
-            if category in categories and Random not in operator.traits and operator.allowed.composes:
+            if category in categories and Random not in operator.traits and operator.oracle.allowed.composes:
                 found[name].append(operator)
     return {name: tuple(items) for name, items in found.items()}
 
@@ -215,7 +215,7 @@ class Growth:
                 arrays[number] = self.value(ref)[0]
                 continue
             like = [r for r in self.refs() if self.value(r)[1] is port.kind and self.value(r)[0].shape == array.shape]
-            plain = port.values is None and port.name not in operator.generators and port.kind.is_real
+            plain = port.values is None and port.name not in operator.oracle.generators and port.kind.is_real
             if plain and like and rng.random() < 0.4:
                 chosen = pick(rng, like)
                 inputs.append(chosen)

@@ -55,7 +55,7 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
         types[port.name] = TensorType(port.kind, PartialShape(list(shape)), array)
         found.append(array)
     last = name.ports[-1] if name.ports else None
-    drawn = last is not None and last.values is None and last.name not in operator.generators
+    drawn = last is not None and last.values is None and last.name not in operator.oracle.generators
     if last is not None and drawn and last.kind.is_integral_number:
         found[-1] = _with_result(operator, found, attributes)
     return found
@@ -70,12 +70,14 @@ def _is_alike(operator: Operator, number: int) -> bool:
 def _with_result(operator: Operator, inputs: list[Array | None], attributes: dict[str, object]) -> Array | None:
     """Return the last input without zeros, or without negative numbers, if the operator has no result for them."""
     array = inputs[-1]
-    if operator.undefined is None or array is None or any(given is None for given in inputs):
+    if array is None or any(given is None for given in inputs):
         return array
     settings = {a.name: attributes.get(a.name, a.default) for a in operator.attributes}
     ways = (array, np.where(array == 0, 1, array), np.abs(array))
     changed = [way.astype(array.dtype) for way in ways]
-    return next((way for way in changed if operator.undefined(*inputs[:-1], way, **settings) != "no result"), array)
+    return next(
+        (way for way in changed if operator.oracle.undefined(*inputs[:-1], way, **settings) != "no result"), array
+    )
 
 
 def given(port: Port, shape: tuple[int, ...], call: int = 0) -> Array:

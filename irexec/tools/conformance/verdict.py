@@ -14,6 +14,7 @@ from irexec.core.types import F32, F64, Array, ElementType
 from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.contents import category_of
 from irexec.ops.spec.operator import Tolerance
+from irexec.ops.spec.oracle import is_float
 from irexec.tools.compare.culprit import function_of
 from irexec.tools.compare.errors import Error, measure, shown_error
 from irexec.tools.compare.tolerances import FUSED, combined, tolerance_of
@@ -23,8 +24,7 @@ from irexec.tools.conformance.case import Case
 from irexec.tools.conformance.default_precision import agrees_in_bf16
 from irexec.tools.conformance.defendant import Answer
 from irexec.tools.conformance.exact import agrees_if_rounded_once, exact_results
-from irexec.tools.conformance.readings import contradicts, with_allowances
-from irexec.tools.conformance.undefined import exceeds, is_float, is_meaningless, is_undefined
+from irexec.tools.conformance.wrapping import exceeds
 from irexec.tools.run.record import Reference
 
 WORDS = (
@@ -72,7 +72,9 @@ def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
         return Verdict("invalid", str(error.report.errors[0].message))
     if answer.how != "results":
         meaningless = any(
-            is_meaningless(node, values) for call in case.inputs for node, values in _nodes(case.model, call)
+            node.operator is not None and node.operator.oracle.undefined(*values, **node.all_attributes) == "no result"
+            for call in case.inputs
+            for node, values in _nodes(case.model, call)
         )
         # A runtime that has compiled the model must accept legal inputs.
         how = "error" if answer.how == "refused" and answer.stage == "infer" else answer.how
@@ -108,7 +110,7 @@ def _judge_call(
     if case.config != "default" and (small := lost(model, inputs, expected, found)) and not _is_open(case, inputs):
         return Verdict("wrong", small)
     worst = _worst(expected, found, tolerance, units)
-    if worst is not None and (changed := with_allowances(_nodes(model, inputs), model, expected, found)) is not None:
+    if worst is not None and (changed := _with_allowances(_nodes(model, inputs), model, expected, found)) is not None:
         found = changed
         worst = _worst(expected, found, tolerance, units)
     if worst is None:
@@ -122,6 +124,26 @@ def _judge_call(
         word = "open" if not model.sinks and _is_open(case, inputs) else "wrong"
         return Verdict(word, shown_error(worst[1]), output=worst[0], ulp=float(min(worst[1].ulp, 1e300)))
     return _second_look(case, inputs, expected, found, tolerance, worst, units)
+
+
+def _with_allowances(
+    layers: Sequence[tuple[Node, list[Array | None]]], model: Model, expected: Sequence[Array], found: Sequence[Array]
+) -> list[Array] | None:
+    """Return the results of a single layer with the elements that may stand for the expected ones replaced by these.
+    None if nothing is replaced, or there are several layers. `layers`: all layers, with their inputs.
+    """
+    if len(layers) != 1 or (operator := layers[0][0].operator) is None:
+        return None
+    node, inputs = layers[0]
+    turned = [result.inputs[0] not in node.outputs for result in model.results]
+    own = [[a.T if back else a for a, back in zip(arrays, turned, strict=True)] for arrays in (expected, found)]
+    masks = operator.oracle.free(inputs, node.all_attributes, *own)
+    if not any(np.any(mask) for mask in masks):
+        return None
+    return [
+        np.where(np.transpose(mask) if back else mask, right, other).astype(other.dtype)
+        for mask, right, other, back in zip(masks, expected, found, turned, strict=True)
+    ]
 
 
 def _worst(
@@ -183,7 +205,7 @@ def _second_look(
     # irexec rounds between layers, as the types of the model require; a runtime need not round there.
     if agrees or (case.operator.startswith("graph.") and agrees_if_rounded_once(case.model, inputs, found, tolerance)):
         return Verdict("passed")
-    if _is_open(case, inputs) and not _contradicts(case, inputs, expected, found):
+    if _accepts(case, inputs, expected, found):
         return Verdict(
             "open", f"{shown_error(error)}{_place_of(error, expected[number], found[number])}", output=number
         )
@@ -191,7 +213,7 @@ def _second_look(
     strict = _is_elementwise(case.model) and not any(a.dtype == np.float64 for a in expected)
     if all(map(_is_near_sum, expected, found)) and not strict:
         return Verdict("passed")
-    cancels = any(node.operator is not None and node.operator.allowed.cancels for node in case.model.nodes)
+    cancels = any(node.operator is not None and node.operator.oracle.allowed.cancels for node in case.model.nodes)
     part = math.inf if cancels else _SMALL_PART
     narrow = [[_narrowed(a, units) for a in arrays] for arrays in (expected, found)]
     if _is_elementwise(case.model) and all(map(partial(_is_cancelled, top=_top(inputs), part=part), *narrow)):
@@ -247,20 +269,21 @@ def _constants(model: Model) -> list[Array]:
     return [a[np.abs(a.astype(np.float64)) < _ENDLESS] for a in found if a.dtype in (np.int64, np.uint64)]
 
 
-def _contradicts(case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array]) -> bool:
-    """Return whether results that a page leaves open follow no reading of it; False for graphs."""
+def _accepts(case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array]) -> bool:
+    """Return whether a page leaves the results open, and those of a single layer follow a reading of it."""
     nodes = _nodes(case.model, inputs)
     if len(nodes) != 1 or case.operator.startswith("graph.") or "turned" in case.flags:
-        return False
-    with np.errstate(all="ignore"):
-        return contradicts(nodes[0][0], nodes[0][1], expected, found)
+        return _is_open(case, inputs)
+    node, values = nodes[0]
+    return node.operator is not None and node.operator.oracle.accepts(values, node.all_attributes, expected, found)
 
 
 def _is_elementwise(model: Model) -> bool:
     """Return whether each result depends on single elements: no small result is then a difference of large numbers."""
     nodes = [n.operator for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
     return all(
-        op is not None and category_of(op.type) in ("activation", "arithmetic") and not op.allowed.mixes for op in nodes
+        op is not None and category_of(op.type) in ("activation", "arithmetic") and not op.oracle.allowed.mixes
+        for op in nodes
     )
 
 
@@ -346,7 +369,10 @@ def _is_open(case: Case, inputs: Sequence[Array]) -> bool:
     """
     nodes = _nodes(case.model, inputs)
     wraps = len(nodes) > 1 and any(exceeds(node, values) for node, values in nodes)
-    return wraps or any(is_undefined(node, values, partly=len(nodes) > 1) for node, values in nodes)
+    return wraps or any(
+        node.operator is not None and node.operator.oracle.is_open(values, node.all_attributes, partly=len(nodes) > 1)
+        for node, values in nodes
+    )
 
 
 def _nodes(model: Model, inputs: Sequence[Array]) -> list[tuple[Node, list[Array | None]]]:

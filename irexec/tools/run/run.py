@@ -262,7 +262,7 @@ def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random
             if value is not port or node.operator is None:
                 continue
             name = node.operator.signature.port_name(index)
-            if name not in node.operator.generators:
+            if name not in node.operator.oracle.generators:
                 continue
             names = [node.operator.signature.port_name(i) for i in range(len(node.inputs))]
             types = {n: inference[v] for n, v in zip(names, node.inputs, strict=True) if v is not None}

@@ -12,7 +12,7 @@ from irexec.core.types import Array, ElementType
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Node
 from irexec.ops.movement.strided_slice import STRIDED_SLICE_MASKS, steps_of
-from irexec.tools.run.ties import Inputs, tied
+from irexec.ops.spec.oracle import Inputs
 
 # An end of a slice that is as large as this means "to the end".
 _TO_THE_END = 2**31 - 1
@@ -44,6 +44,14 @@ def _input(node: Node, inputs: Inputs, name: str) -> Array | None:
     assert node.operator is not None
     names = (node.operator.signature.port_name(index) for index in range(len(inputs)))
     return next((array for port, array in zip(names, inputs, strict=True) if port == name), None)
+
+
+# Ties
+
+
+def _tied(node: Node, inputs: Inputs) -> str | None:
+    assert node.operator is not None
+    return node.operator.oracle.ambiguity(*inputs, **node.all_attributes)
 
 
 # Indices
@@ -198,8 +206,8 @@ def _lost(node: Node, given: Array, outputs: Sequence[Array]) -> str | None:
     return f"{count} of {given.size} values {what}" if count else None
 
 
-_OPEN = _at_once("A003", tied)
-_BOXES = _at_once("A003", tied, "scores")
+_OPEN = _at_once("A003", _tied)
+_BOXES = _at_once("A003", _tied, "scores")
 _OVERFLOW = Suspicion("A005", _in_float, _overflowed)
 _DIVISION = _at_once("A007", _by_zero)
 _CONVERSION = Suspicion("A006", _before_convert, _lost)
@@ -215,7 +223,7 @@ SUSPICIONS: dict[str, tuple[Suspicion, ...]] = {
     **dict.fromkeys(("GatherElements", "GatherND"), (_wrapped("indices"),)),
     **dict.fromkeys(_SCATTERS, (_OPEN, _wrapped("indices"), _OVERFLOW)),
     # Only the second output depends on the order of equal values.
-    "TopK": (_at_once("A003", tied, output=1),),
+    "TopK": (_at_once("A003", _tied, output=1),),
     **dict.fromkeys(("NonMaxSuppression", "NMSRotated", "MatrixNms", "MulticlassNms"), (_BOXES,)),
     "Slice": (_at_once("A004", _clamped("start", "stop")),),
     "SliceScatter": (_at_once("A004", _clamped("start", "stop")),),

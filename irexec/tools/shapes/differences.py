@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from irexec.model.graph.model import Node
 from irexec.model.inference.inference import Inference
-from irexec.ops.spec.deviation import Deviation
+from irexec.ops.spec.oracle import Deviation
 from irexec.tools.shapes.case import Reason
 from irexec.tools.shapes.probe import Prober, Sizes
 
@@ -15,8 +15,7 @@ _MOST_TRIED, _MOST_DISPUTED = 40, 200
 
 
 def _deviation(node: Node, types: Inference) -> Deviation | None:
-    declared = None if node.operator is None else node.operator.deviation
-    return None if declared is None else declared[1](types.inputs(node), node.attributes)
+    return None if node.operator is None else node.operator.oracle.deviation(types.inputs(node), node.attributes)
 
 
 def _deviating(prober: Prober, base: Sizes) -> list[Node]:
@@ -27,10 +26,10 @@ def _deviating(prober: Prober, base: Sizes) -> list[Node]:
     found: list[Node] = []
     for node in prober.changing:
         operator = node.operator
-        if operator is None or operator.deviation is None:
+        if operator is None or not operator.oracle.deviation_ports:
             continue
         inputs = zip(operator.inputs, node.inputs, strict=False)
-        ports = operator.deviation[0]
+        ports = operator.oracle.deviation_ports
         changes = any(
             port.name in ports and value is not None and value.node in prober.reached for port, value in inputs
         )
@@ -44,7 +43,7 @@ def refusals(prober: Prober, reasons: Iterable[Reason]) -> list[str]:
     found: dict[Node, str] = {}
     for reason in reasons:
         refusing = reason.refusal.node
-        if refusing is None or refusing in found or refusing.operator is None or refusing.operator.deviation is None:
+        if refusing is None or refusing in found or refusing.operator is None:
             continue
         # OpenVINO may accept a size of 1, because it broadcasts it.
         for sizes in (reason.sizes, *_with_ones(reason.sizes)):

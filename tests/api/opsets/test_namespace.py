@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Annotated, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ import pytest
 import irexec
 from irexec import IRError
 from irexec.api.opsets.names import _types, python_name
-from irexec.core.types import Array
 from irexec.ops.spec import contents
-from irexec.ops.spec.operator import ANY_ELEMENTS, REGISTRY
+from irexec.ops.spec.operator import REGISTRY
+from irexec.ops.spec.tensors import AnyTensor
 
-T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+T: TypeAlias = AnyTensor
 NUMBERS = range(1, contents.NEWEST + 1)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from irexec.core.types import F32, Array, ElementType, PartialShape
+from irexec.core.types import F32, ElementType, PartialShape
 from irexec.ops.spec.attributes import (
     Alias,
     AttributeFault,
@@ -15,9 +15,10 @@ from irexec.ops.spec.attributes import (
     PositiveInts,
     ReaderDefault,
 )
-from irexec.ops.spec.operator import ANY_ELEMENTS, Operator
+from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.tensors import AnyTensor
 
-T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+T: TypeAlias = AnyTensor
 
 
 def _kernel(

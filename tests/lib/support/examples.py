@@ -147,7 +147,7 @@ def _drawn(
     rng = np.random.default_rng(0)
     types = _types(op, shapes, kind)
     for name, wanted in types.items():
-        draw = op.generators.get(name)
+        draw = op.oracle.generators.get(name)
         shape = wanted.shape.to_shape()
         array = rng.integers(1, 4, shape) if draw is None else draw(rng, name, types, attributes)
         if array is None or array.shape != shape:

@@ -117,6 +117,6 @@ def undefined(features: Any, boxes: Any, attributes: dict[str, str]) -> Any:
     """Return the mask of undefined elements."""
     operator = op_of("PSROIPooling")
     values, faults = operator.parse_attributes(attributes)
-    assert not faults and operator.undefined is not None
-    (mask,) = operator.undefined(features, boxes, **values)
+    assert not faults
+    (mask,) = operator.oracle.undefined(features, boxes, **values)
     return mask

@@ -56,5 +56,4 @@ def test_tree_constraints() -> None:
 def test_a_negative_length_is_undefined() -> None:
     ids, end = np.zeros((2, 1, 3), np.int32), np.int32(1)
     for length, undefined in ((0, False), (2, False), (-1, True)):
-        assert tree.undefined is not None
-        assert tree.undefined(ids, ids, np.array([length], np.int32), end) == undefined
+        assert tree.oracle.undefined(ids, ids, np.array([length], np.int32), end) == undefined

@@ -80,5 +80,4 @@ def test_lengths_that_are_not_numbers_are_refused() -> None:
 def test_lengths_that_are_not_integers_are_undefined() -> None:
     data = np.zeros((2, 3))
     for lengths, undefined in (([1, 3], False), ([1, 1.5], True)):
-        assert reverse_sequence_1.undefined is not None
-        assert reverse_sequence_1.undefined(data, np.array(lengths)) == undefined
+        assert reverse_sequence_1.oracle.undefined(data, np.array(lengths)) == undefined

@@ -261,11 +261,11 @@ def test_dynamic_shapes(data: str, indices: str) -> None:
 def test_open_results_are_named() -> None:
     data, indices = np.zeros((2, 3), "f4"), np.array([[1, 1, -1], [0, 0, 0]])
     updates = np.arange(6, dtype="f4").reshape(2, 3)
-    result = scatter_elements_update_12.opener(data, indices, updates, np.array(1))
+    result = scatter_elements_update_12.oracle.open(data, indices, updates, np.array(1))
     assert result.slice_size == 1
     assert {row: np.ravel(c).tolist() for row, c in result.candidates.items()} == {1: [0, 1], 3: [3, 4, 5]}
-    assert scatter_elements_update_12.opener(data, indices, updates, np.array(1), reduction="min") is None
-    assert scatter_elements_update_3.opener(data, np.abs(indices), updates, AXIS0) is None
+    assert scatter_elements_update_12.oracle.open(data, indices, updates, np.array(1), reduction="min") is None
+    assert scatter_elements_update_3.oracle.open(data, np.abs(indices), updates, AXIS0) is None
 
 
 @pytest.mark.parametrize(
@@ -275,8 +275,8 @@ def test_open_results_are_named() -> None:
 def test_drawn_indices_are_in_range_and_distinct(data: str, indices: str, axis: int | None) -> None:
     rng, types = np.random.default_rng(0), {"data": tensor(F32, data), "indices": tensor(I32, indices)}
     types["axis"] = tensor(I32, "1", None if axis is None else [axis])
-    drawn = scatter_elements_update_12.generators["indices"](rng, "indices", types, {})
-    along = scatter_elements_update_12.generators["axis"](rng, "axis", types, {})
+    drawn = scatter_elements_update_12.oracle.generators["indices"](rng, "indices", types, {})
+    along = scatter_elements_update_12.oracle.generators["axis"](rng, "axis", types, {})
     assert drawn.dtype == along.dtype == np.int32 and along.shape == (1,) and (axis is None or along[0] == axis)
     shape, place = types["data"].shape.to_shape(), int(along[0])
     assert drawn.shape == types["indices"].shape.to_shape() and (drawn >= 0).all() and (drawn < shape[place]).all()

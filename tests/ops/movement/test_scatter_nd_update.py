@@ -298,19 +298,19 @@ def test_dynamic_shapes(data: str, indices: str, updates: str) -> None:
 def test_open_results_are_named() -> None:
     data, updates = np.arange(1, 5, dtype="f4"), np.array([10, 20, 30, 40, 50], "f4")
     indices = np.array([[0], [2], [-3], [-3], [0]])
-    result = scatter_nd_update_15.opener(data, indices, updates)
+    result = scatter_nd_update_15.oracle.open(data, indices, updates)
     assert result.slice_size == 1 and "2 places" in result.note
     assert {row: np.ravel(c).tolist() for row, c in result.candidates.items()} == {0: [10, 50], 1: [30, 40]}
-    assert scatter_nd_update_15.opener(data, indices, updates, reduction="sum") is None
-    assert scatter_nd_update_4.opener(data, np.array([[0], [1], [1]]), np.array([1, 5, 5], "f4")) is None
-    slices = scatter_nd_update_4.opener(np.zeros((3, 2)), np.array([[1], [1]]), np.array([[1, 2], [3, 4]]))
+    assert scatter_nd_update_15.oracle.open(data, indices, updates, reduction="sum") is None
+    assert scatter_nd_update_4.oracle.open(data, np.array([[0], [1], [1]]), np.array([1, 5, 5], "f4")) is None
+    slices = scatter_nd_update_4.oracle.open(np.zeros((3, 2)), np.array([[1], [1]]), np.array([[1, 2], [3, 4]]))
     assert slices.slice_size == 2 and [c.tolist() for c in slices.candidates[1]] == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize("shapes", ["4;3,1", "4,5;20,2", "6,2;2,3,1", "3;9,1", "3,3;0,1", "3;1,0"])
 def test_drawn_indices_are_in_range_and_distinct(shapes: str) -> None:
     data, indices = (tensor(I32, s) for s in shapes.split(";"))
-    drawn = scatter_nd_update_15.generators["indices"](
+    drawn = scatter_nd_update_15.oracle.generators["indices"](
         np.random.default_rng(0), "indices", {"data": data, "indices": indices}, {}
     )
     assert drawn.dtype == np.int32 and drawn.shape == indices.shape.to_shape()

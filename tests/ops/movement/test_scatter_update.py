@@ -126,11 +126,11 @@ def test_dynamic_shapes(data: str, indices: str, updates: str) -> None:
 
 def test_open_results_are_named() -> None:
     data, updates = np.zeros((2, 3, 2)), np.arange(12).reshape(2, 3, 2)
-    result = scatter_update_3.opener(data, np.array([1, 0, 1]), updates, np.array(1))
+    result = scatter_update_3.oracle.open(data, np.array([1, 0, 1]), updates, np.array(1))
     assert result.slice_size == 2
     candidates = {row: [c.tolist() for c in given] for row, given in result.candidates.items()}
     assert candidates == {1: [[0, 1], [4, 5]], 4: [[6, 7], [10, 11]]}
-    assert scatter_update_3.opener(data, np.array([1, 0, 2]), updates, np.array(1)) is None
+    assert scatter_update_3.oracle.open(data, np.array([1, 0, 2]), updates, np.array(1)) is None
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_drawn_values_fit(data: str, indices: str, updates: str) -> None:
         "updates": tensor(F32, updates),
         "axis": tensor(I32, "1"),
     }
-    indices_drawn = scatter_update_3.generators["indices"](rng, "indices", types, {})
-    axis = scatter_update_3.generators["axis"](rng, "axis", types, {})
+    indices_drawn = scatter_update_3.oracle.generators["indices"](rng, "indices", types, {})
+    axis = scatter_update_3.oracle.generators["axis"](rng, "axis", types, {})
     shapes = [types[name].shape.to_shape() for name in ("data", "indices", "updates")]
     run(scatter_update_3, np.zeros(shapes[0], "f4"), indices_drawn, np.zeros(shapes[2], "f4"), axis)
     if indices_drawn.size <= shapes[0][int(axis[0])]:

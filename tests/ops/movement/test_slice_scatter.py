@@ -224,7 +224,7 @@ def test_drawn_slices_fit(data: str, updates: str, n: int, axes: bool) -> None:
     types = {"data": tensor(F32, data), "updates": tensor(F32, updates)}
     names = ["start", "stop", "step"] + (["axes"] if axes else [])
     types |= {name: tensor(I32, str(n)) for name in names}
-    drawn = [slice_scatter_15.generators[name](rng, name, types, {}) for name in names]
+    drawn = [slice_scatter_15.oracle.generators[name](rng, name, types, {}) for name in names]
     shapes = [types[name].shape.to_shape() for name in ("data", "updates")]
     result = run(slice_scatter_15, np.zeros(shapes[0], "f4"), np.ones(shapes[1], "f4"), *drawn)[0]
     assert result.sum() == np.prod(shapes[1])

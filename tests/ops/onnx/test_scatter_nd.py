@@ -137,7 +137,7 @@ def test_against_onnx_runtime(version: int, reduction: str, dtype: Any) -> None:
             continue  # For these, ONNX Runtime deviates from the page's equation, or rejects them.
         tried += 1
         (found,) = run(VERSIONS[version], data, indices, updates, **given(version, reduction))
-        if reduction == "none" and scatter_nd_13.opener(data, indices, updates) is not None:
+        if reduction == "none" and scatter_nd_13.oracle.open(data, indices, updates) is not None:
             continue  # ONNX Runtime's order is not determined.
         np.testing.assert_array_equal(found, onnxruntime(version, reduction, (data, indices, updates)))
 
@@ -170,13 +170,12 @@ def test_the_last_of_duplicates_is_used_and_a_note_states_this(version: int) -> 
     data, indices, updates = np.zeros(3), np.array([[1], [1], [-2]]), np.array([5.0, 6.0, 7.0])
     operator = VERSIONS[version]
     assert run(operator, data, indices, updates)[0].tolist() == [0, 7, 0]
-    assert operator.opener is not None
-    found = operator.opener(data, indices, updates)
+    found = operator.oracle.open(data, indices, updates)
     assert found is not None and "1 place more than once" in found.note
     assert sorted(c.item() for c in found.candidates[1]) == [5, 6, 7]
-    assert operator.opener(data, indices[:1], updates[:1]) is None
+    assert operator.oracle.open(data, indices[:1], updates[:1]) is None
     if version >= 16:
-        assert operator.opener(data, indices, updates, reduction="add") is None
+        assert operator.oracle.open(data, indices, updates, reduction="add") is None
 
 
 # Constraints

@@ -11,13 +11,14 @@ from pydantic import AfterValidator, Field
 from pydantic_core import SchemaValidator, ValidationError
 
 import irexec
-from irexec.core.types import DYNAMIC, F16, F32, I64, STRING, Array, TensorType
+from irexec.core.types import DYNAMIC, F16, F32, I64, STRING, TensorType
 from irexec.ops.spec.acceptance import value_schema
 from irexec.ops.spec.attributes import NonNegative, Within
 from irexec.ops.spec.contents import load
-from irexec.ops.spec.operator import ANY_ELEMENTS, Operator
+from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.tensors import AnyTensor
 
-T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+T: TypeAlias = AnyTensor
 SCATTER = load("ScatterNDUpdate", 15)
 NET = (
     '<net name="n" version="11"><layers>'

@@ -90,22 +90,21 @@ def test_specializer_generator_and_opener_get_what_they_name(walk: Operator) -> 
     def _(types: NodeTypes, *, steps: Stepping) -> Callable[..., Any]:
         return lambda x: x[:: steps.stride]
 
-    @walk.draw("x")
+    @walk.oracle.draw("x")
     def _(rng: Any, port: str, types: Any, *, first: int) -> Array:
         return np.full(2, first, np.float32)
 
-    @walk.open
+    @walk.oracle.alternatives
     def _(x: Array, *, mode: str, absent: int = 3) -> Any:
         return mode, absent
 
     given = {"first": 5, "stride": 2, "exclude_pad": False, "mode": "b"}
     assert walk.specializer is not None
-    assert walk.opener is not None
     special = walk.specializer(NodeTypes((), (), (), given))
     assert special is not None
     assert special(np.arange(4)).tolist() == [0, 2]
-    assert walk.generators["x"](None, "x", {}, given).tolist() == [5, 5]
-    assert walk.opener(np.zeros(1), **given) == ("b", 3)
+    assert walk.oracle.generators["x"](None, "x", {}, given).tolist() == [5, 5]
+    assert walk.oracle.open(np.zeros(1), **given) == ("b", 3)
 
 
 def _walk_2(x: T, /, *, first: int = 0, steps: Stepping, mode: Literal["a", "b"] = "a") -> T:

@@ -11,7 +11,6 @@ import pytest
 from irexec.core.types import BOOLEAN, DYNAMIC, F16, F32, I32, I64, Array, ElementType, PartialShape, TensorType
 from irexec.ops.spec.contents import load
 from irexec.ops.spec.operator import (
-    ANY_ELEMENTS,
     REGISTRY,
     Breach,
     Check,
@@ -24,6 +23,7 @@ from irexec.ops.spec.operator import (
     require,
     rounded,
 )
+from irexec.ops.spec.tensors import AnyTensor
 from irexec.ops.spec.traits import HasBodies, Pure, Stateful
 
 T: TypeAlias = Annotated[Array, Elements("T", {F16, F32})]
@@ -60,7 +60,7 @@ def test_the_signature() -> None:
     assert (op.signature.min_inputs, op.signature.max_inputs) == (2, 3)
     assert [(a.name, a.default, a.required) for a in op.attributes] == [("axis", 0, False), ("to", F32, False)]
     assert len(op.outputs) == 2
-    assert (op.tolerance.kind, op.tolerance.ulp) == ("rounded", 2)
+    assert (op.oracle.tolerance.kind, op.oracle.tolerance.ulp) == ("rounded", 2)
     assert op.__doc__ == "Weigh things."
     assert op(np.float32(1), np.int64(2))[0] == 1, "a call runs the kernel"
 
@@ -78,7 +78,7 @@ def test_a_variadic_operator() -> None:
 
 def test_outputs_by_attribute_and_by_number() -> None:
     @operator("Cast", "opset1")
-    def cast(x: Annotated[Array, ANY_ELEMENTS], /, *, to: ElementType) -> list[Annotated[Array, TypeFrom("to")]]:
+    def cast(x: AnyTensor, /, *, to: ElementType) -> list[Annotated[Array, TypeFrom("to")]]:
         return [x]
 
     assert cast.outputs[0].variadic
