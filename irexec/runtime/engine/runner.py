@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +25,8 @@ from irexec.runtime.engine.state import Variables
 from irexec.runtime.engine.step import Step
 
 Expected = tuple[Any, Any]
+Moves = Mapping[Value, Array | Callable[[Array], Array]]
+"""Values that are changed: what takes their place, or a function of the value that computes it."""
 
 
 class Listener(Protocol):
@@ -36,16 +39,36 @@ class Listener(Protocol):
         """Handle a layer that has run. `seconds`: its duration."""
 
 
+class Known(Protocol):
+    """Values of an earlier run."""
+
+    def __getitem__(self, value: Value) -> Array:
+        """Return the array of a value."""
+
+
+def moved(moves: Moves, value: Value, array: Array) -> Array:
+    """Return what takes the place of a value."""
+    move = moves.get(value)
+    return array if move is None else move(array) if callable(move) else move
+
+
 class Runner:
     """Runs one plan repeatedly, in one thread at a time. Bodies have their own runners, which share the variables.
 
-    Runs use the kernels unless lowering by `backend` is requested. `listeners` observe runs of the kernels.
+    Runs use the kernels unless lowering by `backend` is requested. `listeners` observe runs of the kernels, in which
+    the values in `moves` are changed.
     """
 
     def __init__(
-        self, plan: Plan, variables: Variables, listeners: Sequence[Listener], backend: Backend | None = None
+        self,
+        plan: Plan,
+        variables: Variables,
+        listeners: Sequence[Listener],
+        backend: Backend | None = None,
+        moves: Moves = MappingProxyType({}),
     ) -> None:
         self.plan, self.variables, self.listeners, self.backend = plan, variables, listeners, backend
+        self.moves = moves
         self._bodies: dict[int, list[Runner]] = {}
         self._outs: dict[int, Array] | None = None
         self._plain: Program | None = None
@@ -93,7 +116,7 @@ class Runner:
 
         if (runners := self._bodies.get(number)) is None:
             plans = self.plan.subplans[number]
-            runners = [Runner(plan, self.variables, self.listeners, self.backend) for plan in plans]
+            runners = [Runner(plan, self.variables, self.listeners, self.backend, self.moves) for plan in plans]
             self._bodies[number] = runners
             for runner in runners:
                 runner._is_lowered = self._is_lowered
@@ -113,6 +136,21 @@ class Runner:
         self._mark(lowered and not self.listeners)
         return self._results(inputs)
 
+    def resume(self, inputs: Sequence[Array], known: Known, nodes: Collection[Node]) -> list[Array]:
+        """Return the results if only these layers run, and all other values are `known`. Raises IRError."""
+        template, calls, _ = self._kernels()
+        slots = template.copy()
+        for slot, array in zip(self.plan.parameters, inputs, strict=True):
+            slots[slot] = array
+        numbers = [number for number, step in enumerate(self.plan.steps) if step.node in nodes]
+        self._run_watched(slots, [calls[number] for number in numbers], numbers, known)
+        values = [result.inputs[0] for result in self.plan.model.results]
+        made = [
+            known[value] if slots[slot] is None and value is not None else slots[slot]
+            for slot, value in zip(self.plan.results, values, strict=True)
+        ]
+        return [array.copy() for array in made]
+
     def _results(self, inputs: Sequence[Array]) -> list[Array]:
         """Return the results of `run`, by compiled code if the run of the outer plan uses it, otherwise by kernels."""
         template, calls, numbers = self._lowered() if self._is_lowered else self._kernels()
@@ -124,7 +162,7 @@ class Runner:
                 # For small arrays this takes a quarter of the time of np.copyto.
                 memory[...] = array
         if self.listeners:
-            self._run_watched(slots, calls)
+            self._run_watched(slots, calls, range(len(calls)))
         else:
             self._run(slots, calls, numbers)
         given = [slots[slot] for slot in self.plan.parameters]
@@ -205,11 +243,15 @@ class Runner:
     def _watched(self, calls: Sequence[Call], numbers: Sequence[int]) -> Iterable[Call]:
         return watched(calls, "running", of=lambda number, _: self.plan.steps[numbers[number]].node)
 
-    def _run_watched(self, slots: list[Any], calls: Sequence[Call]) -> None:
-        """Run the steps one at a time and call the listeners."""
-        watched_calls = self._watched(calls, range(len(calls)))
-        for number, (call, ins, single, outs, checks, frees) in enumerate(watched_calls):
-            step = self.plan.steps[number]
+    def _run_watched(
+        self, slots: list[Any], calls: Sequence[Call], numbers: Sequence[int], known: Known | None = None
+    ) -> None:
+        """Run the steps one at a time, call the listeners, and change values. `known`: values that no step computes."""
+        for place, (call, ins, single, outs, checks, frees) in enumerate(self._watched(calls, numbers)):
+            step = self.plan.steps[numbers[place]]
+            lacking = [(i, v) for i, v in zip(ins, step.node.inputs, strict=True) if known and i and slots[i] is None]
+            for slot, value in lacking:
+                slots[slot] = known[value]  # type: ignore[index]
             inputs = [_declared(slots[i], step, port) for port, i in enumerate(ins)]
             for listener in self.listeners:
                 listener.before(step.node, inputs)
@@ -223,11 +265,15 @@ class Runner:
             seconds = time.perf_counter() - begin
             if single:
                 outs, checks, result = (outs,), (checks,), (result,)
-            self._store(number, result, slots, outs, checks)
+            self._store(numbers[place], result, slots, outs, checks)
+            changed = [value in self.moves for value in step.node.outputs] if self.moves else ()
+            if any(changed):
+                results = [moved(self.moves, v, slots[slot]) for v, slot in zip(step.node.outputs, outs, strict=True)]
+                self._store(numbers[place], results, slots, outs, checks)
             results = [slots[slot] for slot in outs]
             for listener in self.listeners:
                 listener.after(step.node, inputs, results, seconds)
-            for slot in frees:
+            for slot in (*frees, *(slot for slot, _ in lacking)):
                 slots[slot] = None
 
     def _store(

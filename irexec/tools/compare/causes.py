@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from irexec.core.diagnostics import IRError
 from irexec.core.types import Array
-from irexec.model.graph.cut import Cutter, cut
+from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Node, Value
 from irexec.tools.compare.culprit import Culprit, alone, function_of
 from irexec.tools.compare.errors import Error, measure
@@ -49,17 +49,11 @@ def _with_values_of(reference: Reference, loaded: Loaded, node: Node, plain: Seq
     """Return the error of the results if a layer has the other side's values; None if the model cannot be run with
     them.
     """
-    model = reference.model
-    part = cut(model, [other for other in model.nodes if other is not node], model.results)
-    taken = [value for value in part.begins if value.node is node]
-    steps = []
+    taken = [value for value in node.outputs if value.users]
     try:
         seen = loaded.observe(reference.steps, taken)
-        for inputs, there in zip(reference.steps, seen, strict=True):
-            given = dict(zip(model.inputs, inputs, strict=True)) | {value: there[value] for value in taken}
-            steps.append([given[value] for value in part.begins])
-        return _largest(Reference(part.model, steps).results(), plain)
-    except (KeyError, ValueError, CannotRun, IRError):  # The value is not exposed, or has another shape.
+        return _largest(reference.changed([{value: there[value] for value in taken} for there in seen]), plain)
+    except (KeyError, CannotRun, IRError):  # The value is not exposed, or has another shape.
         return None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from irexec.core.diagnostics import IRError
 from irexec.core.types import F32, Array, ElementType
 from irexec.model.arrays.units import unit, widened
-from irexec.model.graph.cut import cut, readers
+from irexec.model.graph.cut import readers
 from irexec.model.graph.model import Model, Node, Value
 from irexec.tools.compare.errors import Error, measure
 from irexec.tools.compare.result import Row
@@ -195,13 +195,7 @@ def _effect(
     """Return the largest error of the results, in units in the last place, if some layers have values that differ from
     irexec's by a multiple of their difference from those of the other side. `pairs`: both values, per step.
     """
-    model = reference.model
-    part = cut(model, [node for node in model.nodes if node not in last], model.results)
-    steps = []
-    for inputs, step in zip(reference.steps, pairs, strict=True):
-        given = dict(zip(model.inputs, inputs, strict=True)) | {v: _moved(*pair, times) for v, pair in step.items()}
-        steps.append([given[value] for value in part.begins])
-    found = Reference(part.model, steps).results()
+    found = reference.changed([{v: _moved(*pair, times) for v, pair in step.items()} for step in pairs])
     both = zip(reference.results(), found, strict=True)
     return max((measure(a, b).ulp for x, y in both for a, b in zip(x, y, strict=True)), default=0.0)
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.types import Array, ElementType
 from irexec.model.arrays.units import Typical, squeezed, unit, widened
-from irexec.model.graph.copies import copy_with_map
-from irexec.model.graph.model import Node
-from irexec.ops.spec.operator import Operator
+from irexec.model.graph.model import Node, Value
+from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.errors import Error, measure
 from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.run.record import Reference
@@ -55,7 +53,7 @@ def explained(
             break
         larger = {node: times * error for node, error in wrong.items()}
         try:
-            off = Reference(_disturbed(reference, larger, np.random.default_rng(seed)), reference.steps).results()
+            off = reference.changed(disturbances(larger, np.random.default_rng(seed)))
         except IRError:  # A value that depends on rounding was close to the limit of a shape or an index.
             continue
         for step, (ours, theirs) in enumerate(zip(right, off, strict=True)):
@@ -84,28 +82,13 @@ def unexplained(errors: Sequence[Sequence[Error]], bounds: Sequence[Sequence[flo
     ]
 
 
-def _disturbed(reference: Reference, units: Mapping[Node, float], rng: np.random.Generator) -> Any:
-    model, copies = copy_with_map(reference.model)
+def disturbances(units: Mapping[Node, float], rng: np.random.Generator) -> Moves:
+    """Return random changes of up to this number of units in the last place in the results of layers."""
+    made: dict[Value, Callable[[Array], Array]] = {}
     for node, error in units.items():
-        inside = [inner for body in node.bodies for inner in body.model.walk()]
-        for made in [copies[inner] for inner in inside or [node]]:
-            if made.operator is not None and not made.bodies and made.inputs and made.type != "Result":
-                made.operator = _disturbing(made.operator, error, rng)
-    return model
-
-
-def _disturbing(operator: Operator, units: float, rng: np.random.Generator) -> Operator:
-    """Return the operator with random errors of up to this number of units in the last place in its results."""
-    made = copy.copy(operator)
-    right = operator.kernel
-
-    def kernel(*inputs: Any, out: Any = None, **attributes: Any) -> Any:
-        results = right(*inputs, **attributes)
-        if isinstance(results, (tuple, list)):
-            return [_moved(np.asarray(result), units, rng) for result in results]
-        return _moved(np.asarray(results), units, rng)
-
-    made.kernel, made.opset, made.specializer, made.view, made.inplace = kernel, "disturbed", None, (), ()
+        inner = [n for body in node.bodies for n in body.model.walk() if n.inputs and not n.bodies]
+        for value in (value for n in inner or [node] if n.type != "Result" for value in n.outputs):
+            made[value] = partial(_moved, units=error, rng=rng)
     return made
 
 

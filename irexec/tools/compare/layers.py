@@ -13,6 +13,7 @@ from irexec.core.types import F32, Array
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.operator import Tolerance
+from irexec.runtime.engine.run import HELD_BYTES
 from irexec.tools.compare.at_once import at_once
 from irexec.tools.compare.compensation import Compensation
 from irexec.tools.compare.coverage import can_differ, watched
@@ -34,7 +35,7 @@ from irexec.tools.compare.windows import (
     taken,
     windows,
 )
-from irexec.tools.run.record import HELD_BYTES, Reference, same
+from irexec.tools.run.record import Reference, same
 
 Known = MutableMapping[Value, Array]
 Results = Mapping[Node, list[Array]]

@@ -13,10 +13,10 @@ from irexec.model.graph.copies import copied
 from irexec.model.graph.cut import Cutter, needed_by
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.culprit import Culprit, alone
+from irexec.tools.compare.delta import one_by_one
 from irexec.tools.compare.errors import Bounds
 from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
 from irexec.tools.reduce.case import Case, case_of, part_of
-from irexec.tools.reduce.delta import one_by_one
 from irexec.tools.reduce.stages import STAGES, Stage
 from irexec.tools.reduce.verdict import Fault, Judge
 from irexec.tools.run.record import Reference

@@ -13,8 +13,8 @@ from irexec.api.opsets.nodes import constant_node
 from irexec.model.graph.copies import copied
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
+from irexec.tools.compare.delta import Earliest, fewest, first
 from irexec.tools.reduce.case import Case, Steps, case_of, computing, edited, part_of, read_by_others, reconnect
-from irexec.tools.reduce.delta import Earliest, fewest, first
 from irexec.tools.reduce.recurrent import directions, hidden, keep_directions, keep_hidden
 from irexec.tools.reduce.simpler import (
     attributes,

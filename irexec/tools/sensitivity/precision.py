@@ -18,9 +18,9 @@ from irexec.model.graph.order import ordered
 from irexec.model.graph.ports import port_name
 from irexec.ops.spec.contents import load
 from irexec.runtime.engine import CompiledModel
+from irexec.tools.compare.delta import fewest
 from irexec.tools.compare.errors import Error, measure
 from irexec.tools.compare.tolerances import combined, tolerance_of
-from irexec.tools.reduce.delta import fewest
 from irexec.tools.run.record import Reference
 
 KINDS = {"f16": F16, "bf16": BF16}

@@ -19,7 +19,6 @@ from irexec import Model, Value
 from irexec import opset15 as ops
 from irexec.core.types import Array
 from irexec.model.graph.copies import copied
-from irexec.tools.compare import explained as explaining
 from irexec.tools.compare.align import align
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import NONE, Error
@@ -121,7 +120,8 @@ def test_the_bound_follows_the_sensitivity_of_the_results() -> None:
 
 def test_explained_errors_need_no_further_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     run, made = chain(), []
-    monkeypatch.setattr(explaining, "Reference", lambda *given: made.append(given) or Reference(*given))
+    changed = Reference.changed
+    monkeypatch.setattr(Reference, "changed", lambda self, change: made.append(change) or changed(self, change))
     nodes = [node for node in run.model.nodes if node.type == "MatMul"]
     for error, runs in ((NONE, 0), (Error(10.0, 1e-6, 1e-6), 1), (_WRONG, 3)):
         made.clear()

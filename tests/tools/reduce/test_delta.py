@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irexec.tools.reduce.delta import Earliest, fewest, first
+from irexec.tools.compare.delta import Earliest, fewest, first
 
 
 @given(st.integers(1, 60), st.data())

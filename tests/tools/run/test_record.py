@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import ml_dtypes
 import numpy as np
@@ -11,23 +11,23 @@ from support.verdicts import ROWS, compared, named
 
 import irexec
 from irexec import opset15 as ops
-from irexec.runtime.engine.request import InferRequest
-from irexec.tools.run import record
+from irexec.runtime.engine import run
+from irexec.runtime.engine.runner import Runner
+from irexec.runtime.engine.spilled import Spill, Spilled
 from irexec.tools.run.record import Reference, same
-from irexec.tools.run.spilled import Spill, Spilled
 
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The number of layers of each model that is run."""
     counts: list[int] = []
-    infer = InferRequest.infer
+    whole = Runner.run
 
-    def counted(self: InferRequest, inputs: object = None) -> object:
-        counts.append(len(self._plans.model.nodes))
-        return infer(self, inputs)
+    def counted(self: Runner, inputs: Sequence[np.ndarray], *, lowered: bool = False) -> list[np.ndarray]:
+        counts.append(len(self.plan.model.nodes))
+        return whole(self, inputs, lowered=lowered)
 
-    monkeypatch.setattr(InferRequest, "infer", counted)
+    monkeypatch.setattr(Runner, "run", counted)
     yield counts
 
 
@@ -52,8 +52,8 @@ def test_a_comparison_of_large_values_runs_each_model_once(
     runs: list[int], monkeypatch: pytest.MonkeyPatch, spilled: int, times: int
 ) -> None:
     """Values beyond the memory limit are in a file; the models only run again if the file would become too large."""
-    monkeypatch.setattr(record, "HELD_BYTES", 1 << 10)
-    monkeypatch.setattr(record, "_SPILLED_BYTES", spilled)
+    monkeypatch.setattr(run, "HELD_BYTES", 1 << 10)
+    monkeypatch.setattr(run, "_SPILLED_BYTES", spilled)
     right = network()
     assert named(compared(right, network(1.5), [ROWS])) == ["scaled6"]
     assert [count for count in runs if count == len(right.nodes)] == times * [len(right.nodes)]
@@ -76,10 +76,10 @@ def test_values_return_from_a_file_unchanged() -> None:
 def test_held_values_are_those_of_a_run_of_their_own(runs: list[int]) -> None:
     model = network()
     steps = [[ROWS], [ROWS * 2]]
-    held, run = Reference(model, steps), Reference(model, steps)
+    held, again = Reference(model, steps), Reference(model, steps)
     held.hold()
     wanted = [value for node in model.nodes if node.type in ("Parameter", "Tanh") for value in node.outputs]
-    expected = run.record(wanted)
+    expected = again.record(wanted)
     assert held.results()
     before = len(runs)
     found = held.record(wanted)
