@@ -11,6 +11,7 @@ from irexec.core.types import Array
 from irexec.model.graph.cut import Cutter, Part
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.inference import infer_types
+from irexec.ops.spec.traits import Random
 from irexec.runtime.engine.arguments import arrange
 from irexec.runtime.engine.plan import Plan
 from irexec.runtime.engine.plans import Plans
@@ -86,7 +87,7 @@ class Run:
         further ones in a file. Values of bodies are not held, nor any if some are random. Raises IRError.
         """
         wanted = set[Value]()
-        if not any(n.operator is not None and n.operator.tolerance.kind == "random" for n in self.model.walk()):
+        if not any(Random in n.traits for n in self.model.walk()):
             skipped = {*self._cutter.constant, *self.model.parameters}
             wanted = {value for node in self.model.nodes if node not in skipped for value in node.outputs}
         holder, held, results = _Holder(wanted), list[_Values](), list[list[Array]]()

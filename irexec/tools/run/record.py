@@ -11,7 +11,6 @@ from irexec.core.types import Array
 from irexec.model.arrays.given import Origin
 from irexec.model.arrays.units import slabs, squeezed
 from irexec.model.graph.model import Model, Node, Value
-from irexec.ops.spec.traits import Random
 from irexec.runtime.engine.run import Run
 from irexec.runtime.engine.runner import Moves
 from irexec.tools.run.run import ModelInput
@@ -34,7 +33,6 @@ class Reference:
         """Hold the values of the next run of `results`, so that `record` needs no further run, and `changed` only runs
         the layers that a change reaches.
         """
-from irexec.ops.spec.traits import Random
         self._holds = True
 
     def results(self) -> list[list[Array]]:
