@@ -79,10 +79,9 @@ class Builder:
         node = self.node_class(operator, inputs, values, name=self.unique(name))
         node.bodies = list(bodies)
         self._holders[node.given_name] = node
+        node.origin = self.findings.origin_of(inputs)
         before = self.errors
-        self.findings.made = node
         node.set_outputs(infer_node(node, self.findings))
-        self.findings.made = None
         if self.errors > before or not node.outputs:
             raise Broken
         return node

@@ -327,7 +327,7 @@ class Converter:
         op = Op(self.builder, call.node, inputs, call.attributes, call.version, call.opset, enter, scope.find)
         findings, outer = self.findings, (self.findings.named, self.findings.attributes)
         if scope.depth == 0:
-            findings.named, findings.attributes = call.names_of(inputs), call.attributes.keys()
+            findings.named, findings.attributes = call.names_of(inputs), tuple(call.attributes)
         try:
             made = call.translator(op)
         finally:

@@ -21,6 +21,7 @@ from irexec.ir.xml.source import Source
 from irexec.model.graph.body_maps import BodyInput, BodyOutput
 from irexec.model.graph.one_process import OfOneProcess
 from irexec.model.graph.order import ordered
+from irexec.model.graph.origin import Origin
 from irexec.ops.spec.operator import Operator
 from irexec.ops.spec.traits import Stateful, Traits
 from irexec.ops.spec.type_names import type_name
@@ -158,6 +159,7 @@ class Node(OfOneProcess):
         "layer": "the layer of the file",
         "number": "the creation order: later nodes have larger numbers",
         "operator": "the operator; None if it is unknown",
+        "origin": "the node of another format from which it was made",
         "outputs": "the values that the node computes",
         "rt_info": "the runtime information of the layer",
         "type": "the type in files, such as `Convolution`",
@@ -194,6 +196,7 @@ class Node(OfOneProcess):
         self.held: Array | Stored | None = None
         self.rt_info: dict[str, Any] = {}
         self.input_rt_info: dict[int, dict[str, Any]] = {}
+        self.origin: Origin | None = None
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -234,7 +237,9 @@ class Node(OfOneProcess):
     def again(self, inputs: Iterable[Value | None]) -> Self:
         """Return a node with other inputs, the same operator, attributes and names, and outputs not yet inferred."""
         names = {"name": self.given_name, "id": self.id, "type": self.type, "version": self.version}
-        return type(self)(self.operator, inputs, dict(self.attributes), layer=self.layer, **names)
+        made = type(self)(self.operator, inputs, dict(self.attributes), layer=self.layer, **names)
+        made.origin = self.origin
+        return made
 
     @property
     def traits(self) -> Traits:
@@ -270,7 +275,12 @@ class Node(OfOneProcess):
 
     @property
     def ref(self) -> LayerRef:
-        """The name of this node in findings."""
+        """The name in findings: that of the node in the file from which this node was made, or its own."""
+        return self.origin.ref if self.origin is not None else self.own_ref
+
+    @property
+    def own_ref(self) -> LayerRef:
+        """The name of this node itself, whatever it was made from."""
         return LayerRef(self.id, self.given_name, self.type, self.version)
 
     @property

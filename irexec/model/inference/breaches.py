@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from irexec.core.diagnostics.findings import At, Findings
@@ -59,7 +60,29 @@ def _report(
         constraint = f"{node.operator.versioned_name} {constraint}"
     at = place_of(node, port, attribute)
     where: dict[str, Any] = {"at": at, "layer": node.ref, "port": port, "attribute": attribute}
-    findings.add(code, message, constraint=constraint, **where, **details)
+    whole = {"message": message, "constraint": constraint} | where | details
+    findings.add(code, **whole | in_terms_of_file(node, message, port, attribute))
+
+
+def in_terms_of_file(node: Node, message: str, port: str | None, attribute: str | None) -> dict[str, Any]:
+    """Return the parts of a finding about a layer that was made from a node of another format, with the names of that
+    node's inputs and attributes; the layer is named in a note. Empty for other layers.
+    """
+    origin = node.origin
+    if origin is None or node.operator is None:
+        return {}
+    port_name = node.operator.signature.port_name
+    ports = {port_name(index): name for index, name in enumerate(origin.inputs) if name is not None}
+    if ports:
+        words = "|".join(map(re.escape, ports))
+        message = re.sub(rf"(?<![\w'])({words})(?![\w'])", lambda found: ports[found[1]], message)
+    return {
+        "message": message,
+        "port": ports.get(port or ""),
+        "attribute": attribute if attribute in origin.attributes else None,
+        "constraint": None,
+        "notes": (("layer of IR", f"{node.own_ref} ({node.version})"),),
+    }
 
 
 def place_of(node: Node, port: str | None, attribute: str | None) -> At | None:

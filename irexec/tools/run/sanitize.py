@@ -16,7 +16,7 @@ from irexec.core.diagnostics import Report
 from irexec.core.types import Array, ElementType
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
-from irexec.model.inference.breaches import place_of
+from irexec.model.inference.breaches import in_terms_of_file, place_of
 from irexec.model.inference.propagate import as_list
 from irexec.runtime.engine import CompiledModel
 from irexec.runtime.engine.errors import findings_for
@@ -121,7 +121,9 @@ class Sanitizer:
         self._reported.add((node, code))
         calls = self._calls[node]
         when = f" (in call {calls})" if calls > 1 else ""
-        self._findings.add(code, message + when, at=place_of(node, port, None), layer=node.ref, port=port)
+        where = {"at": place_of(node, port, None), "layer": node.ref, "port": port}
+        found: dict[str, Any] = {"message": message + when} | where
+        self._findings.add(code, **found | in_terms_of_file(node, message + when, port, None))
 
 
 def sanitize(model: Model, inputs: Sequence[Array]) -> Report:
