@@ -28,7 +28,7 @@ NODES = {
         "int32[1,n] ids, float[4,2] w, float[4,2] p, float[2] s, float[2] b",
         "y = com.microsoft.EmbedLayerNormalization(ids, , w, p, , s, b)",
         {"ids": np.array([[1, 9]], np.int32), "w": np.ones((4, 2), np.float32), "p": np.ones((4, 2), np.float32),
-         "s": np.ones(2, np.float32), "b": np.ones(2, np.float32)}, "ids", "index 9 is outside [-4, 3]",
+         "s": np.ones(2, np.float32), "b": np.ones(2, np.float32)}, "input_ids", "index 9 is outside [-4, 3]",
     ),
 }  # fmt: skip
 

@@ -14,7 +14,13 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 Array = np.ndarray
-TYPES = {"f": TensorProto.FLOAT, "i": TensorProto.INT64, "b": TensorProto.BOOL, "u": TensorProto.UINT8}
+TYPES = {
+    "f": TensorProto.FLOAT,
+    "i": TensorProto.INT64,
+    "b": TensorProto.BOOL,
+    "u": TensorProto.UINT8,
+    "s": TensorProto.STRING,
+}
 
 
 class Case(NamedTuple):
@@ -75,6 +81,37 @@ FORBIDDEN = {
     "pads of a maximum": Case("MaxPool", [("f", 1, 1, 5)], {"kernel_shape": [2], "pads": [0, 2]}, "pads"),
     "pads of a mean": Case("AveragePool", [("f", 1, 1, 5)], {"kernel_shape": [2], "pads": [2, 0]}, "pads"),
     "pads of a norm": Case("LpPool", [("f", 1, 1, 5)], {"kernel_shape": [2], "pads": [3, 3]}, "pads"),
+    "a flag": Case("ReduceSum", [("f", 2, 3)], {"keepdims": 2}, "keepdims", "F004"),
+    "a flag of a recurrent node": Case(
+        "RNN", [("f", 5, 2, 3), ("f", 1, 4, 3), ("f", 1, 4, 4)], {"layout": -1, "hidden_size": 4}, "layout", "F004"
+    ),
+    "a kernel of ConvTranspose": Case(
+        "ConvTranspose", [("f", 1, 2, 5), ("f", 2, 3, 3)], {"kernel_shape": [2]}, "kernel_shape", "F009"
+    ),
+    "more than a stride": Case(
+        "ConvTranspose", [("f", 1, 2, 5), ("f", 2, 3, 3)], {"output_padding": [1]}, "output_padding", "F009"
+    ),
+    "pads that are computed": Case(
+        "Conv", [("f", 1, 2, 5), ("f", 2, 2, 3)], {"auto_pad": "SAME_UPPER", "pads": [1, 1]}, "pads", "F004"
+    ),
+    "axes of a sequence": Case(
+        "ReverseSequence", [("f", 3, 2), np.array([1, 1])], {"time_axis": 1}, "batch_axis", "F004"
+    ),
+    "an axis of Resize": Case(
+        "Resize", [("f", 2, 3), np.float32([]), np.float32([2])], {"axes": [2]}, "axes", "F009", opset=18
+    ),
+    "the modes of older samples": Case(
+        "GridSample", [("f", 1, 2, 3, 4), ("f", 1, 5, 6, 2)], {"mode": "bilinear"}, "mode", "F004", opset=20
+    ),
+    "neither lengths nor a number": Case("Split", [("f", 4)], {}, "num_outputs", "F004", opset=18, outputs=2),
+    "a pattern": Case("RegexFullMatch", [("s", 4)], {}, "pattern", "F004", opset=20),
+    "two element types": Case(
+        "QuantizeLinear", [("f", 4), np.ones((), np.float32), np.zeros((), np.uint8)], {"output_dtype": 3},
+        "output_dtype", "F004", 21,
+    ),
+    "no heads": Case(
+        "Attention", [("f", 1, 2, 4), ("f", 4, 12)], {}, "num_heads", "F004", domain="com.microsoft"
+    ),
     "a remainder": Case("Mod", [("f", 2, 3), ("f", 2, 3)], {"fmod": 0}, "fmod", "F004"),
 }  # fmt: skip
 
@@ -122,6 +159,11 @@ ALLOWED = {
     "a vector with a zero point": Case("MatMulInteger", [("u", 3), ("u", 3, 4), np.array([2], np.uint8)]),
     "a vector with two zero points": Case(
         "MatMulInteger", [("u", 3), ("u", 3, 4), np.array(2, np.uint8), np.array([1, 2, 3, 4], np.uint8)]
+    ),
+    "a negative alpha of Celu": Case("Celu", [("f", 2, 3)], {"alpha": -1.5}),
+    "a negative alpha of Swish": Case("Swish", [("f", 2, 3)], {"alpha": -1.5}, opset=24),
+    "half of the spectrum of a complex signal": Case(
+        "STFT", [("f", 1, 16, 2), np.array(4), np.ones(8, np.float32)], {"onesided": 1}
     ),
     "a remainder of floats": Case("Mod", [("f", 2, 3), ("f", 2, 3)], {"fmod": 1}),
     "a row from the end": Case("Gather", [("f", 2, 3), np.array([-1, 0])], {"axis": 1}),

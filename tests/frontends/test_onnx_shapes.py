@@ -39,6 +39,17 @@ NORM = {"scale": f(3), "b": f(3)}
 STATISTICS = {"s": f(3), "b": f(3), "m": f(3), "v": f(3)}
 LSTM = {"x": f(5, 2, 4), "w": f(1, 12, 4), "r": f(1, 12, 3), "b": f(1, 24)}
 QUANTIZED = {"x": ([2, 3], U8), "s": f(), "z": ([], U8), "w": ([3, 4], U8), "ws": f(), "wz": ([], U8)}
+MS = {"domain": "com.microsoft"}
+ATTENTION = {"x": f(2, 3, 8), "w": f(8, 24), "b": f(24)}
+HEADS = {"num_heads": 2}
+MULTI = {"q": f(2, 3, 8), "k": f(2, 4, 8), "v": f(2, 4, 8)}
+GROUPS = {
+    "q": f(2, 1, 32), "k": f(2, 1, 16), "v": f(2, 1, 16), "pk": f(2, 2, 6, 8), "pv": f(2, 2, 6, 8),
+    "n": ([2], I32), "t": ([], I32),
+}  # fmt: skip
+OF_GROUPS = {"num_heads": 4, "kv_num_heads": 2}
+EXPERTS = {"x": f(3, 8), "r": f(3, 4), "a": f(4, 16, 8), "ab": f(4, 16), "c": f(4, 8, 16), "cb": f(4, 8)}
+LOSS = {"x": f(2, 3, 4, 5), "t": i(2, 4, 5)}
 WRONG = {
     "a scale of an instance norm": Wrong("InstanceNormalization", {"x": f(2, 3, 4), **NORM, "scale": f(1)}, "scale"),
     "a bias of an instance norm": Wrong("InstanceNormalization", {"x": f(2, 3, 4), **NORM, "b": f(1)}, "B"),
@@ -89,6 +100,29 @@ WRONG = {
     "an embedding": Wrong(
         "SkipLayerNormalization", {"x": f(1, 2, 4), "y": f(1, 2, 4), "g": f(3)}, "gamma", domain="com.microsoft"
     ),
+    "projected weights": Wrong("Attention", ATTENTION | {"b": f(23)}, "bias", HEADS, **MS),
+    "a projection": Wrong("Attention", ATTENTION | {"w": f(7, 24)}, "weights", HEADS, **MS),
+    "a cache of two heads": Wrong("Attention", ATTENTION | {"": f(), "p": f(2, 2, 3, 5, 4)}, "past", HEADS, **MS),
+    "keys of other batches": Wrong("MultiHeadAttention", MULTI | {"k": f(3, 4, 8)}, "key", HEADS, **MS),
+    "fewer values than keys": Wrong("MultiHeadAttention", MULTI | {"v": f(2, 3, 8)}, "value", HEADS, **MS),
+    "a cache of groups": Wrong("GroupQueryAttention", GROUPS | {"pk": f(2, 3, 6, 8)}, "past_key", OF_GROUPS, 3, **MS),
+    "lengths of rows": Wrong("GroupQueryAttention", GROUPS | {"n": ([3], I32)}, "seqlens_k", OF_GROUPS, 3, **MS),
+    "weights of an expert": Wrong("MoE", EXPERTS | {"a": f(3, 16, 8)}, "fc1_experts_weights", {"k": 1}, **MS),
+    "a bias of experts": Wrong("MoE", EXPERTS | {"cb": f(4, 9)}, "fc2_experts_bias", {"k": 1}, **MS),
+    "an angle": Wrong(
+        "RotaryEmbedding", {"x": f(2, 2, 3, 8), "p": i(2, 3), "c": f(9, 4), "s": f(9, 3)}, "sin_cache", **MS
+    ),
+    "targets": Wrong("NegativeLogLikelihoodLoss", LOSS | {"t": i(2, 4, 6)}, "target", {"reduction": "mean"}),
+    "labels": Wrong("SoftmaxCrossEntropyLoss", LOSS | {"t": i(2, 3, 5)}, "labels"),
+    "keys of attention": Wrong(
+        "Attention", {"q": f(2, 2, 3, 4), "k": f(1, 2, 3, 4), "v": f(2, 2, 3, 4)}, "K", opset=23
+    ),
+    "an angle of ONNX": Wrong(
+        "RotaryEmbedding", {"x": f(2, 2, 3, 8), "c": f(9, 4), "s": f(8, 4), "p": i(2, 3)}, "sin_cache", opset=23
+    ),
+    "an image": Wrong("DepthToSpace", {"x": f(4, 6, 6)}, "input", {"blocksize": 2}),
+    "axes": Wrong("Squeeze", {"x": f(1, 3), "a": i()}, "axes"),
+    "an update": Wrong("TensorScatter", {"c": f(2, 1, 4, 5), "u": f(2, 1, 1, 6), "w": i(2)}, "update", opset=24),
     "a bias of Gelu": Wrong("BiasGelu", {"x": f(2, 3), "b": f(1)}, "B", domain="com.microsoft"),
 }  # fmt: skip
 

@@ -55,6 +55,18 @@ class LayerRef(NamedTuple):
         return f"{self.type} {label!r}" if label else self.type
 
 
+class Origin(NamedTuple):
+    """The node of a file of another format that a layer computes, perhaps together with other layers.
+
+    `inputs`: for each input of the layer, the name of the node's input that it is; None if it is computed.
+    `attributes`: the names of the node's attributes.
+    """
+
+    ref: LayerRef
+    inputs: tuple[str | None, ...] = ()
+    attributes: tuple[str, ...] = ()
+
+
 class Related(NamedTuple):
     """A second place that a finding refers to, with a short reason."""
 

@@ -13,7 +13,15 @@ from irexec.frontends.onnx.definitions import Definition, NoSuchOperator, Port, 
 from irexec.frontends.onnx.kinds import onnx_name, type_proto
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.refusals import why_not, why_not_domain
-from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, OPENVINO, Translator, translators
+from irexec.frontends.onnx.registry import (
+    EXPERIMENTAL,
+    MICROSOFT,
+    NAMES,
+    OF_ONNX,
+    OPENVINO,
+    Translator,
+    translators,
+)
 from irexec.frontends.onnx.scope import domain_of
 from irexec.model.graph.model import Value
 
@@ -65,12 +73,17 @@ class Call:
 
     def names_of(self, inputs: Sequence[Value | None]) -> dict[Value, str]:
         """Return the node's inputs with their names in the operator's definition, or else in the graph."""
-        ports = self.definition.ports if self.definition is not None else []
+        known = NAMES.get((domain_of(self.node.domain), self.node.op_type), [])
+        ports = known if self.definition is None else [port.name for port in self.definition.ports]
         names: dict[Value, str] = {}
         for index, value in enumerate(inputs):
-            if value is not None:
-                name = ports[min(index, len(ports) - 1)].name if ports else self.node.input[index]
-                names.setdefault(value, f"{name}[{index - len(ports) + 1}]" if self._is_variadic(index) else name)
+            if value is None:
+                continue
+            if self._is_variadic(index):
+                name = f"{ports[-1]}[{index - len(ports) + 1}]"
+            else:
+                name = ports[index] if index < len(ports) else self.node.input[index]
+            names.setdefault(value, name)
         return names
 
     def _is_variadic(self, index: int) -> bool:

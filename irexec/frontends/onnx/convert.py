@@ -21,7 +21,7 @@ from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.header import check_opset, declared_value, description, fits_declared, same_names
 from irexec.frontends.onnx.kinds import has_type
 from irexec.frontends.onnx.messages import onnx
-from irexec.frontends.onnx.op import Inner, Op
+from irexec.frontends.onnx.op import Inner, Op, integers_of
 from irexec.frontends.onnx.order import in_order
 from irexec.frontends.onnx.scope import BodyScope, Scope, opsets_of, ref_of
 from irexec.frontends.onnx.shapes import OF_FUNCTIONS, check_shapes
@@ -346,7 +346,7 @@ class Converter:
         function = call.function
         if function is None and call.node.op_type in OF_FUNCTIONS:
             shapes = [None if v is None else v.type.shape for v in inputs]
-            check_shapes(OF_FUNCTIONS[call.node.op_type], shapes, {})
+            check_shapes(OF_FUNCTIONS[call.node.op_type], shapes, integers_of(call.attributes))
         key = None if function is None else (function.domain, function.name, function.overload)
         self._size.check_call(key, scope.depth)
         body = call.body([None if v is None else v.type for v in inputs])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from irexec.core.diagnostics import Diagnostic, LayerRef
+from irexec.core.diagnostics import Diagnostic, LayerRef, Origin
 from irexec.core.diagnostics.findings import Findings
 from irexec.ir.text import cut
 from irexec.model.graph.model import Value
-from irexec.model.graph.origin import Origin
 
 _LONGEST = 500
 _SAME_INPUT = {
@@ -30,7 +29,7 @@ class OnnxFindings(Findings):
 
     node: LayerRef | None = None
     named: Mapping[Value, str] = MappingProxyType({})
-    attributes: Collection[str] = ()
+    attributes: tuple[str, ...] = ()
     too_large: bool = False
     incomplete: bool = False
     inputs: Callable[[], str] = staticmethod(str)

@@ -123,7 +123,8 @@ class Op:
 
     def check_shapes(self, patterns: str, **known: int) -> None:
         """Compare the shapes of the inputs with patterns (see shapes.py). Raises Refused."""
-        check_shapes(patterns, [None if value is None else value.type.shape for value in self.inputs], known)
+        shapes = [None if value is None else value.type.shape for value in self.inputs]
+        check_shapes(patterns, shapes, integers_of(self.attributes) | known)
 
     def refuse(self, message: str, **details: Any) -> NoReturn:
         raise Refused("F009", message, **details)
@@ -153,6 +154,13 @@ class Op:
         attribute = self._attribute(name, onnx.AttributeProto.INT)
         return default if attribute is None else int(attribute.i)
 
+    def count(self, name: str) -> int:
+        """Return a required number, such as that of the heads. Raises Refused if it is missing, or not positive."""
+        if (number := self.integer(name, 0)) < 1:
+            message = f"{name} is {number}, expected 1 or more" if self.has(name) else f"the required {name} is missing"
+            raise Refused("F004", message, attribute=name, allowed="1 or more")
+        return number
+
     def axis(self, name: str, default: int) -> int:
         """Return an axis of the first input, counted from the front if the rank is known. Raises Refused if it is out
         of range."""
@@ -163,8 +171,21 @@ class Op:
             self.refuse(f"{name} is {axis}, expected {-rank} to {rank - 1}", attribute=name, found=str(axis))
         return axis % rank
 
+    def axes(self, name: str) -> list[int] | None:
+        """Return a list of axes of the first input. Raises Refused if one of them is out of range."""
+        axes, rank = self.integers(name), self.rank()
+        for axis in axes or []:
+            if rank is not None and not -rank <= axis < rank:
+                self.refuse(f"{name} contains {axis}, expected {-rank} to {rank - 1}", attribute=name, found=str(axis))
+        return axes
+
     def flag(self, name: str, default: bool = False) -> bool:
-        return self.integer(name, int(default)) != 0
+        value = self.integer(name, int(default))
+        if value not in (0, 1):
+            raise Refused(
+                "F004", f"{name} is {value}, expected 0 or 1", attribute=name, found=str(value), allowed="0, 1"
+            )
+        return value == 1
 
     def number(self, name: str, default: float = 0.0) -> float:
         attribute = self._attribute(name, onnx.AttributeProto.FLOAT)
@@ -313,6 +334,11 @@ class Op:
     def same(self, value: Value) -> Value:
         """Return the value under another name."""
         return self.make("Identity", value, opset=16)
+
+
+def integers_of(attributes: Mapping[str, onnx.AttributeProto]) -> dict[str, int]:
+    """Return the attributes that are one integer, by name."""
+    return {name: int(a.i) for name, a in attributes.items() if a.type == onnx.AttributeProto.INT}
 
 
 def _fits(array: Array, shape: list[int]) -> bool:

@@ -16,6 +16,9 @@ Translator = Callable[[Op], Result]
 # (domain, type, version that introduced it) → translator. ONNX's own domain is "".
 _TRANSLATORS: dict[tuple[str, str, int], Translator] = {}
 
+NAMES: dict[tuple[str, str], list[str]] = {}
+"""The names of the inputs of operators, as far as their shapes are declared: domain and type → names."""
+
 MICROSOFT = "com.microsoft"
 OPENVINO = "org.openvinotoolkit"
 # The version of operators that existed before opsets were numbered.
@@ -38,6 +41,7 @@ def translates(
             return function(op)
 
         for type in operators:
+            NAMES[domain, type] = [part.partition(":")[0].strip() for part in shapes.split(";") if part]
             for version in since:
                 if (domain, type, version) in _TRANSLATORS:
                     raise TypeError(f"{type}-{version} is translated by two functions")

@@ -1,9 +1,10 @@
 """The shapes that ONNX requires of a node's inputs, written as `x: N C ...; scale: C; bias: C`.
 
 One pattern for each input, in order. A name stands for one extent, the same wherever it occurs; `_` for any extent;
-`...` for any number of them; `n.rank` for the rank of the input n; `4*H` for a product. `scalar` is a value of one
-element, `<X` a shape that broadcasts to that of the input X. `|` separates alternatives; an input without a pattern has
-any shape.
+`...` for any number of them, `D...` for the same ones wherever it occurs; `n.rank` for the rank of the input n; `4*H`
+for a product. The names of the node's integer attributes stand for their values. `scalar` is a value of one element,
+`<X` a shape that broadcasts to that of the input X. `|` separates alternatives; an input without a pattern has any
+shape.
 """
 
 from __future__ import annotations
@@ -16,12 +17,19 @@ from irexec.frontends.onnx.builder import Refused
 
 OF_FUNCTIONS = {
     "AffineGrid": "theta: N 2 3 | N 3 4; size: 4 | 5",
+    "Attention": "Q: N _ L _ | N L _; K: N G S _ | N S _; V: N G S _ | N S _; attn_mask: _ | _ _ | _ _ _ | _ _ _ _;"
+    " past_key: N _ P _; past_value: N _ P _; nonpad_kv_seqlen: N",
     "BlackmanWindow": "size: scalar",
+    "CausalConvWithState": "input: N C L; weight: C 1 K; bias: C; past_state: N C _",
+    "CenterCropPad": "input_data:; shape: n",
     "HammingWindow": "size: scalar",
     "HannWindow": "size: scalar",
-    "NegativeLogLikelihoodLoss": "input: N C ...; target: N ...; weight: C",
+    "LinearAttention": "query: N T _; key: N T _; value: N T _; past_state: N _ _ _; decay: N T _; beta: N T _",
+    "NegativeLogLikelihoodLoss": "input: N C D...; target: N D...; weight: C",
     "RMSNormalization": "X:; scale: <X",
-    "SoftmaxCrossEntropyLoss": "scores: N C ...; labels: N ...; weights: C",
+    "RotaryEmbedding": "X: N _ S _ | N S _; cos_cache: M R | N S R; sin_cache: M R | N S R; position_ids: N S",
+    "SoftmaxCrossEntropyLoss": "scores: N C D...; labels: N D...; weights: C",
+    "SwiGLU": "A: D...; B: D...",
 }
 """The patterns for operators that have no translator, because ONNX defines them by functions."""
 
@@ -60,18 +68,30 @@ def _matched(
     if pattern.startswith("<"):
         target = given.get(pattern[1:])
         return {} if target is None or broadcasts_to(shape, target) else None
-    terms, extents = pattern.split(), list(shape)
-    if "..." in terms:
-        at = terms.index("...")
-        rest = len(terms) - at - 1
-        if len(extents) < at + rest:
-            return None
-        del terms[at], extents[at : len(extents) - rest]
+    extents = list(shape)
+    bound = dict(found)
+    terms = _spread(pattern, bound, len(extents))
     if len(terms) != len(extents):
         return None
-    bound = dict(found)
     fits = all(_fits(term, extent, bound) for term, extent in zip(terms, extents, strict=True))
     return bound if fits else None
+
+
+def _spread(pattern: str, bound: Extents, rank: int | None = None) -> list[str]:
+    """Return the terms of a pattern, with one for each extent that `...` stands for in a shape of this rank; without a
+    rank, `D...` stands for as many extents as it did elsewhere."""
+    terms = pattern.split()
+    at = next((i for i, term in enumerate(terms) if term.endswith("...")), None)
+    if at is None:
+        return terms
+    name = terms[at].removesuffix("...")
+    count = bound.get(f"{name}.count", -1 if rank is None else rank - len(terms) + 1)
+    if count < 0:
+        return terms
+    if name:
+        bound[f"{name}.count"] = count
+    terms[at : at + 1] = [f"{name}[{i}]" if name else "_" for i in range(count)]
+    return terms
 
 
 def _fits(term: str, extent: Dimension, bound: Extents) -> bool:
@@ -106,7 +126,7 @@ def _described(pattern: str, found: Extents, given: Mapping[str, PartialShape | 
     if pattern.startswith("<"):
         return f"one that broadcasts to that of {pattern[1:]}, {given[pattern[1:]]}"
     terms = []
-    for term in pattern.split():
+    for term in _spread(pattern, found):
         product, unknown = _product(term, found)
         terms.append(term if unknown else str(product))
     return f"[{','.join(terms)}]"

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from weakref import ref
 
 from irexec.core.collector import dropped
-from irexec.core.diagnostics import LayerRef
+from irexec.core.diagnostics import LayerRef, Origin
 from irexec.core.records import field, record
 from irexec.core.types import Array, ElementType, Stored, TensorType
 from irexec.ir.document import Layer
@@ -21,7 +21,6 @@ from irexec.ir.xml.source import Source
 from irexec.model.graph.body_maps import BodyInput, BodyOutput
 from irexec.model.graph.one_process import OfOneProcess
 from irexec.model.graph.order import ordered
-from irexec.model.graph.origin import Origin
 from irexec.ops.spec.operator import Operator
 from irexec.ops.spec.traits import Stateful, Traits
 from irexec.ops.spec.type_names import type_name

@@ -147,4 +147,6 @@ def _inner(model: Model) -> list[Value]:
     ends = {value for result in model.results for value in result.inputs}
     computing = (node for node in model.nodes if node not in constant and node.type != "Parameter")
     values = (value for node in computing for value in node.outputs)
-    return [v for v in values if v.users and v.element_type in _NUDGES and v not in ends]
+    # A value may also have users that contribute to no result, and are not copied with the model.
+    nodes = set(model.nodes)
+    return [v for v in values if not nodes.isdisjoint(v.users) and v.element_type in _NUDGES and v not in ends]

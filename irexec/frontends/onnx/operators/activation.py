@@ -16,7 +16,11 @@ corresponds("HardSwish", "HSwish", since=(14, 22), opset=4)
 
 @translates("Swish", since=(24,))
 def _swish(op: Op) -> Value:
-    return op.make("Swish", op[0], op.like(op.number("alpha", 1.0)), opset=4)
+    alpha = op.number("alpha", 1.0)
+    if alpha >= 0:
+        return op.make("Swish", op[0], op.like(alpha), opset=4)
+    # IR's Swish accepts no negative beta.
+    return op.make("Multiply", op[0], op.make("Sigmoid", op.make("Multiply", op[0], op.like(alpha))))
 
 
 @translates("Gelu", since=(20,))
@@ -32,9 +36,13 @@ def _elu(op: Op) -> Value:
 
 @translates("Celu", since=(12, 28))
 def _celu(op: Op) -> Value:
-    alpha = op.like(op.number("alpha", 1.0))
-    inner = op.make("Elu", op.make("Divide", op[0], alpha), alpha=1.0)
-    return op.make("Multiply", inner, alpha)
+    number = op.number("alpha", 1.0)
+    alpha, zero = op.like(number), op.like(0.0)
+    ratio = op.make("Divide", op[0], alpha)
+    if number > 0:
+        return op.make("Multiply", op.make("Elu", ratio, alpha=1.0), alpha)
+    below = op.make("Multiply", op.make("Subtract", op.make("Exp", ratio), op.like(1.0)), alpha)
+    return op.make("Add", op.make("Maximum", op[0], zero), op.make("Minimum", below, zero))
 
 
 @translates("Selu", since=(1, 6, 22))

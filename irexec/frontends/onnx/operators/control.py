@@ -228,6 +228,8 @@ def _per(op: Op, name: str, count: int) -> list[int]:
     values = op.integers(name) or [0] * count
     if len(values) != count:
         op.refuse(f"{name} has {len(values)} values, expected {count}", attribute=name)
+    if name.endswith("directions") and not {0, 1}.issuperset(values):
+        raise Refused("F004", f"{name} is {values}, expected values of 0 and 1", attribute=name)
     return values
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from irexec.core.types import PartialShape
+from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
 from irexec.model.graph.model import Value
@@ -19,7 +20,10 @@ _AUTO_PADS = {"NOTSET": "explicit", "SAME_UPPER": "same_upper", "SAME_LOWER": "s
 
 def auto_pad(op: Op) -> str:
     """Return the value of IR's attribute auto_pad that corresponds to the node's attribute."""
-    return _AUTO_PADS[op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))]
+    mode = op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))
+    if mode != "NOTSET" and any(op.integers("pads") or []):
+        raise Refused("F004", f"pads is given, but auto_pad is {mode}, which computes them", attribute="pads")
+    return _AUTO_PADS[mode]
 
 
 def spatial(op: Op, x: Value, like: int | None = None) -> int:
@@ -84,13 +88,18 @@ def convolved(op: Op, x: Value, kernel: Value, suffix: str = "") -> Value:
     """
     options = window_lists(op, spatial(op, x, like=kernel.type.shape.rank)) | {"auto_pad": auto_pad(op)}
     groups = op.integer("group", 1)
-    given = op.integers("kernel_shape")
-    if given is not None and not kernel.type.shape.compatible(PartialShape([-1, -1, *given])):
-        op.refuse(f"kernel_shape is {given}, but the kernel has shape {kernel.type.shape}", attribute="kernel_shape")
+    _check_kernel(op, kernel)
     _check_channels(op, x, kernel, groups)
     if groups == 1:
         return op.make_part(suffix, "Convolution", (x, kernel), 1, options).outputs[0]
     return op.make_part(suffix, "GroupConvolution", (x, grouped(op, kernel, groups)), 1, options).outputs[0]
+
+
+def _check_kernel(op: Op, kernel: Value) -> None:
+    """Raise Refused if the attribute kernel_shape contradicts the shape of the kernel."""
+    given = op.integers("kernel_shape")
+    if given is not None and not kernel.type.shape.compatible(PartialShape([-1, -1, *given])):
+        op.refuse(f"kernel_shape is {given}, but the kernel has shape {kernel.type.shape}", attribute="kernel_shape")
 
 
 def _check_channels(op: Op, x: Value, kernel: Value, groups: int) -> None:
@@ -135,11 +144,18 @@ def _conv_transpose(op: Op) -> Value:
             f"output_padding has {len(added)} values, expected {count}, one for each spatial axis",
             attribute="output_padding",
         )
+    for extra, stride, dilation in zip(added, options["strides"], options["dilations"], strict=True):
+        if not 0 <= extra < max(stride, dilation):
+            message = f"output_padding has {extra}, expected less than the stride {stride} or the dilation {dilation}"
+            op.refuse(
+                message, attribute="output_padding", found=str(extra), allowed=f"0 to {max(stride, dilation) - 1}"
+            )
+    _check_kernel(op, kernel)
     asked = op.integers("output_shape")
     mode = op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))
     wanted: Value | None = None
     if asked:
-        if len(asked) < count:
+        if len(asked) not in (count, count + 2):
             op.refuse(f"output_shape has {len(asked)} values, expected {count}", attribute="output_shape")
         wanted = op.constant(np.array(asked[-count:], np.int64))
     elif mode.startswith("SAME"):
@@ -166,6 +182,7 @@ def _deformable(op: Op) -> Value:
     count = spatial(op, op[0], like=op[1].type.shape.rank)
     if count != 2:
         op.refuse(f"deformable convolution of {count} spatial axes is not supported")
+    _check_kernel(op, op[1])
     offsets = op.integer("offset_group", 1)
     op.check_shapes(
         "X: N C H W; W: M _ kH kW; offset: N 2*offset_group*kH*kW oH oW; B: M; mask: N offset_group*kH*kW oH oW",

@@ -34,7 +34,7 @@ def _resize(op: Op) -> Value:
         "extrapolation_value": op.number("extrapolation_value", 0.0),
         "policy": op.text("keep_aspect_ratio_policy", "stretch", allowed=_POLICIES),
     }
-    axes, scales, sizes = op.integers("axes") or [], _unless_empty(op.get(2)), _unless_empty(op.get(3))
+    axes, scales, sizes = op.axes("axes") or [], _unless_empty(op.get(2)), _unless_empty(op.get(3))
     if (scales is None) == (sizes is None):
         op.refuse("exactly one of scales and sizes must be given")
     each = len(axes) or "X.rank"
@@ -125,8 +125,10 @@ def _by_scales(op: Op, scales: Value, nearest: str = "floor") -> Value:
 
 @translates("GridSample", since=(16, 20, 22))
 def _grid_sample(op: Op) -> Value:
-    modes = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": "cubic", "nearest": "nearest"}
-    mode = modes[op.text("mode", "linear" if op.version > 16 else "bilinear", allowed=tuple(modes))]
+    modes = {"linear": "linear", "cubic": "cubic", "nearest": "nearest"}
+    if op.version == 16:
+        modes |= {"bilinear": "linear", "bicubic": "cubic"}
+    mode = modes[op.text("mode", "linear", allowed=tuple(modes))]
     padding = op.text("padding_mode", "zeros", allowed=("zeros", "border", "reflection"))
     options = {"align_corners": op.flag("align_corners"), "padding_mode": padding}
     if op.rank() == 4 and op.kind(1) in FLOATS:

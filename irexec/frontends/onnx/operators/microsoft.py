@@ -87,13 +87,13 @@ def _simplified(op: Op) -> list[Value]:
     return list(root_mean_square(op, op[0], op[1], axes, op.number("epsilon", 1e-5)))
 
 
-@microsoft("SkipLayerNormalization", shapes="input: ... H; skip: ... H; gamma: H; beta: H; bias: H")
+@microsoft("SkipLayerNormalization", shapes="input: ... H; skip: <input; gamma: H; beta: H; bias: H")
 def _skip_layer_norm(op: Op) -> list[Value | None]:
     total = plus(op, op.make("Add", op[0], op[1]), op.get(4))
     return [layer_norm(op, total, op[2], op.get(3), op.number("epsilon", 1e-12)), None, None, total]
 
 
-@microsoft("SkipSimplifiedLayerNormalization", shapes="input: ... H; skip: ... H; gamma: H; bias: H")
+@microsoft("SkipSimplifiedLayerNormalization", shapes="input: ... H; skip: <input; gamma: H; bias: H")
 def _skip_simplified(op: Op) -> list[Value | None]:
     total = plus(op, op.make("Add", op[0], op[1]), op.get(3))
     normal, _ = root_mean_square(op, total, op[2], [-1], op.number("epsilon", 1e-12))

@@ -12,6 +12,7 @@ from functools import reduce
 import numpy as np
 
 from irexec.core.types import BOOLEAN, I64
+from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, plus
 from irexec.frontends.onnx.operators.microsoft_quantized import scaled_product
@@ -92,6 +93,7 @@ def _padding(op: Op, mask: Value, q: Value, k: Value, begins: bool = False) -> V
     lowest = op.number("mask_filter_value", -10000.0)
     rank = mask.type.shape.rank
     if rank == 1:
+        _check_ends(op, mask, q, begins)
         batch, places = op.extent(q, [0]), places_of(op, op.extent(k, 2))
         both = op.convert(mask, I64)
         ends = op.make("Unsqueeze", op.make("Slice", both, [0], batch, [1], opset=8), [1])
@@ -110,6 +112,18 @@ def _padding(op: Op, mask: Value, q: Value, k: Value, begins: bool = False) -> V
     return added(op, op.make("Unsqueeze", allowed, [1, 2]), q, lowest)
 
 
+def _check_ends(op: Op, ends: Value, q: Value, begins: bool) -> None:
+    """Check the number of the positions where tokens end, for each batch. Raises Refused."""
+    given, batch = ends.type.shape[0], q.type.shape[0]
+    if not (given.is_static and batch.is_static):
+        return
+    allowed = [batch.value, *([2 * batch.value] if begins else []), 3 * batch.value + 2]
+    if given.value not in allowed:
+        expected = " or ".join(map(str, allowed))
+        message = f"a mask of rank 1 has {given.value} elements, expected {expected} for {batch.value} batches"
+        raise Refused("O001", message, found=str(given.value), allowed=expected)
+
+
 def _causal(op: Op, q: Value, k: Value) -> Value:
     return added(op, op.make("GreaterEqual", _distances(op, q, k), 0), q)
 
@@ -126,7 +140,12 @@ def _with_past(op: Op, past: Value | None, now: Value, before: Value | None) -> 
     return op.make("ScatterUpdate", past, places, now, 2, opset=3)
 
 
-@microsoft("MultiHeadAttention")
+@microsoft(
+    "MultiHeadAttention",
+    shapes="query: B S _ | B S num_heads 3 _; key: B L _ | B num_heads L _ | B L num_heads 2 _;"
+    " value: B L _ | B num_heads L _; bias: _; key_padding_mask: _ | B _ | B S _; attention_bias: _ _ S _;"
+    " past_key: B num_heads P _; past_value: B num_heads P _; past_sequence_length: scalar; cache_indirection:",
+)
 def _multi_head(op: Op) -> list[Value]:
     if op.get(9) is not None:
         op.refuse("beams that share a cache (cache_indirection) are not supported", port="cache_indirection")
@@ -147,7 +166,7 @@ def _of_many_heads(
     op: Op, bias: Value | None, mask: Value | None, added_bias: Value | None, before: Value | None
 ) -> list[Value]:
     """Translate attention of several heads. `before`: the tokens in the cache, if new values are written into it."""
-    heads = op.integer("num_heads")
+    heads = op.count("num_heads")
     if op.get(1) is None or op.get(2) is None:
         op.refuse("query, key and value packed into one input are not supported")
     parts = [op[0], op[1], op[2]]
@@ -180,7 +199,11 @@ def _biased(op: Op, parts: list[Value], bias: Value) -> list[Value]:
     return added + parts[len(added) :]
 
 
-@microsoft("Attention")
+@microsoft(
+    "Attention",
+    shapes="input: B S I; weights: I P; bias: P; mask_index: _ | B _ | B S _ | B 1 _ _; past: 2 B num_heads _ _;"
+    " attention_bias: _ _ S _; past_sequence_length: scalar",
+)
 def _attention(op: Op) -> list[Value]:
     projected = plus(op, op.make("MatMul", op[0], op[1]), op.get(2))
     if op.get(6) is not None:
@@ -188,7 +211,12 @@ def _attention(op: Op) -> list[Value]:
     return _of_projected(op, projected, op.get(3), op.get(4), op.get(5))
 
 
-@microsoft("QAttention")
+@microsoft(
+    "QAttention",
+    shapes="input: B S I; weight: I P; bias: P; input_scale: scalar; weight_scale: scalar | P;"
+    " mask_index: _ | B _ | B S _ | B 1 _ _; input_zero_point: scalar; weight_zero_point: scalar | P;"
+    " past: 2 B num_heads _ _",
+)
 def _quantized_attention(op: Op) -> list[Value]:
     projected = scaled_product(op, (op[0], op[3], op.get(6)), (op[1], op[4], op.get(7)), op[2])
     return _of_projected(op, projected, op.get(5), op.get(8), None)
@@ -198,7 +226,7 @@ def _of_projected(op: Op, projected: Value, mask: Value | None, past: Value | No
     """Return the attention of projected [batch, time, query, key and value]. `past`: [key and value, batch, heads,
     time, size].
     """
-    heads, sizes = op.integer("num_heads"), op.integers("qkv_hidden_sizes")
+    heads, sizes = op.count("num_heads"), op.integers("qkv_hidden_sizes")
     if sizes:
         parts = op.make_node("VariadicSplit", projected, -1, sizes).outputs
     else:

@@ -19,7 +19,11 @@ from irexec.model.graph.model import Value
 Layer = Callable[[int], tuple[Value, Value | None] | None]
 
 
-@microsoft("MoE")
+@microsoft(
+    "MoE",
+    shapes="input: ... H; router_probs: _ E; fc1_experts_weights: E _ H; fc1_experts_bias: E _;"
+    " fc2_experts_weights: E H I; fc2_experts_bias: E H; fc3_experts_weights: E I H; fc3_experts_bias: E I",
+)
 def _experts(op: Op) -> Value:
     def layer(number: int) -> tuple[Value, Value | None] | None:
         weights = op.get(2 * number)
@@ -28,7 +32,12 @@ def _experts(op: Op) -> Value:
     return _mixed(op, layer, None)
 
 
-@microsoft("QMoE")
+@microsoft(
+    "QMoE",
+    shapes="input: ... H; router_probs: _ E; fc1_experts_weights: E F _; fc1_scales: E F ...; fc1_experts_bias: E F;"
+    " fc2_experts_weights: E H _; fc2_scales: E H ...; fc2_experts_bias: E H; fc3_experts_weights: E I _;"
+    " fc3_scales: E I ...; fc3_experts_bias: E I",
+)
 def _quantized_experts(op: Op) -> Value:
     if op.text("quant_type", "int") != "int":
         op.refuse("low-bit floating-point weights are not supported", attribute="quant_type")

@@ -14,10 +14,17 @@ from irexec.frontends.onnx.operators.microsoft_attention import added, attended,
 from irexec.model.graph.model import Value
 
 
-@microsoft("GroupQueryAttention")
+@microsoft(
+    "GroupQueryAttention",
+    shapes="query: B S _; key: B L _; value: B L _; past_key: B kv_num_heads P _; past_value: B kv_num_heads P _;"
+    " seqlens_k: B | B 1 | 1 B; total_sequence_length: scalar; cos_cache: M R; sin_cache: M R; position_ids: B S;"
+    " attention_bias: _ _ S _; head_sink: num_heads; k_scale:; v_scale:; q_norm_weight: _; k_norm_weight: _",
+)
 def _group_query(op: Op) -> list[Value]:
     """Translate attention of rows that may differ in length: elements after a row's end are padding."""
-    heads, groups = op.integer("num_heads"), op.integer("kv_num_heads")
+    heads, groups = op.count("num_heads"), op.count("kv_num_heads")
+    if heads % groups:
+        op.refuse(f"num_heads is {heads}, which is not a multiple of kv_num_heads {groups}", attribute="num_heads")
     _refuse_what_is_not_translated(op)
     parts = _unpacked(op, heads, groups) if op.get(1) is None else [op[0], op[1], op[2]]
     q, k, v = (heads_of(op, part, n) for part, n in zip(parts, (heads, groups, groups), strict=True))
@@ -37,6 +44,7 @@ def _group_query(op: Op) -> list[Value]:
         q, k = (rotated(op, x, turned_at, op[7], op[8], interleaved) for x in (q, k))
     kept = [_stored(op, new, i) for i, new in enumerate((k, v))]
     if op.get(3) is not None:
+        op.check_shapes("query: B S _; key: B S _; value: B S _")
         kept = [_continued(op, op[3 + i], new, before, total) for i, new in enumerate(kept)]
         whole = op.make("Unsqueeze", total, [0])
         k, v = (op.make("Slice", x, [0], whole, [1], [2], opset=8) for x in kept)
@@ -49,7 +57,7 @@ def _group_query(op: Op) -> list[Value]:
     elif op.integer("smooth_softmax", 0) > 0:
         sink = op.constant(np.zeros((1, 1, 1, 1), q.element_type.dtype), q.element_type)
     # All heads of a group of queries share the same keys and values.
-    k, v = (repeated(op, x, heads // max(groups, 1)) for x in (k, v))
+    k, v = (repeated(op, x, heads // groups) for x in (k, v))
     return [merged(op, attended(op, q, k, v, masks, op.number("softcap", 0.0), sink)), *kept]
 
 
@@ -132,7 +140,7 @@ def repeated(op: Op, x: Value, times: int) -> Value:
     return op.reshape(tiled, target)
 
 
-@microsoft("RotaryEmbedding")
+@microsoft("RotaryEmbedding", shapes="input: B S _ | B _ S _; position_ids: 1 | B S; cos_cache: M R; sin_cache: M R")
 def _rotary(op: Op) -> Value:
     x, places = op[0], op.convert(op[1], I64)
     if op.number("scale", 1.0) != 1 or op.flag("is_packed_batching"):

@@ -52,11 +52,14 @@ def _matmul_bits(op: Op) -> Value:
     if bits not in (2, 4, 8) or size < 1 or rows < 1 or columns < 1:
         op.refuse(f"bits is {bits}, block_size {size}, K {rows} and N {columns}: such weights are not supported")
     blocks = -(-rows // size)
+    known = {"blocks": blocks, "bytes": -(-size * bits // 8), "zeros": -(-blocks * bits // 8)}
+    per_block, per_byte = "N blocks | N*blocks", "N zeros | N*zeros"
+    op.check_shapes(
+        f"A: ... K; B: N blocks bytes | N blocks*bytes; scales: {per_block};"
+        f" zero_points: {per_byte if zeros is not None and zeros.dtype == np.uint8 else per_block}; g_idx: _; bias: N",
+        **known,
+    )
     codes = codes_of(packed, bits)
-    if codes.size < columns * blocks * size or scales.size != columns * blocks:
-        op.refuse(
-            f"there are {packed.size} bytes and {scales.size} scales, which do not fit {rows} by {columns} weights"
-        )
     weights = codes[: columns * blocks * size].reshape(columns, -1)[:, :rows].astype(np.float32)
     middle = np.full((columns, blocks), 1 << (bits - 1), np.float32)
     if zeros is not None and zeros.dtype == np.uint8:

@@ -27,6 +27,8 @@ def _split(op: Op) -> list[Value]:
     count = op.integer("num_outputs", len(op.node.output))
     given = op.get(1)
     op.check_shapes("input:; split: n", n=len(op.node.output))
+    if op.version >= 18 and (given is None) is not op.has("num_outputs"):
+        raise Refused("F004", "exactly one of split and num_outputs must be given", attribute="num_outputs")
     lengths: Input = given if given is not None else op.integers("split")
     if given is not None and given.type.shape.is_dynamic:
         # The number of lengths is the number of the node's outputs.
@@ -154,13 +156,13 @@ def _starts(op: Op, starts: Value, steps: Value, axes: Value | None) -> Value:
     return op.make("Select", backwards, op.make("Maximum", starts, first), starts)
 
 
-@translates("DepthToSpace", since=(1, 11, 13, 28))
+@translates("DepthToSpace", since=(1, 11, 13, 28), shapes="input: N C H W")
 def _depth_to_space(op: Op) -> Value:
     mode = {"DCR": "blocks_first", "CRD": "depth_first"}[op.text("mode", "DCR", allowed=("DCR", "CRD"))]
     return op.make("DepthToSpace", op[0], block_size=op.integer("blocksize"), mode=mode)
 
 
-@translates("SpaceToDepth", since=(1, 13, 28))
+@translates("SpaceToDepth", since=(1, 13, 28), shapes="input: N C H W")
 def _space_to_depth(op: Op) -> Value:
     mode = {"DCR": "blocks_first", "CRD": "depth_first"}[op.text("mode", "DCR", allowed=("DCR", "CRD"))]
     return op.make("SpaceToDepth", op[0], block_size=op.integer("blocksize"), mode=mode)
@@ -197,6 +199,9 @@ def _compress(op: Op) -> Value:
 @translates("ReverseSequence", since=(10, 28), shapes="input: _ _ ...; sequence_lens: N")
 def _reverse_sequence(op: Op) -> Value:
     options = {"batch_axis": op.integer("batch_axis", 1), "seq_axis": op.integer("time_axis", 0)}
+    if sorted(options.values()) != [0, 1]:
+        message = "batch_axis is {batch_axis} and time_axis is {seq_axis}, expected 0 and 1, or 1 and 0"
+        raise Refused("F004", message.format(**options), attribute="batch_axis")
     # IR does not accept a length of 0, which has the same effect as 1.
     lengths = op.make("Maximum", op[1], 1)
     return op.make("ReverseSequence", op[0], lengths, **options)

@@ -42,7 +42,7 @@ def _max_pool(op: Op) -> list[Value]:
     if not op.wants(1):
         return [pooled[0]]
     places = pooled[1]
-    return [pooled[0], _by_columns(op, places) if op.integer("storage_order", 0) else places]
+    return [pooled[0], _by_columns(op, places) if op.flag("storage_order") else places]
 
 
 def _by_columns(op: Op, places: Value) -> Value:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from irexec.core.types import F16, F32, F64, I4, I8, I16, I32, U4, U8, U16, Dimension, ElementType
 from irexec.frontends.onnx.builder import Refused
-from irexec.frontends.onnx.kinds import element_type
+from irexec.frontends.onnx.kinds import element_type, onnx_name
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import convolved, spatial
 from irexec.frontends.onnx.registry import translates
@@ -23,6 +23,9 @@ _HELD = {F32: _SMALL | {I4, U4}, F16: frozenset({I8, U8, I4, U4})}
 @translates("QuantizeLinear", since=_VERSIONS)
 def _quantize(op: Op) -> Value:
     to = typed(op, "output_dtype") or (U8 if op.get(2) is None else op.kind(2))
+    if op.get(2) is not None and to is not op.kind(2):
+        message = f"output_dtype is {onnx_name(to)}, but y_zero_point is {onnx_name(op.kind(2))}"
+        raise Refused("F004", message, attribute="output_dtype")
     axis, block, precision = op.integer("axis", 1), op.integer("block_size", 0), typed(op, "precision")
     _check_scales(op, axis, block)
     return quantized(op, op[0], op[1], op.get(2), to, axis, precision, block, op.flag("saturate", True))

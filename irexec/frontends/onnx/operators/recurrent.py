@@ -70,7 +70,7 @@ def _check_sizes(op: Op, gates: int, directions: int, hidden: int, quantized: bo
     w, r = ("D I G*H", "D H G*H") if quantized else ("D G*H I", "D G*H H")
     op.check_shapes(
         f"X: {x}; W: {w}; R: {r}; B: D 2*G*H; sequence_lens: N; initial_h: {state}; initial_c: {state}; P: D 3*H",
-        G=gates, D=directions, H=op.integer("hidden_size", 0) or hidden,
+        G=gates, D=directions, H=op.integer("hidden_size", hidden),
     )  # fmt: skip
 
 

@@ -58,6 +58,10 @@ def _tensor_scatter(op: Op) -> Value:
     """Write updates into a cache along the axis of the sequence, at a separate position for each batch."""
     rank = op.needs_rank()
     axis = op.axis("axis", -2)
+    if axis == 0:
+        op.refuse("axis is 0, which is the axis of the batches", attribute="axis")
+    extents = " ".join("_" if i == axis else f"E{i}" for i in range(rank))
+    op.check_shapes(f"past_cache: {extents}; update: {extents}")
     shape = op.shape_of(op[1])
     length = op.make("Gather", shape, axis, 0, opset=8)
     places = op.reshape(op.make("Range", 0, length, 1, opset=4, output_type=I64), _along(axis, rank))

@@ -34,7 +34,7 @@ def _reshape_1(op: Op) -> Value:
     return op.reshape(op[0], op.integers("shape") or [], zero_copies=True)
 
 
-@translates("Squeeze", since=(1, 11, 13, *_LATER))
+@translates("Squeeze", since=(1, 11, 13, *_LATER), shapes="data:; axes: n")
 def _squeeze(op: Op) -> Value:
     listed = op.integers("axes") if op.version < 13 else None
     axes = op.get(1) if listed is None else op.constant(np.array(listed, np.int64))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.core.types import F32
+from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.quantization import typed
 from irexec.frontends.onnx.registry import corresponds, translates
@@ -28,10 +29,13 @@ def _dft_17(op: Op) -> Value:
 
 @translates("STFT", since=(17,), shapes="signal: N T _; frame_step: scalar; window: L; frame_length: scalar")
 def _stft(op: Op) -> Value:
-    # The spectrum of a complex signal is not symmetric.
-    last = op[0].type.shape[-1] if op.rank() else None
-    onesided = op.flag("onesided", True) and last != 2
-    return op.make("STFT", op[0], op[1], op.get(2), op.get(3), opset="onnx17", onesided=onesided)
+    onesided, last = op.flag("onesided", True), op[0].type.shape[-1] if op.rank() else None
+    made = op.make("STFT", op[0], op[1], op.get(2), op.get(3), opset="onnx17", onesided=onesided and last != 2)
+    if not onesided or last != 2:
+        return made
+    # The spectrum of a complex signal is not symmetric; its first half is computed as part of the whole.
+    half = op.make("Add", op.make("Divide", op.extent(made, [2]), 2), 1)
+    return op.make("Slice", made, [0], half, [1], [2], opset=8)
 
 
 @translates(
@@ -66,6 +70,8 @@ def _string_normalizer(op: Op) -> Value:
 
 @translates("RegexFullMatch", since=(20,))
 def _regex(op: Op) -> Value:
+    if not op.has("pattern"):
+        raise Refused("F004", "the required attribute 'pattern' is missing", attribute="pattern")
     return op.make("RegexFullMatch", op[0], opset="onnx20", pattern=op.text("pattern"))
 
 
