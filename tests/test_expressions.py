@@ -10,6 +10,7 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from re import _constants as words  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -30,9 +31,10 @@ SAMPLES = [
     "    a\n", "$", "a\n", "1 ", "is an ", "[a", "a-", "e", "1e", "0x",
 ]  # fmt: skip
 SIZES = (*range(16, 65, 4), 128, 256, 512, 1024, LONG := 4096)
-SLOW = 2e-3
-"""Seconds for LONG characters, of which few expressions take a tenth, and superlinear ones many times more. The sizes
-increase slowly at first, so that exponential ones end."""
+LINEAR = re.compile(r"(?:\w+,)*;")
+SLOW = 16
+"""How many times longer than LINEAR an expression takes for LONG characters: few take a tenth of it, and superlinear
+ones many times more. The sizes increase slowly at first, so that exponential ones end."""
 
 
 class Use(NamedTuple):
@@ -161,8 +163,8 @@ def parts(kind: Any, argument: Any) -> list[str]:
 CATEGORIES = {words.CATEGORY_SPACE: " ", words.CATEGORY_DIGIT: "1", words.CATEGORY_NOT_WORD: ";"}
 
 
-def seconds(found: re.Pattern[Any], method: str, text: Any) -> float:
-    """Return the processor time of a call, the shortest of several if it is not short."""
+def seconds(found: re.Pattern[Any], method: str, text: Any, least: float = 0.0) -> float:
+    """Return the processor time of a call, the shortest of several if it is not less than `least`."""
     taken = []
     for _ in range(5):
         begun = process_time()
@@ -172,9 +174,15 @@ def seconds(found: re.Pattern[Any], method: str, text: Any) -> float:
             for _ in found.finditer(text):
                 pass
         taken.append(process_time() - begun)
-        if taken[-1] < SLOW:
+        if taken[-1] < least:
             break
     return min(taken)
+
+
+@cache
+def slow() -> float:
+    """Return the seconds that count as slow on this machine."""
+    return SLOW * min(seconds(LINEAR, "match", "a," * (LONG // 2)) for _ in range(100))
 
 
 def superlinear(use: Use) -> str | None:
@@ -200,8 +208,8 @@ def superlinear(use: Use) -> str | None:
 
             for method in methods:
                 for size in SIZES:
-                    if (long := seconds(found, method, text(size))) > SLOW:
-                        short = seconds(found, method, text(size // 4))
+                    if (long := seconds(found, method, text(size), slow())) > slow():
+                        short = seconds(found, method, text(size // 4), slow())
                         if size < LONG or long > 8 * short:
                             return f"{method} {start!r} {each!r} {end!r}"
     return None

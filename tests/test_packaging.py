@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support.waiting import LONG, PATIENCE
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli.main import command_parsers, main
@@ -165,7 +165,7 @@ def test_the_wheel_and_the_sdist_are_installed_and_run(tmp_path: Path) -> None:
 
     def run(*command: object) -> str:
         words = [str(word) for word in command]
-        done = subprocess.run(words, cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=LONG)
+        done = subprocess.run(words, cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

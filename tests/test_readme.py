@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.transcripts import Block, blocks, commands, differs, run
-from support.waiting import LONG
+from support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -114,7 +114,7 @@ def test_the_main_job_in_a_fresh_environment(tmp_path: Path) -> None:
         env=clean | {"NO_COLOR": "1"},
         capture_output=True,
         text=True,
-        timeout=LONG,
+        timeout=PATIENCE,
     )
     shown = next(pair for block in of("console") for pair in commands(block) if command.endswith(pair[0]))
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"

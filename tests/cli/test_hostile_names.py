@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 from irexec.cli.fix import _shown
 from irexec.cli.main import main
@@ -81,7 +82,7 @@ def test_git_reads_the_names_of_a_difference(
     if shutil.which("git") is None:
         return
     done = subprocess.run(
-        ["git", "apply"], input=text.encode(), cwd=tmp_path, capture_output=True, timeout=60,
+        ["git", "apply"], input=text.encode(), cwd=tmp_path, capture_output=True, timeout=PATIENCE,
         env=os.environ | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
 
 MODEL = str(Path(__file__).parents[2] / "samples" / "classifier" / "model.xml")
-PATIENCE = 60
 # In a shell's background SIGINT is ignored, which child processes inherit.
 BEGIN = """import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -66,7 +66,7 @@ class Object:
 def work(args):
     Object()
     import time
-    time.sleep(60)
+    time.sleep(600)
     return 0""",
     "and what fails then fails because of it": """
 def work(args):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.waiting import PATIENCE
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper
@@ -328,7 +329,7 @@ def test_standard_input(folder: Path) -> None:
     with path.open("rb") as stream:
         done = subprocess.run(
             [sys.executable, "-c", code, "run", "-", "--weights", str(folder / "model.bin"), "-o", str(path)],
-            stdin=stream, capture_output=True, text=True, timeout=60,
+            stdin=stream, capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
     assert done.returncode == 2
     assert f"-o {path} is also the file on standard input, which this command reads" in done.stderr

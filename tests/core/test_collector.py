@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.core import collector
@@ -80,20 +81,20 @@ def test_pauses_nest_and_overlap_between_threads(without_pauses: None) -> None:
     def other() -> None:
         with no_collection():
             inside.set()
-            go_on.wait(60)
+            go_on.wait(PATIENCE)
             states.append(gc.isenabled())
 
     thread = threading.Thread(target=other)
     with no_collection():
         thread.start()
-        assert inside.wait(60)
+        assert inside.wait(PATIENCE)
         with no_collection():
             assert not gc.isenabled()
         assert not gc.isenabled()
     # The collector of the other thread stays enabled.
     assert not gc.isenabled()
     go_on.set()
-    thread.join(60)
+    thread.join(PATIENCE)
     assert states == [False] and gc.isenabled()
 
 

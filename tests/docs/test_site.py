@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from support.browser import NO_BROWSER, PROGRAM, Browser
-from support.waiting import LONG
+from support.waiting import PATIENCE
 
 from irexec.cli.main import COMMANDS
 from irexec.core.diagnostics.codes import CODES
@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("furo", reason="pip install '.[docs]'")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", str(folder)]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONG)
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert built.returncode == 0, built.stderr
     return folder
 

@@ -90,7 +90,9 @@ def neovim_version() -> tuple[int, ...]:
     """Return the version of the installed Neovim; an empty tuple if it is not installed."""
     if shutil.which("nvim") is None:
         return ()
-    first = subprocess.run(["nvim", "--version"], capture_output=True, text=True, timeout=60).stdout.partition("\n")[0]
+    first = subprocess.run(["nvim", "--version"], capture_output=True, text=True, timeout=PATIENCE).stdout.partition(
+        "\n"
+    )[0]
     return tuple(map(int, re.findall(r"\d+", first)[:2]))
 
 
@@ -104,7 +106,7 @@ def test_neovim_with_the_recipe_as_printed(tmp_path: Path) -> None:
     homes = {name: str(tmp_path) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
     run = subprocess.run(
         ["nvim", "--headless", "-u", str(recipe), str(model), "-c", f"luafile {driver}", "-c", "qall!"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
         env=os.environ | homes | {"PATH": path},
     )  # fmt: skip
     assert run.stdout, run.stderr

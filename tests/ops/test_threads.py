@@ -15,6 +15,7 @@ import pytest
 from support.bits import COUNTS, cutting, differing, results
 from support.calls import Call, calls
 from support.sums import sums
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.core.threads import parallel
@@ -51,7 +52,7 @@ def in_a_process(**environment: str) -> dict[str, Any]:
         env=inherited | environment | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

@@ -98,7 +98,7 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
     `seconds`: the time limit, at which the costs found so far are returned.
     """
     found: list[Cost | None] = [None, None]
-    end = time.monotonic() + seconds
+    end = time.thread_time() + seconds
     leads = _moving(shapes)
     decided = [sizes for sizes in shapes.decided_sizes if not shapes.broadcasts(sizes)]
     has_cases = len(shapes.alternatives) > 1
@@ -109,7 +109,7 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
         samples = random.Random(1).sample(samples, min(len(samples), _MOST_SAMPLES))
         made: list[tuple[Sizes, tuple[int | None, int | None]]] = []
         for sizes in samples:
-            if time.monotonic() > end:
+            if time.thread_time() > end:
                 return Costs(found[0], found[1], _costs_at(shapes, shapes.smallest_sizes))
             made.append((sizes, _costs_at(shapes, sizes)))
         regular = [sizes for sizes in decided if all(sizes[lead] % multiple == 0 for lead in leads)]

@@ -149,8 +149,10 @@ class Prober:
 
     @contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
-        """Raise OutOfProbes if probing in the block takes longer than this."""
-        self._deadlines.append(time.monotonic() + seconds)
+        """Raise OutOfProbes if probing in the block takes longer than this, in time of the processor, so that
+        other programs do not change what is found.
+        """
+        self._deadlines.append(time.thread_time() + seconds)
         try:
             yield
         finally:
@@ -168,7 +170,7 @@ class Prober:
 
     def look(self) -> None:
         """Raise OutOfProbes if the time for probing has run out."""
-        if self._deadlines and time.monotonic() > min(self._deadlines):
+        if self._deadlines and time.thread_time() > min(self._deadlines):
             raise OutOfProbes
 
     def tell(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.clients import STEPS
+from support.waiting import PATIENCE
 
 pytest.importorskip("openvino")
 pytest.importorskip("optimum.intel")
@@ -19,7 +20,6 @@ pytestmark = pytest.mark.models
 
 SUPPORT = Path(__file__).parents[2] / "lib" / "support"
 ROOT = Path(__file__).parents[3]
-PATIENCE = 600
 
 
 def run(*arguments: object) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.waiting import PATIENCE
 
 pytest.importorskip("nncf")
 pytest.importorskip("openvino")
@@ -18,7 +19,6 @@ pytestmark = pytest.mark.models
 
 SUPPORT = Path(__file__).parents[2] / "lib" / "support"
 ROOT = Path(__file__).parents[3]
-PATIENCE = 600
 
 
 def run(*arguments: Path) -> dict[str, list[Any]]:

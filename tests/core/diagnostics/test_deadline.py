@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.clock import Clock
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.core.diagnostics.deadline import OutOfTime, ask, seconds_left, time_limit, watched
@@ -99,7 +100,7 @@ def test_a_deadline_is_of_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     with time_limit(1):
         thread = threading.Thread(target=other)
         thread.start()
-        thread.join(60)
+        thread.join(PATIENCE)
     assert not failed
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from support.waiting import PATIENCE
 
 pytestmark = [
     pytest.mark.any_python,
@@ -25,7 +26,9 @@ if child:
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", BEGIN + program + FORK], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", BEGIN + program + FORK], capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 def test_a_forked_process_does_not_inherit_a_lock_of_another_thread() -> None:

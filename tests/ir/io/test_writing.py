@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.waiting import PATIENCE
 
 import irexec
 from irexec import opset15 as ops
@@ -145,7 +146,7 @@ def test_a_full_disk_leaves_the_old_files(limit: int, fails: str, tmp_path: Path
     save_arrays(tmp_path / "m.npz", {"x": np.zeros(2, np.float32)})
     old = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     command = [sys.executable, "-c", LIMITED, str(path), str(limit)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout == f"{errno.EFBIG} {path.with_suffix(fails)}\n", done.stderr
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == old
 

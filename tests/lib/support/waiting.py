@@ -8,11 +8,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE = 60.0
-"""Seconds after which a wait counts as a hang."""
-
-LONG = 600.0
-"""Seconds for a program that does the work of hundreds of tests: builds the site, installs a checkout, runs tests."""
+PATIENCE = 600.0
+"""Seconds after which a wait counts as a hang, whatever it waits for: a program that runs hundreds of tests on a busy
+machine also ends within it."""
 
 
 def until(found: Callable[[], T], what: str = "") -> T:

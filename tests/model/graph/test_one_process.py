@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.runtime import engine
@@ -79,5 +80,7 @@ RECEIVE = "import pickle, sys\nprint(ascii(str(pickle.load(sys.stdin.buffer))), 
 @pytest.mark.parametrize("name", SENT)
 def test_what_is_sent_to_another_process_is_the_same_there(name: str) -> None:
     thing = SENT[name]()
-    done = subprocess.run([sys.executable, "-c", RECEIVE], input=pickle.dumps(thing), capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", RECEIVE], input=pickle.dumps(thing), capture_output=True, timeout=PATIENCE
+    )
     assert done.stdout.decode() == ascii(str(thing)), done.stderr.decode()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.waiting import LONG
+from support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.any_python, pytest.mark.in_ci("repeats tests for other processors")]
 
@@ -42,5 +42,5 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[3:]]))
 def test_compiled_code_for_it_computes_the_same(name: str, without: str) -> None:
     files = [str(FOLDER / f"test_{name}.py") for name in COMPILED]
     command = [sys.executable, "-c", AS_ANOTHER, name, without, *files]
-    done = subprocess.run(command, cwd=FOLDER.parents[2], capture_output=True, text=True, timeout=LONG)
+    done = subprocess.run(command, cwd=FOLDER.parents[2], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.waiting import LONG
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.tools.conformance.defendant import Answer
@@ -24,6 +24,6 @@ def test_a_script_gives_openvino_the_values_of_bf16(tmp_path: Path) -> None:
     right = irexec.compile_model(case.model)(case.inputs[0])[0]
     answer = Answer("results", [[right + right]])
     config = {"device": "CPU", "INFERENCE_PRECISION_HINT": "f32"}
-    script = write_reproducer(tmp_path, case, answer, Verdict("wrong", "twice"), "openvino", config, 60.0)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=LONG)
+    script = write_reproducer(tmp_path, case, answer, Verdict("wrong", "twice"), "openvino", config, PATIENCE)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.stdout.splitlines()[-1] == "not here", done.stdout

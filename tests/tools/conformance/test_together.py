@@ -80,7 +80,7 @@ def test_a_failure_is_attributed_to_its_case(
     file.write_text(RUNTIME.format(attribute=attribute))
     monkeypatch.setattr("irexec.tools.conformance.block.case_of", lambda one, seed: case_named(NAMES[int(one[-1])]))
     config = f'{{"f32": {{"how": "{how}", "log": "{log}"}}}}'
-    tally = JudgeBlock(f"{file}:Fragile", config, limit=4 if how == "hang" else 60)("Power-1#0+3")
+    tally = JudgeBlock(f"{file}:Fragile", config, limit=4 if how == "hang" else PATIENCE)("Power-1#0+3")
     assert tally.totals == {"passed": 2, word: 1}
     assert [finding.name for finding in tally.findings] == [NAMES[1]]
     loaded = [int(line) for line in log.read_text().split()]

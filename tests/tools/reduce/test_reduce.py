@@ -340,7 +340,7 @@ def test_no_name_in_a_script_is_code(
     printed = capsys.readouterr().out
     assert not set(printed) & set("\x1b\u202e\udcff")
     script = f"{name}.py"
-    shown = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    shown = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE)
     assert shown.stdout == "exit code 3\nreproduced\n" and shown.returncode == 1, shown.stderr
     report = (tmp_path / f"{name}.md").read_text("utf-8")
     assert not set(report) & set("\x1b\u202e")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.amounts import amount
+from support.waiting import PATIENCE
 
 import irexec
 from irexec import Node
@@ -135,7 +136,7 @@ OF_SOME_PROCESSORS = {"NaN", "denormal"}
 
 @pytest.fixture(scope="module")
 def runtime() -> OpenVINO:
-    return OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"}, limit=60.0)
+    return OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"}, limit=PATIENCE)
 
 
 @pytest.mark.parametrize("name", [*KNOWN][: amount(len(KNOWN), 5)])

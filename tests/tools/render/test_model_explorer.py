@@ -15,7 +15,7 @@ import pytest
 from support.browser import NO_BROWSER, PROGRAM, Browser
 from support.drawable import stacked
 from support.nets import iterating
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, until
 
 from irexec.cli.main import main
 from irexec.frontends.reading import read
@@ -101,14 +101,15 @@ def test_model_explorer_opens_it(browser: Browser, tmp_path: Path) -> None:
     try:
         opened = quote(json.dumps({"models": [{"url": str(path)}]}))
         drawn = sum(layer.type != "Const" for layer in found.layers)  # Model Explorer hides constants.
-        end = time.monotonic() + 60
-        text = ""
-        while time.monotonic() < end and f"{drawn} nodes" not in text:
+
+        def shown() -> str:
+            time.sleep(1)
+            text: str = browser.until("(document.body && document.body.innerText) || ' '")
             if "Model Explorer" not in text:
                 browser.ask("Page.navigate", url=f"http://localhost:{port}/?data={opened}")
-            time.sleep(1)
-            text = browser.until("(document.body && document.body.innerText) || ' '")
-        assert f"{drawn} nodes" in text
+            return text if f"{drawn} nodes" in text else ""
+
+        text = until(shown)
         assert "op node count" in text and "layer count" in text
     finally:
         server.kill()

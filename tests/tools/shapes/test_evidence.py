@@ -355,9 +355,9 @@ def test_masks_larger_than_the_scores_are_mentioned() -> None:
     assert any("rejects a mask with more rows or columns than the scores" in each for each in found["limits"])
 
 
-def test_many_dimensions_take_seconds() -> None:
+def test_many_dimensions_are_decided() -> None:
     inputs = [_input(f"x{number}", [-1, -1]) for number in range(30)]
     rows = op.concat([op.reshape(each, _whole(-1), False) for each in inputs], 0)
-    shapes = irexec.shapes(irexec.Model([rows, op.relu(inputs[7])], inputs), seconds=20)
+    shapes = irexec.shapes(irexec.Model([rows, op.relu(inputs[7])], inputs))
     assert shapes.conditions == [[]] and shapes.evidence == "proved"
     assert shapes.to_dict()["outputs"][1] == ["batch_8", "x7_1"]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.amounts import amount
 from support.dying import Fragile
+from support.waiting import PATIENCE
 
 import irexec
 from irexec import opset15 as ops
@@ -69,7 +70,9 @@ def test_commands_in_processes_of_their_own(kind: str, tmp_path: Path) -> None:
 
     def command(*options: str) -> subprocess.CompletedProcess[str]:
         given = ["compare", str(tmp_path / "model.xml"), "--input", f"x={tmp_path / 'x.npy'}", *options]
-        return subprocess.run([sys.executable, "-m", "irexec", *given], capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            [sys.executable, "-m", "irexec", *given], capture_output=True, text=True, timeout=PATIENCE
+        )
 
     written = command("--with", "openvino", "--config", "INFERENCE_PRECISION_HINT=f32", "--dump", str(tmp_path / "D"))
     assert written.returncode == 0, written.stderr
