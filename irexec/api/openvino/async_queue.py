@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from irexec.api.openvino.checks import expected, not_negative
+from irexec.api.openvino.checks import not_negative
 from irexec.api.openvino.compiled import CompiledModel
 from irexec.api.openvino.infer_request import InferRequest
+from irexec.core.arguments import expected
 from irexec.model.graph.one_process import OfOneProcess
 
 if TYPE_CHECKING:

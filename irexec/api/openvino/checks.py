@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
+from irexec.core.arguments import expected
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Value
-
-T = TypeVar("T")
-
-
-def expected(given: Any, kind: type[T] | tuple[type[T], ...], function: str) -> T:
-    """Return the argument if it is an instance of a class. Otherwise raises a TypeError that names the function."""
-    if not isinstance(given, kind):
-        names = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
-        raise TypeError(f"{function}: incompatible function arguments: {given!r} is not of type {names}")
-    return given
 
 
 def node_or_value(given: Any, function: str) -> graph.Node | Value:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.construction import check_parameters
 from irexec.api.openvino.editing import current
 from irexec.api.openvino.infer_request import InferRequest
 from irexec.api.openvino.named_ports import port_named
 from irexec.api.openvino.settings import Settings
+from irexec.core.arguments import expected
 from irexec.model.graph.model import Model, Value
 from irexec.runtime import engine
 from irexec.runtime.engine.results import Results
@@ -43,10 +43,11 @@ class CompiledModel(engine.CompiledModel):
         self, model: Model | CompiledModel, settings: Settings | None = None, as_openvino: bool | None = None
     ) -> None:
         other = model if isinstance(model, CompiledModel) else None
-        graph = other.model if other is not None else model
-        assert isinstance(graph, Model)
+        graph = expected(other.model if other is not None else model, Model, "CompiledModel()")
         check_parameters(current(graph))
-        self._settings: Settings = settings or (other._settings if other is not None else Settings())
+        if settings is None:
+            settings = other._settings if other is not None else Settings()
+        self._settings: Settings = expected(settings, Settings, "CompiledModel()")
         self.as_openvino: bool = (other is not None and other.as_openvino) if as_openvino is None else as_openvino
         self._lowering = Backend(_MODES[self._settings.execution_mode])
         super().__init__(current(graph), self._lowering)

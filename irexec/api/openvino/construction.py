@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from irexec.api.openvino.checks import expected, node_or_value, nodes_of_type, sink_of
+from irexec.api.openvino.checks import node_or_value, nodes_of_type, sink_of
 from irexec.api.openvino.node import Node
 from irexec.api.openvino.ports import DescriptorTensor
+from irexec.core.arguments import expected
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Value
 

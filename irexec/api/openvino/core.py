@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO, StringIO
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.compiled import CompiledModel
 from irexec.api.openvino.construction import check_parameters
 from irexec.api.openvino.editing import current
@@ -17,6 +16,7 @@ from irexec.api.openvino.model import Model
 from irexec.api.openvino.settings import Settings
 from irexec.api.openvino.shapes import PartialShape
 from irexec.api.openvino.tensor import Tensor
+from irexec.core.arguments import expected
 from irexec.core.collector import no_collection
 from irexec.core.diagnostics.findings import Mode
 from irexec.core.types import Dimension

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary, WeakSet
 
+from irexec.api.openvino.checks import not_negative
 from irexec.core.diagnostics import IRError, Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import TensorType
@@ -75,7 +76,7 @@ def changed(what: Node | graph.Model) -> None:
 
 def connect(node: Node, index: int, value: Value) -> None:
     """Connect a value with an input of a node."""
-    before = node.inputs[index] if index < len(node.inputs) else None
+    before = node.inputs[not_negative(index)] if index < len(node.inputs) else None
     _keep_tensors([node])
     node.replace_input_with(index, value)
     changed(node)

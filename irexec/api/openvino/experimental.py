@@ -10,6 +10,7 @@ from irexec.api.openvino.editing import set_type
 from irexec.api.openvino.ports import DescriptorTensor
 from irexec.api.openvino.shapes import partial_shape
 from irexec.api.openvino.tensor import Tensor
+from irexec.core.arguments import expected
 from irexec.core.types import Dimension, ElementType, TensorType
 from irexec.model.graph.model import Value
 
@@ -26,12 +27,12 @@ def set_tensor_type(output: Value | DescriptorTensor, element_type: ElementType,
 
 
 def _value(output: Value | DescriptorTensor) -> Value:
-    return output.described if isinstance(output, DescriptorTensor) else output
+    return output.described if isinstance(output, DescriptorTensor) else expected(output, Value, "a tensor")
 
 
 def evaluate_as_partial_shape(output: Value, shape: Any) -> bool:
     """Store in `shape` the known values of a tensor that describes a shape; return False if none are known."""
-    known = output.type.known
+    known = _value(output).type.known
     if known is None:
         return False
     shape._dims = type(shape)(list(known))._dims
@@ -43,7 +44,7 @@ def evaluate_both_bounds(output: Value) -> tuple[Tensor, Tensor]:
 
     Raises RuntimeError if nothing is known about the values.
     """
-    kind, known = output.element_type, output.type.known
+    kind, known = _value(output).element_type, output.type.known
     if output.type.value is not None:
         return Tensor.of_values(output.type.value, kind), Tensor.of_values(output.type.value, kind)
     if known is None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.api.openvino.checks import expected, not_negative
+from irexec.api.openvino.checks import not_negative
 from irexec.api.openvino.tensor import Tensor, as_tensor
+from irexec.core.arguments import expected
 from irexec.core.types import CONTAINERS, DYNAMIC, STRING, ElementType
 from irexec.model.graph import ports as graph_ports
 from irexec.model.graph.model import Value

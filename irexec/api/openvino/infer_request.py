@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.given import as_arrays, as_openvino, by_position, only
 from irexec.api.openvino.request_tensors import RequestTensors
 from irexec.api.openvino.tensor import Tensor
+from irexec.core.arguments import expected
 from irexec.core.types import STRING
 from irexec.model.graph.model import Model, Value
 from irexec.model.graph.one_process import OfOneProcess
@@ -68,7 +68,7 @@ class InferRequest(OfOneProcess):
     instead = "save the model (irexec.save_model) and compile it in the other process"
 
     def __init__(self, compiled: Compiled, runner: engine.InferRequest) -> None:
-        self._compiled, self._runner = compiled, runner
+        self._compiled, self._runner = compiled, expected(runner, engine.InferRequest, "InferRequest()")
         self._tensors = RequestTensors(compiled.inputs, compiled.outputs, as_openvino=compiled.as_openvino)
         # Values of optional inputs, for one inference.
         self._more: dict[Value, Any] = {}

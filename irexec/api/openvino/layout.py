@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irexec.api.openvino.checks import expected
+from irexec.core.arguments import expected
 from irexec.core.types import PartialShape
 from irexec.model.graph.model import Node
 from irexec.model.graph.runtime_info import RuntimeAttribute

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.layout import Layout, give_layout, layout_of
+from irexec.core.arguments import expected
 from irexec.model.graph.model import Value
 
 
@@ -20,40 +20,40 @@ def set_layout(port: Any, layout: Layout) -> None:
 
 
 def has_batch(layout: Layout) -> bool:
-    return layout.has_name("N")
+    return expected(layout, Layout, "has_batch()").has_name("N")
 
 
 def has_channels(layout: Layout) -> bool:
-    return layout.has_name("C")
+    return expected(layout, Layout, "has_channels()").has_name("C")
 
 
 def has_depth(layout: Layout) -> bool:
-    return layout.has_name("D")
+    return expected(layout, Layout, "has_depth()").has_name("D")
 
 
 def has_height(layout: Layout) -> bool:
-    return layout.has_name("H")
+    return expected(layout, Layout, "has_height()").has_name("H")
 
 
 def has_width(layout: Layout) -> bool:
-    return layout.has_name("W")
+    return expected(layout, Layout, "has_width()").has_name("W")
 
 
 def batch_idx(layout: Layout) -> int:
-    return layout.get_index_by_name("N")
+    return expected(layout, Layout, "batch_idx()").get_index_by_name("N")
 
 
 def channels_idx(layout: Layout) -> int:
-    return layout.get_index_by_name("C")
+    return expected(layout, Layout, "channels_idx()").get_index_by_name("C")
 
 
 def depth_idx(layout: Layout) -> int:
-    return layout.get_index_by_name("D")
+    return expected(layout, Layout, "depth_idx()").get_index_by_name("D")
 
 
 def height_idx(layout: Layout) -> int:
-    return layout.get_index_by_name("H")
+    return expected(layout, Layout, "height_idx()").get_index_by_name("H")
 
 
 def width_idx(layout: Layout) -> int:
-    return layout.get_index_by_name("W")
+    return expected(layout, Layout, "width_idx()").get_index_by_name("W")

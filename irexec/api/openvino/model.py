@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
-from irexec.api.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, not_negative, sink_of
+from irexec.api.openvino.checks import node_of_type, node_or_value, nodes_of_type, not_negative, sink_of
 from irexec.api.openvino.construction import check_parameters, name_ports, parts
 from irexec.api.openvino.editing import (
     DroppedModel,
@@ -26,6 +26,7 @@ from irexec.api.openvino.ov_any import OVAny, unboxed
 from irexec.api.openvino.rt_map import NoSuchInfo, RTMap, info_at, set_info
 from irexec.api.openvino.shapes import PartialShape, Shape
 from irexec.api.openvino.tensor import Tensor, as_tensor
+from irexec.core.arguments import expected
 from irexec.core.types import ElementType, ShapeLike
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Value
@@ -306,7 +307,9 @@ class Model(DroppedModel):
 
     def add_variables(self, variables: Iterable[Variable]) -> None:
         """Add variables to those that the model's ReadValue and Assign nodes name."""
-        self._added = [*self._added, *variables]
+        from irexec.api.openvino.kinds.descriptions import Variable
+
+        self._added = [*self._added, *(expected(each, Variable, "add_variables()") for each in variables)]
         self._removed -= {variable.info.variable_id for variable in self._added}
 
     def remove_result(self, result: graph.Node) -> None:

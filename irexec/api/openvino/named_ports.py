@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from irexec.api.openvino.checks import expected, not_negative
+from irexec.api.openvino.checks import not_negative
 from irexec.api.openvino.layout import check_fit, layout_of
 from irexec.api.openvino.shapes import partial_shape
 from irexec.core import types
+from irexec.core.arguments import expected
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Value
 from irexec.model.graph.order import traversed
@@ -55,7 +56,7 @@ def shapes_of(model: graph.Model, shapes: Any) -> dict[Value, Any]:
 def variables_of(model: graph.Model, shapes: Mapping[str, Any]) -> list[tuple[graph.Node, Any]]:
     """Return nodes that read variables, with the requested shapes. Raises TypeError for a key that is not a text."""
     wanted = {}
-    for key, shape in shapes.items():
+    for key, shape in expected(shapes, Mapping, "reshape()").items():
         if not isinstance(key, str):
             raise TypeError(f"Incorrect key type {type(key)} to reshape a model, expected values as str.")
         wanted[key] = _wanted(shape)
@@ -80,7 +81,7 @@ def _input(model: graph.Model, key: Any) -> Value:
     if isinstance(key, str):
         return port_named(model.inputs, key, "Input")
     if isinstance(key, int):
-        return model.inputs[not_negative(key)]
+        return port_named(model.inputs, key, "Input")
     raise TypeError(f"Incorrect key type {type(key)} to reshape a model, expected keys as openvino.Output, int or str.")
 
 

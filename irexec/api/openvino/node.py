@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irexec.api.openvino.attributes import Attributes
-from irexec.api.openvino.checks import expected, node_or_value, not_negative
+from irexec.api.openvino.checks import node_or_value, not_negative
 from irexec.api.openvino.editing import changed, connect, set_type
 from irexec.api.openvino.layout import Layout, give_layout, layout_of
 from irexec.api.openvino.ov_any import unboxed
@@ -17,6 +17,7 @@ from irexec.api.openvino.rt_map import RTMap
 from irexec.api.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.api.openvino.tensor import Tensor
 from irexec.api.opsets.element_types import element_type_of
+from irexec.core.arguments import expected
 from irexec.core.types import ElementType, TensorType
 from irexec.model.graph import model as graph
 from irexec.model.graph.ports import position
@@ -87,7 +88,7 @@ class Node(Described, graph.Node):
 
     def set_output_type(self, index: int, element_type: TypeLike, shape: ShapeLike) -> None:
         """Set the element type and the shape of an output, for an operator that infers its own types."""
-        if index >= len(self.outputs):
+        if not_negative(index) >= len(self.outputs):
             self.set_output_size(index + 1)
         set_type(self.outputs[index], TensorType(element_type_of(element_type), partial_shape(shape)))
 
@@ -199,7 +200,9 @@ class Node(Described, graph.Node):
 
     def visit_attributes(self, visitor: AttributeVisitor) -> bool:
         """Pass the attributes to a visitor: `visitor.on_attributes(attributes)`. Returns True."""
-        visitor.on_attributes(self.get_attributes())
+        from irexec.api.openvino.custom.visitor import AttributeVisitor
+
+        expected(visitor, AttributeVisitor, "visit_attributes()").on_attributes(self.get_attributes())
         return True
 
     @property

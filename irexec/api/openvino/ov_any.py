@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from irexec.core.arguments import expected
+
 _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
@@ -27,7 +29,7 @@ class OVAny:
         The text of a list is its items separated by blanks, that of a bool is YES or NO, as OpenVINO writes them to
         files.
         """
-        if kind is str:
+        if expected(kind, type, "astype()") is str:
             return _text(self.value)
         if kind is bool and isinstance(self.value, str) and self.value.lower() in _BOOLEANS:
             return _BOOLEANS[self.value.lower()]

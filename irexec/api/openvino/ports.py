@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from irexec.api.openvino.checks import expected, names_of
+from irexec.api.openvino.checks import names_of
 from irexec.api.openvino.editing import DroppedModel, changed, connect, replace, shared_names, sharing, takes_names
 from irexec.api.openvino.ov_any import unboxed
 from irexec.api.openvino.rt_map import RTMap
 from irexec.api.openvino.shapes import PartialShape, Shape
 from irexec.api.openvino.tensor import Tensor
+from irexec.core.arguments import expected
 from irexec.core.types import ElementType
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Node
@@ -132,7 +133,7 @@ class Output(Described, graph.Value):
 
     def __lt__(self, other: graph.Value) -> bool:
         """Order all outputs so that those of a node are adjacent."""
-        return (id(self.node), self.index) < (id(other.node), other.index)
+        return (id(self.node), self.index) < (id(expected(other, graph.Value, "<").node), other.index)
 
     def __le__(self, other: graph.Value) -> bool:
         return self is other or self < other

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.given import (
     as_arrays,
     as_tensor_for,
@@ -20,6 +19,7 @@ from irexec.api.openvino.given import (
 )
 from irexec.api.openvino.layout import layout_of
 from irexec.api.openvino.tensor import Tensor
+from irexec.core.arguments import expected
 from irexec.model.graph import ports as graph_ports
 from irexec.model.graph.model import Value
 from irexec.runtime.engine.arguments import arrange
@@ -109,7 +109,7 @@ class RequestTensors:
 
     def set_output(self, index: int, tensor: Any) -> None:
         port = self.outputs[index]
-        if tensor.element_type is not port.element_type:
+        if expected(tensor, Tensor, "set_output_tensor()").element_type is not port.element_type:
             raise RuntimeError(f"output {index} is {port.element_type}; the tensor is {tensor.element_type}")
         if tensor.size and not port.type.shape.accepts(tuple(tensor.shape)):
             raise RuntimeError(f"output {index} has shape {port.type.shape}; the tensor has {tensor.shape}")

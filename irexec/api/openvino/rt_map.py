@@ -6,8 +6,8 @@ from abc import ABCMeta
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.ov_any import OVAny, unboxed, wrapped
+from irexec.core.arguments import expected
 from irexec.model.graph.runtime_info import InfoText
 
 

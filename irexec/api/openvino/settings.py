@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.members import Members
 from irexec.api.openvino.ov_any import OVAny
+from irexec.core.arguments import expected
 from irexec.core.types import DYNAMIC
 
 if TYPE_CHECKING:

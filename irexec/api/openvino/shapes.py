@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from typing import Any, SupportsIndex, SupportsInt, TypeAlias, overload
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from irexec.api.openvino.checks import not_negative
 from irexec.core import types
+from irexec.core.types.shape import dims_of
 from irexec.model.graph.ports import position
 
 DimLike: TypeAlias = types.Dimension | int | str | tuple[int, int]
@@ -139,7 +141,7 @@ class Coordinate(IntVector):
     def __getitem__(self, index: slice) -> list[int]: ...
 
     def __getitem__(self, index: SupportsIndex | slice) -> int | list[int]:
-        return super().__getitem__(index if isinstance(index, slice) else not_negative(index.__index__()))
+        return super().__getitem__(index if isinstance(index, slice) else not_negative(operator.index(index)))
 
     def __repr__(self) -> str:
         return "<Coordinate>"
@@ -188,9 +190,9 @@ class PartialShape(types.PartialShape):
         if shape is None:
             super().__init__(())
         elif isinstance(shape, str):
-            super().__init__(_dims_of(types.PartialShape.parse(shape)))
+            super().__init__(dims_of(types.PartialShape.parse(shape)))
         elif isinstance(shape, types.PartialShape):
-            super().__init__(_dims_of(shape))
+            super().__init__(dims_of(shape))
         else:
             super().__init__([_dimension(item) for item in shape])
 
@@ -259,7 +261,7 @@ class PartialShape(types.PartialShape):
 
     def refines(self, shape: types.PartialShape) -> bool:
         """Return True if every shape that this one allows is also allowed by `shape`."""
-        mine, theirs = _dims_of(self), _dims_of(shape)
+        mine, theirs = dims_of(self), dims_of(shape)
         if theirs is None or mine is None:
             return theirs is None
         return len(mine) == len(theirs) and all(a.refines(b) for a, b in zip(mine, theirs, strict=True))
@@ -270,7 +272,7 @@ class PartialShape(types.PartialShape):
 
     def same_scheme(self, shape: types.PartialShape) -> bool:
         """Return True if both have the same rank and extents, all dynamic ones being equal."""
-        mine, theirs = _dims_of(self), _dims_of(shape)
+        mine, theirs = dims_of(self), dims_of(shape)
         if mine is None or theirs is None:
             return mine is theirs
         return len(mine) == len(theirs) and all(a.same_scheme(b) for a, b in zip(mine, theirs, strict=True))
@@ -295,10 +297,6 @@ def _copied(dim: types.Dimension) -> types.Dimension:
     if hasattr(dim, "symbol"):
         made.symbol = dim.symbol
     return made
-
-
-def _dims_of(shape: types.PartialShape) -> tuple[types.Dimension, ...] | None:
-    return shape._dims
 
 
 def _dimension(item: DimLike) -> types.Dimension:

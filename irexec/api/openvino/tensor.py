@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, SupportsInt, TypeAlias
 
 import numpy as np
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.shapes import Shape, Strides
 from irexec.api.opsets.element_types import element_type_of
+from irexec.core.arguments import expected
 from irexec.core.types import BF16, DYNAMIC, STRING, Array, ElementType
 from irexec.ir.weights.packing import pack, to_array, to_codes, unpack
 from irexec.model.graph.model import Value
@@ -134,8 +134,10 @@ class Tensor:
     @staticmethod
     def of_values(values: Array, kind: ElementType) -> Tensor:
         """Return the tensor of the engine's array, sharing its memory; packed elements get memory of their own."""
+        expected(values, np.ndarray, "Tensor.of_values()")
         made = object.__new__(Tensor)
-        made._kind, made._shape, made._borrowed = kind, Shape(values.shape), False
+        made._kind, made._borrowed = expected(kind, ElementType, "Tensor.of_values()"), False
+        made._shape = Shape(values.shape)
         made._memory = pack(to_codes(values, kind), kind) if kind.is_packed else values
         return made
 

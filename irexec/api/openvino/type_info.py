@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import total_ordering
 
+from irexec.core.arguments import expected
+
 
 @total_ordering
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class DiscreteTypeInfo:
         return hash(self)
 
     def __lt__(self, other: DiscreteTypeInfo) -> bool:
-        return (self.version_id, self.name) < (other.version_id, other.name)
+        return (self.version_id, self.name) < (expected(other, DiscreteTypeInfo, "<").version_id, other.name)
 
     def __repr__(self) -> str:
         return f"<DiscreteTypeInfo: {self.name} {self.version_id}>"

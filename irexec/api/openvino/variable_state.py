@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.tensor import Tensor
+from irexec.core.arguments import expected
 from irexec.core.types import Array, TensorType
 from irexec.runtime.engine.state import VariableState as EngineState
 

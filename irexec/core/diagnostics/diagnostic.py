@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from irexec.core.arguments import expected
 from irexec.core.diagnostics.fix import Fix
 from irexec.core.records import field, record
 
@@ -180,7 +181,7 @@ class Report:
     _errors: _Errors = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self.diagnostics = list(self.diagnostics)
+        self.diagnostics = [expected(each, Diagnostic, "Report()") for each in self.diagnostics]
         self._errors = _Errors()
 
     @property
@@ -201,11 +202,11 @@ class Report:
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Add a finding."""
-        self.diagnostics.append(diagnostic)
+        self.diagnostics.append(expected(diagnostic, Diagnostic, "Report.add()"))
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add findings, or all findings of another report."""
-        self.diagnostics.extend(diagnostics)
+        self.diagnostics.extend(expected(each, Diagnostic, "Report.extend()") for each in diagnostics)
         if isinstance(diagnostics, Report):
             self.left_out.update(diagnostics.left_out)
             self.unchecked += diagnostics.unchecked
@@ -305,7 +306,7 @@ class IRError(RuntimeError):
     """A file, model or call that cannot be used; `report` holds every finding."""
 
     def __init__(self, report: Report | Diagnostic) -> None:
-        self.report = Report([report]) if isinstance(report, Diagnostic) else report
+        self.report = Report([report]) if isinstance(report, Diagnostic) else expected(report, Report, "IRError()")
         shown = self.report.errors or self.report.diagnostics
         super().__init__("\n".join(f"{d}{d.advice}" for d in shown[:20]) or "unusable input")
 

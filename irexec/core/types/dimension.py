@@ -5,6 +5,7 @@ Source: OpenVINO `Dimension`, text forms of the `Parameter` operation's `shape` 
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable
 from enum import Enum, auto
@@ -59,15 +60,15 @@ class Dimension:
 
     @staticmethod
     def of(value: DimLike) -> Dimension:
-        """Return a number as a dimension; a dimension is returned unchanged."""
+        """Return a number as a dimension; a dimension is returned unchanged. Raises TypeError for any other object."""
         if isinstance(value, Dimension):
             return value
-        return Dimension(value) if is_traced(value) else _known(int(value))
+        return Dimension(value) if is_traced(value) else _known(operator.index(value))
 
     @staticmethod
     def product(extents: Iterable[Dimension]) -> Dimension:
         """Return the product of extents: the number of elements of a shape."""
-        extents = tuple(extents)
+        extents = tuple(map(Dimension.of, extents))
         most = [extent.max for extent in extents]
         if 0 in most:
             return Dimension(0)
@@ -230,7 +231,7 @@ class Dimension:
         if isinstance(a, int) and isinstance(b, int):
             most: int = larger(a, b)
             return most
-        first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
+        first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else Dimension.of(v) for v in (a, b))
         high = None if first.max is None or second.max is None else max(first.max, second.max)
         return Dimension(max(first.min, second.min), high)
 
@@ -240,7 +241,7 @@ class Dimension:
         if isinstance(a, int) and isinstance(b, int):
             least: int = smaller(a, b)
             return least
-        first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
+        first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else Dimension.of(v) for v in (a, b))
         # An unknown value may be negative.
         if ANY_DIMENSION in (first, second) or any(isinstance(v, int) and v < 0 for v in (a, b)):
             return ANY_DIMENSION

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
+from irexec.core.arguments import expected
+
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
@@ -249,14 +251,14 @@ class ElementType:
         """Return the type that an attribute such as `element_type` names, in any letter case; None if there is no such
         type.
         """
-        return _ATTRIBUTE_NAMES.get(text.lower())
+        return _ATTRIBUTE_NAMES.get(expected(text, str, "Type.from_attribute()").lower())
 
     @staticmethod
     def meant_by(text: str) -> ElementType | None:
         """Return the type with this name; None if there is no such type. Names of other frameworks are known:
         `float32`, `torch.half`.
         """
-        name = text.strip()
+        name = expected(text, str, "Type.meant_by()").strip()
         if "." in name:
             name = name[name.rindex(".") + 1 :]
         exact = ElementType.from_port(name) or ElementType.from_attribute(name)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, overload
 
+from irexec.core.arguments import expected
 from irexec.core.types.dimension import (
     ANY_DIMENSION,
     MAX_RANK,
@@ -39,7 +40,7 @@ class PartialShape:
     @staticmethod
     def parse(text: str) -> PartialShape:
         """Read OpenVINO's text form: `1,3,?,1..10`, `[1,3]`, `...`, `` (rank 0). Raises UnreadableShape."""
-        inner = text.strip(" \t\r\n")
+        inner = expected(text, str, "PartialShape.parse()").strip(" \t\r\n")
         if inner.startswith("[") != inner.endswith("]"):
             raise UnreadableShape(f"{text!r} has only one of its brackets")
         if inner.startswith("["):
@@ -109,14 +110,14 @@ class PartialShape:
 
     def compatible(self, shape: PartialShape) -> bool:
         """Return True if there is a static shape that both partial shapes allow."""
-        dims = _dims_of(shape)
+        dims = dims_of(shape)
         if self._dims is None or dims is None or self._dims == dims:
             return True
         return len(self._dims) == len(dims) and all(a.compatible(b) for a, b in zip(self._dims, dims, strict=True))
 
     def merge(self, other: PartialShape) -> PartialShape | None:
         """Return the partial shape of all shapes that both allow; None if there is no such shape."""
-        dims = _dims_of(other)
+        dims = dims_of(other)
         if self._dims is None:
             return other
         if dims is None or self._dims == dims:
@@ -127,14 +128,14 @@ class PartialShape:
 
     def union(self, other: PartialShape) -> PartialShape:
         """Return the most specific partial shape that includes both."""
-        dims = _dims_of(other)
+        dims = dims_of(other)
         if self._dims is None or dims is None or len(self._dims) != len(dims):
             return _DYNAMIC
         return PartialShape(a.union(b) for a, b in zip(self._dims, dims, strict=True))
 
     def broadcast(self, other: PartialShape) -> PartialShape | None:
         """Return the shape that results from broadcasting both shapes as NumPy does; None if they cannot broadcast."""
-        dims = _dims_of(other)
+        dims = dims_of(other)
         if self._dims is None or dims is None:
             return _DYNAMIC
         if self._dims == dims:
@@ -192,10 +193,9 @@ class PartialShape:
         return f"<PartialShape: {self}>"
 
 
-def _dims_of(shape: PartialShape) -> tuple[Dimension, ...] | None:
-    if not isinstance(shape, PartialShape):
-        raise TypeError(f"{shape!r} is not of type PartialShape")
-    return shape._dims
+def dims_of(shape: PartialShape) -> tuple[Dimension, ...] | None:
+    """Return the dimensions of a shape, None if its rank is dynamic. Raises TypeError for any other object."""
+    return expected(shape, PartialShape, "PartialShape")._dims
 
 
 def _of_each(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
+from irexec.core.arguments import expected
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import likely_names
 from irexec.core.records import field, record
@@ -54,6 +55,11 @@ class Given:
         """Return an origin as text for JSON and tables; empty for None, an input without values."""
         texts = {Origin.PAGE: "page", Origin.SUPPLIED: "--input", Origin.DRAWN: f"random (seed {self.seed})"}
         return "" if origin is None else texts[origin]
+
+
+def extents_of(shapes: Mapping[str, Sequence[int]] | None) -> dict[str, tuple[int, ...]]:
+    """Return the shapes that a Python program gives by name. Raises TypeError for any other object than a mapping."""
+    return {name: tuple(shape) for name, shape in expected({} if shapes is None else shapes, Mapping, "shapes").items()}
 
 
 def convert(value: Any, kind: ElementType) -> Array | None:

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self
 from weakref import ref
 
+from irexec.core.arguments import expected
 from irexec.core.collector import dropped
 from irexec.core.diagnostics import LayerRef, Origin
 from irexec.core.records import field, record
@@ -82,7 +83,9 @@ class Value(OfOneProcess):
 
     def is_port(self, other: Value) -> bool:
         """Return whether `other` is this value, or the corresponding value in a copy of its model."""
-        return self is other or (self.index == other.index and self.node.number == other.node.number)
+        return self is other or (
+            self.index == expected(other, Value, "is_port()").index and self.node.number == other.node.number
+        )
 
     def __repr__(self) -> str:
         names = ", ".join(sorted(self.names))
@@ -178,7 +181,7 @@ class Node(OfOneProcess):
         type: str | None = None,
         version: str | None = None,
     ) -> None:
-        self.operator = operator
+        self.operator = operator if operator is None else expected(operator, Operator, "Node()")
         self.type = type or (operator.type if operator else "")
         self.version = version or (operator.opset if operator else "")
         self._inputs: Inputs = _NOTHING
@@ -213,11 +216,14 @@ class Node(OfOneProcess):
 
     @inputs.setter
     def inputs(self, values: Iterable[Value | None]) -> None:
-        own = ref(self)
+        own, inputs = ref(self), Inputs(values) or _NOTHING
+        for value in inputs:
+            if value is not None:
+                expected(value, Value, "Node.inputs")
         for value in self._inputs:
             if value is not None and value._users is not None:
                 value._users.discard(own)
-        self._inputs = inputs = Inputs(values) or _NOTHING
+        self._inputs = inputs
         if inputs:
             inputs.node = self
         for value in inputs:

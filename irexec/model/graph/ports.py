@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
@@ -29,7 +30,10 @@ class NoSuchPosition(IndexError, RuntimeError):
 
 
 def position(ports: Sequence[object], index: int) -> int:
-    """Return the position of a port; a negative index counts from the end. Raises NoSuchPosition."""
+    """Return the position of a port; a negative index counts from the end. Raises NoSuchPosition, and TypeError for an
+    object that is no position.
+    """
+    index = operator.index(index)
     if not -len(ports) <= index < len(ports):
         raise NoSuchPosition(f"port {index} does not exist; the number of ports is {len(ports)}")
     return index % len(ports)

@@ -11,7 +11,7 @@ from irexec.api.openvino.model import Model as OpenVINOModel
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
 from irexec.frontends.reading import accepted, read
-from irexec.model.arrays.given import Given
+from irexec.model.arrays.given import Given, extents_of
 from irexec.model.graph.copies import copied
 from irexec.model.graph.model import Model
 from irexec.tools.run.record import Reference, run_with
@@ -45,7 +45,7 @@ def entries_of(
     named = inputs if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
     given = Given(
         inputs={str(getattr(name, "any_name", name)): value for name, value in named.items()},
-        shapes={name: tuple(shape) for name, shape in (shapes or {}).items()},
+        shapes=extents_of(shapes),
         seed=seed,
         typical=True,
         python=True,

@@ -14,7 +14,7 @@ from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import likely_names
 from irexec.core.types import Array
 from irexec.frontends.reading import for_running, read
-from irexec.model.arrays.given import Given
+from irexec.model.arrays.given import Given, extents_of
 from irexec.model.graph.model import Model
 from irexec.runtime.engine.arguments import Inputs
 from irexec.tools.run.run import complete
@@ -161,8 +161,7 @@ def part(trials: Trials, number: int, count: int) -> list[Unit]:
 
 def _chosen(model: Model, shapes: Mapping[str, Sequence[int]] | None, seed: int) -> list[Array]:
     """Return random inputs. Raises IRError for a shape that does not fit the model."""
-    extents = {name: tuple(shape) for name, shape in (shapes or {}).items()}
-    return _completed(model, Given(shapes=extents, seed=seed, typical=True, python=True))
+    return _completed(model, Given(shapes=extents_of(shapes), seed=seed, typical=True, python=True))
 
 
 def _completed(model: Model, given: Given) -> list[Array]:

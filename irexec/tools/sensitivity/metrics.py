@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from irexec.core.arguments import expected
 from irexec.core.diagnostics import WrongArgument
 from irexec.core.diagnostics.nearest import likely_names
 from irexec.core.types import Array
@@ -75,7 +76,7 @@ class Metric:
 
 def metric_named(name: str) -> Metric:
     """Return the metric named `snr`, `top1`, `cosine` or `FILE.py:function`. Raises BadMetric."""
-    if name in _NAMED:
+    if expected(name, str, "metric") in _NAMED:
         return Metric(name, _NAMED[name], is_noise=name == "snr")
     path, _, function = name.rpartition(":")
     if not path.endswith(".py"):

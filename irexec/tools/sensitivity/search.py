@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from irexec.core.arguments import expected
 from irexec.core.diagnostics import WrongArgument
 from irexec.core.types import Array
 from irexec.tools.sensitivity.measure import Choice, Effect, Trials
@@ -37,7 +38,7 @@ class Target:
     @classmethod
     def read(cls, text: str) -> Target:
         """Return the target of a text: `90%` of the loss, or `30`, a value of the metric. Raises WrongArgument."""
-        is_share = text.endswith("%")
+        is_share = expected(text, str, "target").endswith("%")
         try:
             value = float(text.removesuffix("%"))
         except ValueError:

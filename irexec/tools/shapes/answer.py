@@ -8,6 +8,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from irexec.core.arguments import expected
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.display import html_of, text_of
@@ -50,7 +51,7 @@ class Shapes:
     """
 
     def __init__(self, prober: Prober, found: Study) -> None:
-        self._prober, self._study = prober, found
+        self._prober, self._study = expected(prober, Prober, "Shapes()"), expected(found, Study, "Shapes()")
         self.model = prober.model
         self.dims = prober.dims
         self.groups = equal_groups(found.cases, len(prober.dims))
@@ -206,6 +207,8 @@ class Shapes:
         Other leads have the sizes of the base. `start`: the first size to use if a lead accepts no such multiple.
         """
         case = self._study.cases[0]
+        if not case.choices.keys() >= set(leads):
+            raise ValueError(f"{leads!r} are not among the leads {self.leads}")
         sizes: list[list[int]] = []
         for lead in leads:
             accepted = case.choices[lead]

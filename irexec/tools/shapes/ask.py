@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from irexec.core.arguments import expected
 from irexec.core.diagnostics import IRError, WrongArgument
 from irexec.core.diagnostics.codes import CODES
 from irexec.core.diagnostics.findings import Findings
@@ -75,7 +76,8 @@ def accepted_shapes(
     """
     shapes = {port_name(value): value.type.shape for value in model.inputs}
     sizes: dict[str, int] = {}
-    for name, text in (given or {}).items():
+    wanted: Mapping[str, str | int | Sequence[int]] = expected({} if given is None else given, Mapping, "shapes()")
+    for name, text in wanted.items():
         is_size = isinstance(text, int) or (isinstance(text, str) and text.isdecimal())
         if name in shapes and not (is_size and shapes[name].rank != 1):
             shapes[name] = _given_shape(name, text, shapes[name])

@@ -77,7 +77,7 @@ class Op(Node):
         """Set the inputs to nodes and outputs. Raises TypeError for anything else."""
         found = [value_of(item) if isinstance(item, (Node, Value)) else None for item in values]
         if None in found:
-            raise TypeError(f"an input of {self.type} is a node or an output, not {values[found.index(None)]!r}")
+            raise TypeError(f"an input of {self.type} is a node or an output, not {[*values][found.index(None)]!r}")
         self.inputs = found
 
     def constructor_validate_and_infer_types(self) -> None:

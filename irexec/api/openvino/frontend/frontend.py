@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irexec.api.openvino._offline_transformations import apply_moc_transformations
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.core import read_model
 from irexec.api.openvino.editing import checked_model
 from irexec.api.openvino.exceptions import NotOffered, OVError, missing
 from irexec.api.openvino.model import Model
 from irexec.api.openvino.shapes import PartialShape
+from irexec.core.arguments import expected
 
 if TYPE_CHECKING:
     from irexec.api.openvino.arguments import Shapes
     from irexec.core.types import ShapeLike
 
-_READABLE = ("ir", "onnx")
+_READABLE = {"ir": ".xml", "onnx": ".onnx"}
 _NEAREST = "irexec reads .xml and .onnx; export the model to one of them"
 
 
@@ -28,6 +28,8 @@ class FrontEnd:
     """The frontend of one file format: it loads a file and converts it to a Model."""
 
     def __init__(self, name: str) -> None:
+        if expected(name, str, "FrontEnd()") not in _READABLE:
+            raise NoSuchFrontEnd(f"a frontend for {name!r}", _NEAREST)
         self._name = name
 
     def get_name(self) -> str:
@@ -35,7 +37,7 @@ class FrontEnd:
 
     def supported(self, model: Any) -> bool:
         """Return True for a file of this format, by its name."""
-        return str(model).lower().endswith({"ir": ".xml", "onnx": ".onnx"}[self._name])
+        return str(model).lower().endswith(_READABLE[self._name])
 
     def load(self, path: Any, weights: Any = None, *, enable_mmap: bool = True) -> InputModel:
         """Return a file's model. Files are always mapped to memory, so `enable_mmap` has no effect."""
@@ -73,8 +75,6 @@ class FrontEndManager:
         return list(_READABLE)
 
     def load_by_framework(self, framework: str) -> FrontEnd:
-        if expected(framework, str, "load_by_framework()") not in _READABLE:
-            raise NoSuchFrontEnd(f"a frontend for {framework!r}", _NEAREST)
         return FrontEnd(framework)
 
     def load_by_model(self, model: Any) -> FrontEnd | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.arguments import expected
 from irexec.core.types import I4, Array, ElementType
 from irexec.ir.weights import packing
 
@@ -50,7 +51,7 @@ def _turned(codes: Array, type: ElementType) -> Array:
 
 
 def _check(type: ElementType) -> None:
-    if type.name not in _TYPES:
+    if expected(type, ElementType, "a packed type").name not in _TYPES:
         raise AssertionError(f"{type} is not one of the packed types {', '.join(_TYPES)}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from irexec.api.openvino.checks import nodes_of_type
+from irexec.api.openvino.checks import nodes_of_type, not_negative
 from irexec.api.openvino.editing import changed, checked_model, order
 from irexec.api.openvino.kinds.descriptions import (
     BodyOutputDescription,
@@ -17,6 +17,7 @@ from irexec.api.openvino.kinds.descriptions import (
 from irexec.api.openvino.kinds.kind import KindOfNode
 from irexec.api.opsets import nodes
 from irexec.api.opsets.computed import value_of
+from irexec.core.arguments import expected
 from irexec.model.graph import model as graph
 from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.model.graph.model import Body, Model, Node, Value
@@ -169,17 +170,17 @@ class If(KindOfNode):
         return _infer(self)
 
     def get_input_descriptions(self, index: int) -> list[Any]:
-        return [_described(entry) for entry in self.bodies[index].inputs]
+        return [_described(entry) for entry in _body(self, index).inputs]
 
     def get_output_descriptions(self, index: int) -> list[Any]:
-        return [_described(entry) for entry in self.bodies[index].outputs]
+        return [_described(entry) for entry in _body(self, index).outputs]
 
     def set_input_descriptions(self, index: int, inputs: Sequence[Any]) -> None:
-        self.bodies[index].inputs[:] = [_input_entry(described) for described in inputs]
+        _body(self, index).inputs[:] = [_input_entry(described) for described in inputs]
         changed(self)
 
     def set_output_descriptions(self, index: int, outputs: Sequence[Any]) -> None:
-        self.bodies[index].outputs[:] = [_output_entry(described) for described in outputs]
+        _body(self, index).outputs[:] = [_output_entry(described) for described in outputs]
         changed(self)
 
 
@@ -192,10 +193,10 @@ def _set_branch(node: graph.Node, index: int, body: Model) -> None:
     changed(node)
 
 
-def _body(node: graph.Node) -> Body:
-    if not node.bodies:
-        raise RuntimeError(f"{node!r} has no body yet: set_function(model) gives it one")
-    return node.bodies[0]
+def _body(node: graph.Node, index: int = 0) -> Body:
+    if not index < len(node.bodies):
+        raise RuntimeError(f"{node!r} has no body {index} yet: set_function gives it one")
+    return node.bodies[not_negative(index)]
 
 
 def _take(node: graph.Node, value: Any) -> int:
@@ -268,12 +269,14 @@ def _input_entry(d: Any) -> BodyInput:
         return BodyInput(d.body_parameter_index, d.input_index, _slicing(d))
     if isinstance(d, MergedInputDescription):
         return BodyInput(d.body_parameter_index, d.input_index, back=d.body_value_index)
+    expected(d, InvariantInputDescription, "set_input_descriptions()")
     return BodyInput(d.body_parameter_index, d.input_index)
 
 
 def _output_entry(d: Any) -> BodyOutput:
     if isinstance(d, ConcatOutputDescription):
         return BodyOutput(d.body_value_index, d.output_index, _slicing(d))
+    expected(d, BodyOutputDescription, "set_output_descriptions()")
     return BodyOutput(d.body_value_index, d.output_index)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from irexec.api.openvino.node import Node
 from irexec.api.openvino.passes.predicates import as_predicate
 from irexec.api.opsets.computed import value_of
+from irexec.core.arguments import expected
 from irexec.core.types import TensorType
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Value
@@ -107,7 +108,7 @@ def _split(given: tuple[Any, ...]) -> tuple[Any, Callable[..., bool] | None]:
 
 def _operator(name: str) -> Operator | None:
     """Return the operator of a name such as `opset13.Relu`. Raises RuntimeError."""
-    opset, _, said = name.replace("::", ".").partition(".")
+    opset, _, said = expected(name, str, "a pattern").replace("::", ".").partition(".")
     if opset not in contents.OPSETS:
         raise RuntimeError(f"Unsupported opset type: {opset}")
     type = file_type(said)

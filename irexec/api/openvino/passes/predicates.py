@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from irexec.api.opsets.element_types import element_type_of
+from irexec.core.arguments import expected
 from irexec.core.types import Dimension, PartialShape
 from irexec.model.graph.model import Value
 
@@ -101,7 +102,8 @@ def shape_matches(notation: str) -> Predicate:
     A number is an extent, `?` any extent, a name any known extent, the same wherever the name occurs. Raises ValueError
     for a text with more than one `...`.
     """
-    items = [item.strip() for item in notation.strip().strip("[]").split(",") if item.strip()]
+    inner = expected(notation, str, "shape_matches()").strip().strip("[]")
+    items = [item.strip() for item in inner.split(",") if item.strip()]
     if sum(item.endswith("...") for item in items) > 1:
         raise ValueError(f"{notation!r} has `...` more than once")
     return Predicate(lambda symbols, value: _shape_matches(items, value.type.shape, symbols))

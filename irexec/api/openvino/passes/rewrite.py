@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.editing import changed, checked_model
 from irexec.api.openvino.passes.base import ModelPass, PassBase
 from irexec.api.openvino.passes.matcher import Matcher
+from irexec.core.arguments import expected
 from irexec.model.graph.model import Model, Node
 from irexec.model.graph.order import ordered
 
@@ -30,7 +30,7 @@ class MatcherPass(PassBase):
 
     def register_matcher(self, matcher: Matcher, callback: Callable[[Matcher], Any]) -> None:
         self._matcher, self._callback = matcher, callback
-        self.set_name(matcher.get_name())
+        self.set_name(expected(matcher, Matcher, "register_matcher()").get_name())
 
     def register_new_node(self, node: Node) -> Node:
         """Register a node that a callback created, so that the pass also examines this node."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.editing import changed, checked_model, order, replace
 from irexec.api.openvino.exceptions import NotOffered
 from irexec.api.openvino.kinds.descriptions import Variable, VariableInfo
 from irexec.api.openvino.opsets import opset
 from irexec.api.openvino.passes.base import ModelPass
 from irexec.api.openvino.shapes import PartialShape
+from irexec.core.arguments import expected
 from irexec.model.graph.model import Model, Node
 
 Pairs = Iterable[tuple[Node, Node]] | Mapping[str, str]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from irexec.core.arguments import expected
 from irexec.core.types import Dimension
 
 
@@ -53,7 +54,7 @@ class PatternSymbolValue:
         return list(self._value)
 
     def equals_to(self, other: PatternSymbolValue) -> bool:
-        return bool(self._value == other._value)
+        return bool(self._value == expected(other, PatternSymbolValue, "equals_to()")._value)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PatternSymbolValue) and self.equals_to(other)

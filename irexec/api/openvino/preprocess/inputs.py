@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.layout import Layout, as_layout, check_fit, give_layout, layout_of
 from irexec.api.openvino.node import Node
 from irexec.api.openvino.preprocess.flow import (
@@ -27,6 +26,7 @@ from irexec.api.openvino.shapes import PartialShape, partial_shape
 from irexec.api.openvino.tensor import Tensor
 from irexec.api.opsets.element_types import element_type_of
 from irexec.api.opsets.nodes import parameter_node
+from irexec.core.arguments import expected
 from irexec.core.types import ANY_DIMENSION, Dimension, ElementType
 from irexec.model.graph import model as graph
 from irexec.model.graph.runtime_info import RuntimeAttribute
@@ -72,7 +72,7 @@ class InputTensorInfo:
 
     def set_color_format(self, format: ColorFormat, sub_names: Sequence[str] = ()) -> InputTensorInfo:
         """Set the meaning of the channels; formats of several planes are several inputs, named by `sub_names`."""
-        planes = PLANES.get(format, ())
+        planes = PLANES.get(expected(format, ColorFormat, "set_color_format()"), ())
         if sub_names and len(sub_names) != len(planes):
             raise RuntimeError(f"{format.name} has {len(planes)} planes; {len(sub_names)} names were given")
         self.colors, self.sub_names = format, list(sub_names)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.editing import changed, checked_model, connect, order, redirect
 from irexec.api.openvino.layout import give_layout
 from irexec.api.openvino.model import Model
@@ -13,6 +12,7 @@ from irexec.api.openvino.preprocess.flow import described
 from irexec.api.openvino.preprocess.formats import OF_MODELS
 from irexec.api.openvino.preprocess.inputs import InputInfo
 from irexec.api.openvino.preprocess.outputs import OutputInfo
+from irexec.core.arguments import expected
 
 
 class PrePostProcessor:

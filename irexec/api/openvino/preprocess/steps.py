@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.layout import Layout, as_layout
 from irexec.api.openvino.preprocess.colors import convert_colors, reverse_channels
 from irexec.api.openvino.preprocess.flow import Flow, Step, convert_layout, convert_type, ops
 from irexec.api.openvino.preprocess.formats import ColorFormat, PaddingMode, ResizeAlgorithm
+from irexec.core.arguments import expected
 from irexec.core.types import DYNAMIC, ElementType
 from irexec.model.graph.model import Value
 
@@ -95,7 +95,7 @@ class PreProcessSteps(_Steps):
 
     def pad(self, pads_begin: Sequence[int], pads_end: Sequence[int], value: Any, mode: PaddingMode) -> PreProcessSteps:
         """Add elements around the image: `pads_begin` and `pads_end` contain a number for each axis."""
-        fill = float(value[0]) if isinstance(value, (list, tuple)) else float(value)
+        fill = float(value[0]) if isinstance(value, (list, tuple)) and value else float(value)
         name = expected(mode, PaddingMode, "pad()").name.lower()
 
         def apply(flow: Flow) -> None:
@@ -112,7 +112,8 @@ class PreProcessSteps(_Steps):
 
     def convert_color(self, dst_format: ColorFormat) -> PreProcessSteps:
         """Convert to another colour format."""
-        return self._add(f"convert color ({dst_format.name})", lambda flow: convert_colors(flow, dst_format))
+        name = expected(dst_format, ColorFormat, "convert_color()").name
+        return self._add(f"convert color ({name})", lambda flow: convert_colors(flow, dst_format))
 
 
 def _numbers(value: Any, function: str) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from irexec.api.openvino.checks import expected
 from irexec.api.openvino.ov_any import OVAny
+from irexec.core.arguments import expected
 
 
 class Property(str):

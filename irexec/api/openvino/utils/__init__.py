@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.api.openvino.checks import expected
+import numpy as np
+
 from irexec.api.openvino.editing import add_information, replace
 from irexec.api.openvino.package_utils import classproperty, deprecated, deprecatedclassproperty, get_cmake_path
 from irexec.api.openvino.tensor import Tensor
 from irexec.api.openvino.utils import decorators, input_validation, node_factory, types
 from irexec.api.openvino.utils.postponed import make_postponed_constant
+from irexec.core.arguments import expected
 from irexec.model.graph.model import Node, Value
 
 __all__ = [
@@ -33,7 +35,7 @@ def replace_node(target: Node, replacement: Any, outputs_order: list[int] | None
     if outputs_order is not None:
         values = [values[index] for index in outputs_order]
     for old, new in zip(target.outputs, values, strict=True):
-        replace(old, new)
+        replace(old, expected(new, Value, "replace_node()"))
 
 
 def replace_output_update_name(output: Value, target_output: Value) -> bool:
@@ -43,7 +45,8 @@ def replace_output_update_name(output: Value, target_output: Value) -> bool:
     Returns False, and changes nothing, if the name of a Result would be lost: one of the nodes has several outputs, or
     `target_output` belongs to a Parameter or already has a Result.
     """
-    if _is_result(output):
+    expected(target_output, Value, "replace_output_update_name()")
+    if _is_result(expected(output, Value, "replace_output_update_name()")):
         if len(output.node.outputs) != 1 or len(target_output.node.outputs) != 1:
             return False
         if target_output.node.type == "Parameter" or _is_result(target_output):
@@ -65,4 +68,4 @@ def clone_model(model: Any) -> Any:
 
 def numpy_to_c(array: Any) -> int:
     """Return the address of an array's memory."""
-    return int((array.data if isinstance(array, Tensor) else array).ctypes.data)
+    return int((array.data if isinstance(array, Tensor) else expected(array, np.ndarray, "numpy_to_c()")).ctypes.data)
