@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from support.bits import COUNTS, cutting, differing, results
 from support.calls import Call, calls
+from support.instructions import IS_X86, found
 from support.sums import sums
 from support.waiting import PATIENCE
 
@@ -35,11 +35,7 @@ NEEDED = {
 
 def executable_cores() -> list[str]:
     """Return the families that this processor can execute: any other family would end the process."""
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        return []
-    instructions = np.show_config(mode="dicts")["SIMD Extensions"]
-    found = {*instructions.get("baseline", ()), *instructions.get("found", ())}
-    return [core for core, needed in NEEDED.items() if not needed or needed & found]
+    return [core for core, needed in NEEDED.items() if not needed or needed & found()] if IS_X86 else []
 
 
 def in_a_process(**environment: str) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.instructions import IS_X86
 from support.waiting import PATIENCE
 
 pytestmark = [pytest.mark.any_python, pytest.mark.in_ci("repeats tests for other processors")]
@@ -33,7 +33,7 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[3:]]))
 """
 
 
-@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="the other machines are of this kind")
+@pytest.mark.skipif(not IS_X86, reason="the other machines are of this kind")
 @pytest.mark.parametrize(
     ("name", "without"),
     [("haswell", "avx512,avx10"), ("nehalem", "avx,fma,f16c,xop,vaes,vpclmulqdq")],
