@@ -1,40 +1,61 @@
-"""`irexec bisect`: find the release of OpenVINO or ONNX Runtime in which a failure appeared or disappeared.
+"""`irexec bisect`: find the release of OpenVINO or ONNX Runtime in which a failure appeared or disappeared, or the
+settings that remove it.
 
-Exit code: 0 a release was found, 1 the answer is the same in all releases, 2 nothing could be checked.
+Exit code: 0 a release or setting was found, 1 the answer is the same in all of them, 2 nothing could be checked.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
+from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import check_readable, refuse, refused
-from irexec.cli.options import add_limit, add_repeatable
+from irexec.cli.options import add_bounds, add_config, add_limit, add_repeatable
+from irexec.cli.runtimes import bounds_of, config_of
 from irexec.cli.streams import print_json, put
-from irexec.core.diagnostics import Report, WrongArgument
+from irexec.core.diagnostics import Place, WrongArgument
+
+if TYPE_CHECKING:
+    from irexec.tools.bisect.bisect import Bisection, ByCommand
+    from irexec.tools.bisect.by_model import ByModel
+    from irexec.tools.bisect.environments import Environments
+    from irexec.tools.bisect.settings import SettingsFound
+    from irexec.tools.run.record import Reference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="?", metavar="MODEL", help="a model, which {} stands for in the command (default: none)"
+        "file",
+        nargs="?",
+        metavar="MODEL",
+        help="a model whose results show the failure, or, with --check, which {} stands for in the command",
     )
     parser.add_argument(
         "--check",
-        required=True,
         metavar="COMMAND",
-        help="a command with {python}: another exit code than 0 means that the failure is there",
+        help="a command with {python}: another exit code than 0 means that the failure is there (default: the failure "
+        "is a result that differs from irexec's, a rejected model, a crash or a timeout)",
     )
     parser.add_argument(
         "--with",
-        dest="package",
+        dest="other",
         default="openvino",
-        choices=("openvino", "onnxruntime"),
-        help="the package whose releases are searched (default: openvino)",
+        metavar="RUNTIME",
+        help="openvino, openvino:DEVICE or onnxruntime (default: openvino)",
     )
     parser.add_argument(
         "--releases",
-        required=True,
         metavar="A,B,C|A..B",
         help="the releases to search, as a list or as a range of those that pip finds; A.. ends with the newest",
+    )
+    parser.add_argument(
+        "--settings",
+        action="store_true",
+        help="find the properties and variables of the runtime that remove the failure, or the optimizers of ONNX "
+        "Runtime, in the newest release with the failure, or in the installed one",
     )
     parser.add_argument(
         "--environments",
@@ -42,30 +63,138 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make virtual environments with pip in this folder, and use those that are there",
     )
     add_repeatable(parser, "--python", "PATH=RELEASE", "use an interpreter that has this release")
+    parser.add_argument("--resume", metavar="LOG.json", help="keep answers in this file, and do not repeat those in it")
+    add_config(parser)
+    add_bounds(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
     add_limit(parser, 600, each="check")
+    add_input_arguments(parser, steps=True)
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    if args.resume is not None:
+        yield "--resume", [args.resume]
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.tools.bisect.bisect import ByCommand, bisect, interpreters
-    from irexec.tools.bisect.environments import Environments, NoRelease
-    from irexec.tools.status import Status
+    from irexec.ir.beside import Unreadable
+    from irexec.tools.bisect.environments import NoRelease
+    from irexec.tools.compare.runtimes.runtime import CannotRun
 
-    report = check_readable(args.file) if args.file is not None else Report()
-    if not report.ok:
-        return refused(report)
+    if (wrong := _misused(args)) is not None:
+        return refused(refuse("U003", wrong))
+    reference: Reference | None = None
+    if args.file is not None:
+        loaded, report = load_with_inputs(args) if args.check is None else (None, check_readable(args.file))
+        if not report.ok or (loaded is None and args.check is None):
+            return refused(report)
+        reference = None if loaded is None else loaded.reference
     try:
-        check = ByCommand(args.check, args.file, args.limit_of_each)
-        environments = Environments(args.package, args.environments, interpreters(args.python))
-        releases = environments.releases(args.releases)
+        return _search(args, reference)
     except WrongArgument as error:
         return refused(refuse("U004", str(error)))
+    except Unreadable as error:
+        return refused(refuse("U012", str(error), place=Place(file=args.resume)))
     except NoRelease as error:
-        return refused(refuse("U005", f"--releases: {error}"))
-    with Status() as status:
-        found = bisect(check, releases, environments, status.show)
+        return refused(refuse("U005", str(error)))
+    except CannotRun as error:
+        return refused(refuse(error.code, f"--with {args.other}: {error}"))
+
+
+def _misused(args: argparse.Namespace) -> str | None:
+    """Return what is wrong with the options, if anything."""
+    if args.check is None and args.file is None:
+        return "give a model, or a command with --check"
+    if args.releases is None and not args.settings:
+        return "give --releases, --settings or both"
+    if args.check is not None and args.settings:
+        return "--settings requires the failure of a model, not that of a command"
+    return None
+
+
+def _search(args: argparse.Namespace, reference: Reference | None) -> int:
+    """Print the answers and return the exit code. Raises WrongArgument, Unreadable, NoRelease and CannotRun."""
+    from irexec.tools.bisect.bisect import ByCommand, interpreters
+    from irexec.tools.bisect.elsewhere import package_of
+    from irexec.tools.bisect.environments import Environments
+
+    check = ByCommand(args.check, args.file, args.limit_of_each) if reference is None else _by_model(args, reference)
+    environments = Environments(package_of(args.other), args.environments, interpreters(args.python))
+    bisection = None if args.releases is None else _bisected(args, check, environments, reference)
+    settings = _settings(args, check, environments, bisection, reference) if args.settings and reference else None
+    found = [one for one in (bisection, settings) if one is not None]
     if args.format == "json":
-        print_json(found.to_dict(), indent=1)
+        print_json({name: value for one in found for name, value in one.to_dict().items()}, indent=1)
     else:
-        put(found.text())
-    return found.exit_code
+        put("\n".join(one.text() for one in found))
+    return max(one.exit_code for one in found)
+
+
+def _by_model(args: argparse.Namespace, reference: Reference) -> ByModel:
+    from irexec.tools.bisect.by_model import ByModel
+    from irexec.tools.bisect.elsewhere import Elsewhere
+
+    def runtime_of(python: str) -> Elsewhere:
+        return Elsewhere(args.other, python, config_of(args), reference.model, limit=args.limit_of_each)
+
+    return ByModel(reference, runtime_of, bounds_of(args))
+
+
+def _bisected(
+    args: argparse.Namespace, check: ByCommand | ByModel, environments: Environments, reference: Reference | None
+) -> Bisection:
+    from irexec.tools.bisect.bisect import bisect
+    from irexec.tools.bisect.by_model import ByModel
+    from irexec.tools.bisect.log import Log
+    from irexec.tools.reduce.repro import identity
+    from irexec.tools.status import Status
+
+    releases = environments.releases(args.releases)
+    words = [args.other, args.releases, args.check or "", args.file or "", *args.config]
+    asked = shlex.join([*words, str(args.atol), str(args.rtol)])
+    log = None
+    if args.resume is not None:
+        log = Log(args.resume, asked if reference is None else identity(reference, asked))
+    by_model = check if isinstance(check, ByModel) else None
+    if log is not None and by_model is not None:
+        by_model.fault = log.fault
+
+    def keep(failures: Mapping[str, bool]) -> None:
+        if log is not None:
+            log.keep(failures, None if by_model is None else by_model.fault)
+
+    known = {} if log is None else log.failures
+    with Status() as status:
+        found = bisect(check, releases, environments, status.show, known, keep)
+    if by_model is not None:
+        found.failure, found.others = by_model.message, by_model.others
+    return found
+
+
+def _settings(
+    args: argparse.Namespace,
+    check: ByCommand | ByModel,
+    environments: Environments,
+    bisection: Bisection | None,
+    reference: Reference,
+) -> SettingsFound:
+    from irexec.tools.bisect.by_model import ByModel
+    from irexec.tools.bisect.elsewhere import Elsewhere
+    from irexec.tools.bisect.environments import version_key
+    from irexec.tools.bisect.settings import Search
+    from irexec.tools.status import Status
+
+    assert isinstance(check, ByModel)
+    failing = [] if bisection is None else [release for release, fails in bisection.failures.items() if fails]
+    given = [*environments.given]
+    release = max(failing or given, key=version_key, default=None)
+    python = "" if release is None else environments.python(release)
+
+    def runtime_of(config: Mapping[str, str], environment: Mapping[str, str], cached: bool) -> Elsewhere:
+        return Elsewhere(
+            args.other, python, {**config_of(args), **config}, reference.model,
+            environment=environment, cached=cached, limit=args.limit_of_each,
+        )  # fmt: skip
+
+    with Status() as status:
+        return Search(check, runtime_of, status.show).run()

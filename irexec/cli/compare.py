@@ -17,6 +17,7 @@ from irexec.cli.given import add_input_arguments, add_sample_argument, load_with
 from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import add_bounds, add_config, add_limit, add_repeatable, whole
+from irexec.cli.runtimes import add_python, bounds_of, runtime_for
 from irexec.cli.streams import print_json, print_line, put
 from irexec.core.diagnostics.render import wants_color
 
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="others",
     )
     add_config(parser)
+    add_python(parser)
     add_limit(parser, 600, response="response of OTHER")
     add_input_arguments(parser, steps=True)
     parser.add_argument(
@@ -94,11 +96,14 @@ def run(args: argparse.Namespace) -> int:
         return _refuse("U003", f"the other side is not given: add {sides}")
     args.other = args.others[0]
     several = len(args.others) > 1
+    many = args.jobs > 1 or args.cluster is not None or args.resume is not None
+    if many and args.python:
+        return _refuse("U003", "--python cannot be combined with -j, --cluster or --resume")
     if several and (
         args.dump is not None or args.save_culprit is not None or args.jobs > 1 or args.cluster is not None
     ):
         return _refuse("U003", "--dump, --save-culprit, -j and --cluster require a single --with")
-    if args.jobs > 1 or args.cluster is not None or args.resume is not None:
+    if many:
         if args.inputs is None:
             return _refuse("U003", "--jobs, --cluster and --resume require --inputs")
         from irexec.cli.compare_inputs import compare_inputs
@@ -106,8 +111,6 @@ def run(args: argparse.Namespace) -> int:
         return compare_inputs(args)
     from irexec.model.arrays.brief import plural
     from irexec.tools.compare.compare import compare
-    from irexec.tools.compare.errors import Bounds
-    from irexec.tools.compare.runtimes.choose import runtime_of
     from irexec.tools.compare.runtimes.dumping import dump
     from irexec.tools.compare.runtimes.runtime import CannotRun
     from irexec.tools.reduce.case_files import save_steps
@@ -117,8 +120,7 @@ def run(args: argparse.Namespace) -> int:
     loaded, report = load_with_inputs(args)
     if loaded is None:
         return refused(report)
-    bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
-    config = dict(entry.partition("=")[::2] for entry in args.config)
+    bounds = bounds_of(args)
     found: list[Comparison] = []
     runtime: Runtime | None = None
     name = ""
@@ -126,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
         with Status() as status:
             for other in args.others:
                 args.other, runtime = other, None
-                runtime = runtime_of(args.other, config, loaded.reference.model, args.limit_of_response)
+                runtime = runtime_for(args, other, loaded.reference.model)
                 name = runtime.name
 
                 def show(done: int, total: int, name: str = name) -> None:

@@ -71,8 +71,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
             "find the first release of OpenVINO in which the script of irexec reduce fails",
         ),
         (
-            "irexec bisect --check '{python} repro.py' --releases 1.20.0,1.22.0 --python venv/bin/python=1.22.0",
-            "check releases that are installed already",
+            "irexec bisect model.xml --releases 2024.4.0,2024.5.0 --python old/bin/python=2024.4.0 --settings",
+            "find the release that changed a result, and the settings that remove the difference",
         ),
     ),
     "sensitivity": (

@@ -11,6 +11,7 @@ import sys
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refuse, refused
 from irexec.cli.options import add_config, add_limit
+from irexec.cli.runtimes import config_of
 from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics.render import wants_color
 
@@ -42,14 +43,13 @@ def run(args: argparse.Namespace) -> int:
     loaded, report = load_with_inputs(args)
     if loaded is None:
         return refused(report)
-    config = dict(entry.partition("=")[::2] for entry in args.config)
     try:
         with Status() as status:
             status.show("compiling")
             found = find_passes(
                 loaded.reference,
                 device=device_of(args.other),
-                config=config,
+                config=config_of(args),
                 limit=args.limit_of_response,
                 progress=lambda done, total: status.count(done, total, "graphs run"),
             )

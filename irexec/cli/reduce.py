@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse, refused
 from irexec.cli.options import add_bounds, add_config, add_limit, add_output, whole
+from irexec.cli.runtimes import add_python, bounds_of, config_of, runtime_for
 from irexec.cli.streams import complain, is_of_output, put
 from irexec.core.diagnostics import WrongArgument
 from irexec.core.diagnostics.render import wants_color
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "non-zero exit code",
     )
     add_config(parser)
+    add_python(parser)
     add_limit(parser, 120, response="candidate")
     parser.add_argument(
         "--same",
@@ -130,6 +132,7 @@ def _asked(args: argparse.Namespace) -> list[str]:
     """Return the part of the command line that defines the failure."""
     words = ["--check", shlex.quote(args.check)] if args.check is not None else ["--with", shlex.quote(args.other)]
     words += [word for entry in args.config for word in ("--config", shlex.quote(entry))]
+    words += ["--python", shlex.quote(args.python)] if args.python else []
     words += ["--same", shlex.quote(args.same)] if args.same else []
     words += ["--tries", str(args.tries)] if args.tries > 1 else []
     for name in ("atol", "rtol"):
@@ -139,8 +142,7 @@ def _asked(args: argparse.Namespace) -> list[str]:
 
 def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Iterable[Case], Sequence[Stage]]:
     """Return the judge of failures, the initial cases, and the stages that make them smaller. Raises CannotRun."""
-    from irexec.tools.compare.errors import Bounds
-    from irexec.tools.compare.runtimes.choose import ONNX_RUNTIME, runtime_of
+    from irexec.tools.compare.runtimes.choose import ONNX_RUNTIME
     from irexec.tools.compare.runtimes.runtime import CannotRun
     from irexec.tools.reduce.reduce import guesses, whole
     from irexec.tools.reduce.stages import STAGES
@@ -155,8 +157,7 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
         from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_whole
 
         return judge, [onnx_whole(reference)], ONNX_STAGES
-    bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
-    runtime = runtime_of(args.other, _config(args), reference.model, args.limit_of_response)
+    bounds, runtime = bounds_of(args), runtime_for(args, args.other, reference.model)
     if args.other == ONNX_RUNTIME:
         if not args.file.lower().endswith(".onnx"):
             raise CannotRun(
@@ -174,10 +175,6 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
             "U003",
         )
     return ByRuntime(runtime, bounds, same), guesses(reference, runtime, bounds), STAGES
-
-
-def _config(args: argparse.Namespace) -> dict[str, str]:
-    return dict(entry.partition("=")[::2] for entry in args.config)
 
 
 def _reduce(
@@ -232,7 +229,7 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
         files += repro.write_onnx_runtime_script(reduction, runtime, args.limit_of_response)
     else:
         device = args.other.partition(":")[2] or "CPU"
-        files += repro.write_openvino_script(reduction, device, _config(args), runtime, args.limit_of_response)
+        files += repro.write_openvino_script(reduction, device, config_of(args), runtime, args.limit_of_response)
     asked = f"irexec reduce {shlex.quote(Path(args.file).name)} {' '.join(_asked(args))}"
     files.append(repro.write_report(reduction, size_of(reference.model), asked, runtime))
     page = Printout(color=wants_color(sys.stdout))

@@ -70,6 +70,7 @@ OUTPUTS = [
     Output("conformance", "--html", "page.html", ("page.html",), JUDGED),
     Output("conformance", "--resume", "log", ("log",), JUDGED),
     Output("reduce", "-o", "small.xml", REDUCED, CHECK),
+    Output("bisect", "--resume", "log", ("log",), ("--releases", "1,2")),
     Output("bundle", "-o", "sent.zip", ("sent.zip",)),
     Output("cut", "-o", "part.xml", CUT, ("--around", "scaled")),
     Output("convert", "-o", "new.xml", ("new.xml", "new.bin")),
@@ -115,7 +116,7 @@ class Input:
     suffix: str = ""
 
 
-TAKES_INPUTS = ("run", "compare", "reduce", "sensitivity", "cut", "report")
+TAKES_INPUTS = ("run", "compare", "reduce", "sensitivity", "cut", "report", "bisect")
 INPUTS = [
     Input("model.xml", (*TAKES_INPUTS, "convert", "validate", "show"), ("{}",), ".xml"),
     Input("model.bin", (*TAKES_INPUTS, "validate"), ("{model}", "--weights", "{}")),

@@ -9,10 +9,12 @@ from typing import Any
 
 from irexec.core.diagnostics import WrongArgument
 from irexec.runtime.processes.starting import outcome
-from irexec.tools.bisect.environments import Environments, NoRelease
+from irexec.tools.bisect.environments import Environments, NoRelease, version_key
 
 Check = Callable[[str, str], bool]
 """A check of a release: (release, its Python interpreter) → whether the failure is there. Raises NoRelease."""
+_TRIED = 3
+"""The number of oldest releases that are tried one by one if they cannot be checked."""
 THERE = {True: "there", False: "not there"}
 
 
@@ -22,7 +24,8 @@ class Bisection:
 
     `release`: the first release in which this differs from the release before it, `before`; None if it never differs.
     `skipped`: releases that could not be checked, with the reason. `intermittent`: releases whose second check
-    contradicts the first one.
+    contradicts the first one. `failure`: its description, if a model shows it. `others`: releases without the failure
+    that have another one.
     """
 
     release: str | None = None
@@ -30,18 +33,27 @@ class Bisection:
     failures: dict[str, bool] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     intermittent: list[str] = field(default_factory=list)
+    failure: str = ""
+    others: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
         """Return the answer, and a line for each release that was checked."""
         lines = [self._first_line()]
         if self.intermittent:
             lines.append(f"intermittent: a second check of {', '.join(self.intermittent)} has another result")
-        lines += ["", *(f"{release:16}{THERE[fails]}" for release, fails in self.failures.items())]
+        lines += [f"the failure: {self.failure}"] if self.failure else []
+        lines.append("")
+        for release in self._checked():
+            other = f" ({self.others[release]})" if release in self.others else ""
+            lines.append(f"{release:16}{THERE[self.failures[release]]}{other}")
         return "\n".join([*lines, *(f"{release:16}skipped: {why}" for release, why in self.skipped.items())]) + "\n"
+
+    def _checked(self) -> list[str]:
+        return sorted(self.failures, key=version_key)
 
     def _first_line(self) -> str:
         if self.release is None or self.before is None:
-            where = " and ".join(self.failures) or "any release"
+            where = " and ".join(self._checked()) or "any release"
             states = {THERE[fails] for fails in self.failures.values()}
             return f"no change: the failure is {' or '.join(sorted(states)) or 'not checked'} in {where}"
         fails = self.failures[self.release]
@@ -56,6 +68,8 @@ class Bisection:
             "failures": self.failures,
             "skipped": self.skipped,
             "intermittent": self.intermittent,
+            "failure": self.failure,
+            "others": self.others,
         }
 
     @property
@@ -98,34 +112,43 @@ def bisect(
     releases: Sequence[str],
     environments: Environments,
     progress: Callable[[str], None] = lambda text: None,
+    known: Mapping[str, bool] | None = None,
+    keep: Callable[[Mapping[str, bool]], None] = lambda failures: None,
 ) -> Bisection:
     """Find the first release whose answer differs from that of the oldest one.
 
-    `releases`: the oldest first. About log2(n) + 2 of them are checked; the two at the change are checked twice, which
-    shows an intermittent failure. Releases that cannot be checked are skipped. `progress` is told what is being done.
+    `releases`: the oldest first. About log2(n) + 2 of them are checked, the newest one first; the two at the change are
+    checked twice, which shows an intermittent failure. Releases that cannot be checked are skipped. `progress` is told
+    what is being done. `known`: the answers of an interrupted search; `keep` is called with all answers so far.
     """
-    found = Bisection()
+    found, known = Bisection(), known or {}
     left = list(releases)
 
     def fails(number: int) -> bool | None:
         """Return whether the failure is there; None, and the release is left out, if it cannot be checked."""
         release = left[number]
+        if release in known:
+            found.failures[release] = known[release]
         if release not in found.failures:
             try:
                 progress(f"{environments.package} {release}: environment")
                 python = environments.python(release)
                 progress(f"{environments.package} {release}: check")
                 found.failures[release] = check(release, python)
+                keep(found.failures)
             except NoRelease as error:
                 found.skipped[release] = str(error)
                 del left[number]
                 return None
         return found.failures[release]
 
-    while left and fails(0) is None:
+    while left and fails(len(left) - 1) is None:
         pass
-    while len(left) > 1 and fails(len(left) - 1) is None:
-        pass
+    tried = 0
+    while len(left) > 1 and fails(0) is None:
+        tried += 1
+        if tried == _TRIED:
+            del left[: _first_usable(left, fails)]
     if len(left) < 2 or fails(0) == fails(len(left) - 1):
         return found
     low = 0
@@ -143,6 +166,20 @@ def bisect(
         r for r in (found.before, found.release) if _again(check, r, environments) != found.failures[r]
     ]
     return found
+
+
+def _first_usable(left: list[str], fails: Callable[[int], bool | None]) -> int:
+    """Return the position of the first release that can be checked, assuming that all later ones can: old releases lack
+    operators, or packages for a new version of Python.
+    """
+    low, high = -1, len(left) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fails(middle) is None:
+            low, high = middle - 1, high - 1
+        else:
+            high = middle
+    return high
 
 
 def _again(check: Check, release: str, environments: Environments) -> bool:

@@ -64,6 +64,7 @@ class Answer:
     results: list[list[Array]] = field(default_factory=list)
     message: str = ""
     stage: str = ""
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 class Defendant:
@@ -71,6 +72,7 @@ class Defendant:
 
     `config` is passed to the runtime's class; for cases with the device's own settings, `defaults` is passed instead.
     `python`: the interpreter in which the runtime is installed. `limit`: seconds for a case; None: no limit.
+    `environment`: variables of the process. `about`: answers describe the loaded model.
     """
 
     def __init__(
@@ -80,10 +82,13 @@ class Defendant:
         *,
         python: str = "",
         limit: float | None = 60.0,
+        environment: Mapping[str, str] | None = None,
+        about: bool = False,
     ) -> None:
         self._file = KNOWN.get(runtime, runtime)
         self.is_class = runtime not in KNOWN
         self._config, self._python, self._limit = dict(config or {}), python, limit
+        self._environment, self._about = {**_ALLOCATION, **(environment or {})}, about
         self._process: Process | None = None
         self._errors: IO[bytes] | None = None
         self._done = self._number = self._heard = 0
@@ -109,14 +114,19 @@ class Defendant:
                 self._started()
             return self.described
 
-    def run(self, case: Case) -> Answer:
-        """Run a case, after those of other threads. Raises IRError if its model cannot be written."""
+    def run(self, case: Case, file: Path | None = None) -> Answer:
+        """Run a case, after those of other threads. `file`: the model's own file, which the runtime reads itself.
+
+        Raises IRError if the model cannot be written.
+        """
         with self._lock:
+            self._number += 1
             # Each file has a new name: replacing a file would force a write to the disk.
             path = Path(self._folder.name) / f"model{self._number}{'.xml' if case.source is None else '.onnx'}"
-            self._number += 1
             try:
-                self._send(case, path)
+                if file is None:
+                    _write(case, path)
+                self._send(case, path if file is None else file)
                 return self._answer(case)
             except MemoryError:
                 self.close()  # Its pipe may contain half a message.
@@ -124,11 +134,15 @@ class Defendant:
             finally:
                 _remove(path)
 
+    @property
+    def printed(self) -> str:
+        """All that the process has printed."""
+        if self._errors is None:
+            return ""
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")
+
     def _send(self, case: Case, path: Path) -> None:
-        if case.source is None:
-            write_model(case.model, path)
-        else:
-            path.write_bytes(case.source)
         arrays = [plain(array) for call in case.inputs for array in call]
         message: dict[str, Any] = {
             "path": str(path),
@@ -138,6 +152,7 @@ class Defendant:
             "cache": "cache" in case.flags,
             "requests": 3 if "requests" in case.flags else 1,
             "reset": "reset" in case.flags,
+            "about": self._about,
         }
         process = self._started()
         self._done += 1
@@ -171,7 +186,7 @@ class Defendant:
         arguments = [self._file, json.dumps(self._config), json.dumps(absolute_path() if own else [])]
         try:
             python = self._python or sys.executable
-            return start_script(python, serve.__file__, arguments, self._errors, _ALLOCATION)
+            return start_script(python, serve.__file__, arguments, self._errors, self._environment)
         except OSError as error:
             raise Unusable(f"{self._python or sys.executable}: {error.strerror or error}", "U005") from None
 
@@ -211,7 +226,7 @@ class Defendant:
         for count in reply["outputs"]:
             steps.append([typed(a, k) for a, k in zip(results[at : at + count], kinds, strict=False)])
             at += count
-        return Answer("results", steps)
+        return Answer("results", steps, about=reply.get("about", {}))
 
     def _receive(
         self, limit: float | None, late: list[bool] | None = None
@@ -276,6 +291,13 @@ def typed(array: Array, kind: ElementType) -> Array:
     if kind.name == "boolean" and array.dtype.itemsize == 1:
         return array.astype(np.bool_)
     return array
+
+
+def _write(case: Case, path: Path) -> None:
+    if case.source is None:
+        write_model(case.model, path)
+    else:
+        path.write_bytes(case.source)
 
 
 def _remove(path: Path) -> None:

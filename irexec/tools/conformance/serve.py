@@ -4,8 +4,9 @@
 
 A message is eight bytes with the length of a JSON object, this object, and the bytes of its arrays. The class has
 `describe()`, `load(path, cache)` and `infer(inputs)`, which returns arrays; optional are `reset()`, which sets
-variables to their initial values, `infer_at_once(inputs, count)`, and the attribute `forks`: True if the process may
-fork after it has imported the file, so that a process that has died is replaced faster.
+variables to their initial values, `infer_at_once(inputs, count)`, `about()`, which describes the loaded model, and
+the attribute `forks`: True if the process may fork after it has imported the file, so that a process that has died is
+replaced faster.
 """
 
 from __future__ import annotations
@@ -121,7 +122,10 @@ def answer(runtime: Any, message: Dict[str, Any], arrays: List[Any]) -> Any:  # 
                 results.append(runtime.infer(inputs[call]))
     except Exception as error:
         return {"refused": stage, "message": " ".join(str(error).split())[-600:], "kind": type(error).__name__}, []
-    return {"outputs": [len(call) for call in results]}, [array for call in results for array in call]
+    reply = {"outputs": [len(call) for call in results]}
+    if message.get("about") and hasattr(runtime, "about"):
+        reply["about"] = runtime.about()
+    return reply, [array for call in results for array in call]
 
 
 def processor() -> str:

@@ -54,6 +54,32 @@ def test_releases_that_cannot_be_had_are_skipped() -> None:
     assert bisect(since("2000"), ["1.0"], environments()).exit_code == 2
 
 
+def test_many_old_releases_that_cannot_be_checked_take_few_checks() -> None:
+    tried: list[str] = []
+
+    def check(release: str, _: str) -> bool:
+        tried.append(release)
+        if version_key(release) < version_key("2024.1"):
+            raise NoRelease("another failure")
+        return version_key(release) >= version_key("2025.3")
+
+    found = bisect(check, RELEASES, environments())
+    assert (found.release, found.before) == ("2025.3.0", "2025.2.0")
+    assert len(tried) <= 2 * math.ceil(math.log2(len(RELEASES))) + 5
+
+
+def test_an_interrupted_search_continues() -> None:
+    kept: dict[str, bool] = {}
+    whole = bisect(since("2023.1"), RELEASES, environments(), keep=kept.update)
+    assert kept == whole.failures
+
+    def never(release: str, _: str) -> bool:
+        assert release in (whole.release, whole.before), "only the second check is repeated"
+        return kept[release]
+
+    assert bisect(never, RELEASES, environments(), known=kept).release == "2023.1.0"
+
+
 def test_a_failure_that_comes_and_goes_is_named() -> None:
     seen: list[str] = []
 

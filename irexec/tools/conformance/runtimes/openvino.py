@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from typing import Any
@@ -24,11 +25,13 @@ OV = module()
 
 
 class OpenVINO:
-    """One device of OpenVINO with a set of properties."""
+    """One device of OpenVINO with a set of properties. `overwriting`: whether writing into an input is refused or
+    ignored."""
 
     forks = True
 
-    def __init__(self, device: str = "CPU", **properties: str) -> None:
+    def __init__(self, device: str = "CPU", overwriting: str = "refused", **properties: str) -> None:
+        self.refuses = overwriting == "refused"
         self.ov = OV
         self.core: Any = self.ov.Core()
         # Releases without these properties behave as the properties request.
@@ -70,7 +73,8 @@ class OpenVINO:
     def infer(self, inputs: list[Any]) -> list[Any]:
         given = self._give(self.request, inputs)
         self.request.infer()
-        unchanged(given, inputs)
+        if self.refuses:
+            unchanged(given, inputs)
         return self._results(self.request)
 
     def infer_at_once(self, inputs: list[Any], count: int) -> list[Any]:
@@ -87,6 +91,17 @@ class OpenVINO:
     def reset(self) -> None:
         for state in self.request.query_state():
             state.reset()
+
+    def about(self) -> dict[str, Any]:
+        """Return the precision in which the model runs, and the groups of layers that run as one."""
+        found: dict[str, Any] = {"precision": "", "fused": []}
+        with contextlib.suppress(RuntimeError, AttributeError):  # The device has no such property.
+            found["precision"] = self.compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+        for op in self.compiled.get_runtime_model().get_ordered_ops():
+            info = op.get_rt_info()
+            if "originalLayersNames" in info:
+                found["fused"].append(str(info["originalLayersNames"].astype(str)).split(","))
+        return found
 
     def _give(self, request: Any, inputs: list[Any]) -> list[Any]:
         pairs = zip(self.compiled.inputs, inputs)  # noqa: B905 (Python 3.8)

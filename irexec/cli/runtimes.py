@@ -1,0 +1,40 @@
+"""The runtime of `--with`, with its properties, in the environment of irexec or of another interpreter."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from irexec.model.graph.model import Model
+    from irexec.tools.compare.errors import Bounds
+    from irexec.tools.compare.runtimes.runtime import Runtime
+
+
+def add_python(parser: argparse.ArgumentParser) -> None:
+    """Add `--python PATH`."""
+    about = "the Python interpreter in which openvino or onnxruntime is installed, e.g. of another release"
+    parser.add_argument("--python", default="", metavar="PATH", help=about)
+
+
+def config_of(args: argparse.Namespace) -> dict[str, str]:
+    """Return the properties of `--config`."""
+    return dict(entry.partition("=")[::2] for entry in args.config)
+
+
+def bounds_of(args: argparse.Namespace) -> Bounds | None:
+    """Return the tolerances of `--atol` and `--rtol`; None if neither is given."""
+    from irexec.tools.compare.errors import Bounds
+
+    return None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
+
+
+def runtime_for(args: argparse.Namespace, text: str, original: Model) -> Runtime:
+    """Return the runtime that `text`, a value of `--with`, names. Raises CannotRun."""
+    if args.python:
+        from irexec.tools.bisect.elsewhere import Elsewhere
+
+        return Elsewhere(text, args.python, config_of(args), original, limit=args.limit_of_response)
+    from irexec.tools.compare.runtimes.choose import runtime_of
+
+    return runtime_of(text, config_of(args), original, args.limit_of_response)

@@ -1,0 +1,68 @@
+"""The check of a release by a model: whether its results there differ in the same way, as `reduce` judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from irexec.tools.bisect.environments import NoRelease
+from irexec.tools.compare.errors import Bounds
+from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
+from irexec.tools.reduce.case import Case
+from irexec.tools.reduce.verdict import ByRuntime, Fault, Sameness, words_of
+from irexec.tools.run.record import Reference
+
+_SIMILAR = 0.6
+"""The part of the words of an error message that has to recur: releases phrase the same error in different ways."""
+
+
+class ByModel:
+    """A check by the results of a model. The failure is the first one that is found, unless it is set as `fault`.
+
+    `runtime_of`: the runtime in the environment of an interpreter; raises CannotRun.
+    """
+
+    def __init__(
+        self,
+        reference: Reference,
+        runtime_of: Callable[[str], Runtime],
+        bounds: Bounds | None = None,
+        same: Sameness | None = None,
+    ) -> None:
+        self._case = Case(reference.model, reference.steps, reference.results())
+        self._runtime_of, self._bounds, self._same = runtime_of, bounds, same
+        self.fault: Fault | None = None
+        self.others: dict[str, str] = {}
+        """Release → another failure that it has instead."""
+
+    @property
+    def message(self) -> str:
+        """The failure in words; empty as long as none was found."""
+        return "" if self.fault is None else self.fault.message
+
+    def __call__(self, release: str, python: str) -> bool:
+        try:
+            return self.fails(self._runtime_of(python), release)
+        except CannotRun as error:
+            raise NoRelease(str(error)) from None
+
+    def fails(self, runtime: Runtime, release: str = "") -> bool:
+        """Return whether the failure is there. Raises NoRelease if another failure makes that unknown."""
+        found = ByRuntime(runtime, self._bounds, self._same).fault(self._case, self.fault)
+        if found is None:
+            return False
+        if self.fault is None:
+            self.fault = found
+        if _is_same(self.fault, found):
+            return True
+        if found.kind != "difference":
+            # It does not come as far as the failure in question.
+            raise NoRelease(f"another failure: {found.message}")
+        self.others[release] = f"another failure: {found.message}"
+        return False
+
+
+def _is_same(one: Fault, other: Fault) -> bool:
+    if one.kind != "refusal" or other.kind != "refusal":
+        return one == other
+    words = {*words_of(one.message).split()}
+    return len(words & {*words_of(other.message).split()}) >= _SIMILAR * len(words)
