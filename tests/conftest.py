@@ -66,7 +66,7 @@ pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 
 TESTS = Path(__file__).parent
 ANY_PYTHON = (
-    "benchmarks", "frontends", "runtime/lowering", "tools/bisect", "tools/compare", "tools/conformance", "tools/cut",
+    "benchmarks", "frontends", "runtime/lowering", "tools/bisect", "tools/blame", "tools/compare", "tools/conformance", "tools/cut",
     "tools/diff", "tools/doctest", "tools/fixes", "tools/passes", "tools/reduce", "tools/render", "tools/sensitivity",
     "tools/shapes",
 )  # fmt: skip

@@ -53,6 +53,7 @@ LAYERS: list[set[str]] = [
     {"tools/parallel"},
     {"tools/conformance", "tools/functions"},
     {"tools/bisect"},
+    {"tools/blame"},
     {"lsp"},
     {"cli"},
     {"__init__", "__main__"},

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 GROUPS = {
     "run": ("run", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
-    "debug": ("compare", "diff", "passes", "reduce", "bundle", "bisect", "cut", "sensitivity", "conformance"),
+    "debug": ("compare", "diff", "passes", "reduce", "bundle", "bisect", "blame", "cut", "sensitivity", "conformance"),
     "inspect": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
 }
 """Group → its commands, in the order of the help."""
@@ -74,6 +74,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
             "irexec bisect model.xml --releases 2024.4.0,2024.5.0 --python old/bin/python=2024.4.0 --settings",
             "find the release that changed a result, and the settings that remove the difference",
         ),
+    ),
+    "blame": (
+        (
+            "irexec blame model.xml --releases 2024.0.. --environments releases",
+            "find out everything about a wrong result of OpenVINO, and pack it for a bug report",
+        ),
+        ("irexec blame model.xml --skip settings -o wrong.zip", "leave out a part"),
     ),
     "sensitivity": (
         (

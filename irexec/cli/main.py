@@ -37,6 +37,7 @@ COMMANDS = {
     "passes": "find the pass of OpenVINO's compiler that changes a model's results",
     "reduce": "reduce a model to the smallest one that still fails in the same way",
     "bundle": "pack the output of irexec reduce into one archive, with the text of a bug report",
+    "blame": "find the layer, pass, release and setting that make a result wrong, and pack a bug report",
     "bisect": "find the release of a runtime in which a failure appeared, or the settings that remove it",
     "sensitivity": "measure which quantizers or layers lose accuracy, and suggest those to leave out",
     "conformance": "test a runtime with generated cases of all operators, and report wrong results",

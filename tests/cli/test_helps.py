@@ -123,7 +123,7 @@ def test_an_example_works(
             pytest.importorskip(package)
     words = shlex.split(example)[1:]
     # The server waits for requests, the device is rarely available, and releases would be installed.
-    if command in ("lsp", "bisect") or ":GPU" in example:
+    if command in ("lsp", "bisect", "blame") or ":GPU" in example:
         command_parsers([command])[0].parse_args(words)
         return
     if "model.onnx" in example:

@@ -20,7 +20,7 @@ INPUT = f"image={SAMPLES / 'classifier' / 'image.npy'}"
 WITHOUT = {"ops", "explain", "schema", "completion", "bundle"}
 USUAL = {
     "validate": 60, "fix": 60, "doctest": 60, "lsp": 30, "shapes": 60, "bisect": 600, "passes": 600, "compare": 600,
-    "reduce": 120, "conformance": 60,
+    "reduce": 120, "blame": 120, "conformance": 60,
 }  # fmt: skip
 
 

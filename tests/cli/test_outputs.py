@@ -71,6 +71,7 @@ OUTPUTS = [
     Output("conformance", "--resume", "log", ("log",), JUDGED),
     Output("reduce", "-o", "small.xml", REDUCED, CHECK),
     Output("bisect", "--resume", "log", ("log",), ("--releases", "1,2")),
+    Output("blame", "-o", "sent.zip", ("sent.zip",)),
     Output("bundle", "-o", "sent.zip", ("sent.zip",)),
     Output("cut", "-o", "part.xml", CUT, ("--around", "scaled")),
     Output("convert", "-o", "new.xml", ("new.xml", "new.bin")),
@@ -92,7 +93,7 @@ READ_OR_NOT_FILES = {
         "--most",
         "--fail-on",
         *("--metric", "--same", "--tries", "--counters", "--sensitivity"),
-        *("--releases", "--check", "--environments"),
+        *("--releases", "--check", "--environments", "--skip"),
         "--from",
         "--to",
         "--around",
@@ -116,7 +117,7 @@ class Input:
     suffix: str = ""
 
 
-TAKES_INPUTS = ("run", "compare", "reduce", "sensitivity", "cut", "report", "bisect")
+TAKES_INPUTS = ("run", "compare", "reduce", "sensitivity", "cut", "report", "bisect", "blame")
 INPUTS = [
     Input("model.xml", (*TAKES_INPUTS, "convert", "validate", "show"), ("{}",), ".xml"),
     Input("model.bin", (*TAKES_INPUTS, "validate"), ("{model}", "--weights", "{}")),

@@ -38,7 +38,7 @@ class Bisection:
 
     def text(self) -> str:
         """Return the answer, and a line for each release that was checked."""
-        lines = [self._first_line()]
+        lines = [self.verdict]
         if self.intermittent:
             lines.append(f"intermittent: a second check of {', '.join(self.intermittent)} has another result")
         lines += [f"the failure: {self.failure}"] if self.failure else []
@@ -51,7 +51,9 @@ class Bisection:
     def _checked(self) -> list[str]:
         return sorted(self.failures, key=version_key)
 
-    def _first_line(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """The answer in one line."""
         if self.release is None or self.before is None:
             where = " and ".join(self._checked()) or "any release"
             states = {THERE[fails] for fails in self.failures.values()}

@@ -6,13 +6,13 @@ import platform
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
-from irexec.core.diagnostics.render.markdown import code, fenced
+from irexec.core.diagnostics.render.markdown import code, fenced, prose
 from irexec.ir.beside import Unreadable, json_of, shaped, text_of
 from irexec.ir.io.files import read_file
 from irexec.model.arrays.loading import BadArrayFile, load
@@ -33,12 +33,13 @@ class NoReduction(ValueError):
     """Raised for a model without the files that `irexec reduce` writes next to it."""
 
 
-def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
+def bundle(model: Path, target: Path, *, anonymise: bool = False, answers: Sequence[str] = ()) -> list[str]:
     """Write an archive with a reduced model, its inputs, script and report, and ISSUE.md, the text for an issue of
     OpenVINO. Return the names of the files in the archive.
 
     `anonymise`: layers, tensors and files get other names, and runtime information and the report are left out; values
-    are kept, because the failure depends on them. Raises NoReduction, OSError and IRError.
+    are kept, because the failure depends on them. `answers`: sentences about the cause, for the issue. Raises
+    NoReduction, OSError and IRError.
     """
     if model.suffix.lower() not in (".xml", ".onnx"):
         raise NoReduction(f"{model} is not a model: give the .xml or .onnx file that irexec reduce wrote")
@@ -62,7 +63,7 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
     except Unreadable as error:
         raise NoReduction(f"{model.with_suffix('')} was not written by irexec reduce: {error}") from None
     if not anonymise:
-        return _written(target, packed, _issue(model.name, f"python {script.name}", message, text))
+        return _written(target, packed, _issue(model.name, f"python {script.name}", message, text, answers))
     with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
         message = _kind(text)
         made = Path(folder) / f"{_NAME}{model.suffix}"
@@ -138,7 +139,7 @@ def _kind(text: str) -> str:
     }.get("" if found is None else found[1], "The command fails.")
 
 
-def _issue(model: str, run: str, message: str, text: str) -> str:
+def _issue(model: str, run: str, message: str, text: str, answers: Sequence[str] = ()) -> str:
     device = re.search(r"^DEVICE = '([\w.:,()]+)'$", text, re.MULTILINE)
     has_runtime = _EXPECTED in text
     log = (
@@ -160,7 +161,9 @@ def _issue(model: str, run: str, message: str, text: str) -> str:
             device="see the script" if device is None else device[1],
             framework="ONNX" if model.lower().endswith(".onnx") else "None (OpenVINO IR)",
             model=code(model),
-            message="\n".join(fenced(message)),
+            message="\n".join(
+                [*fenced(message), *(["", *(f"- {prose(line)}" for line in answers)] if answers else [])]
+            ),
             run=code(run),
             needs="It needs NumPy and the runtime." if has_runtime else "It needs the command that fails.",
             log=log,
