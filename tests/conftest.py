@@ -66,9 +66,9 @@ pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 
 TESTS = Path(__file__).parent
 ANY_PYTHON = (
-    "benchmarks", "frontends", "runtime/lowering", "tools/bisect", "tools/blame", "tools/compare", "tools/conformance", "tools/cut",
-    "tools/diff", "tools/doctest", "tools/fixes", "tools/passes", "tools/reduce", "tools/render", "tools/sensitivity",
-    "tools/shapes",
+    "benchmarks", "frontends", "runtime/lowering", "tools/bisect", "tools/blame", "tools/compare", "tools/conformance",
+    "tools/cut", "tools/diff", "tools/doctest", "tools/fixes", "tools/passes", "tools/reduce", "tools/render",
+    "tools/sensitivity", "tools/shapes",
 )  # fmt: skip
 """Folders of tests that do not depend on the interpreter: they are marked `any_python`."""
 

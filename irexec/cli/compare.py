@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from irexec.cli.given import add_input_arguments, add_sample_argument, load_with_inputs
+from irexec.cli.given import Loaded, add_input_arguments, add_sample_argument, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import add_bounds, add_config, add_limit, add_repeatable, whole
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from irexec.tools.compare.result import Comparison
     from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
     from irexec.tools.run.record import Reference
+    from irexec.tools.status import Status
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of layers whose values are kept in memory at once (default: as many as fit in 512 MB)",
     )
     add_sample_argument(parser)
+    parser.add_argument(
+        "--search",
+        type=whole(1),
+        metavar="N",
+        help="try up to N inputs (NaN, infinities, ties, limits of integers, lengths of 1, ...) until the sides part; "
+        "the smallest such input is compared, and saved by --save-inputs (default: search)",
+    )
     add_many_arguments(parser)
     judge = parser.add_argument_group("tolerances (default: the tolerance of each operator)")
     add_bounds(judge)
@@ -80,14 +88,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     if args.dump is not None:
         yield "--dump", [args.dump, os.path.join(args.dump, "0", "index.json")]
-    if args.save_inputs is not None:
-        yield "--save-inputs", [args.save_inputs, os.path.join(args.save_inputs, "0.npz")]
+    if (folder := _folder_of_inputs(args)) is not None:
+        yield "--save-inputs", [folder, os.path.join(folder, "0.npz")]
     if args.save_culprit is not None:
         from irexec.tools.compare.culprit import FILES, OTHER_FILES
 
         names = (*FILES, *OTHER_FILES)
         yield "--save-culprit", [args.save_culprit, *(os.path.join(args.save_culprit, name) for name in names)]
     yield from log_output(args)
+
+
+def _folder_of_inputs(args: argparse.Namespace) -> str | None:
+    """Return the folder in which the inputs are saved, if they are."""
+    searches = getattr(args, "search", None) is not None
+    return "search" if searches and args.save_inputs is None else args.save_inputs
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
     many = args.jobs > 1 or args.cluster is not None or args.resume is not None
     if many and args.python:
         return _refuse("U003", "--python cannot be combined with -j, --cluster or --resume")
+    if args.search is not None and (several or many or args.dump is not None or args.inputs is not None):
+        return _refuse("U003", "--search cannot be combined with --inputs, --dump, -j, --cluster or several --with")
     if several and (
         args.dump is not None or args.save_culprit is not None or args.jobs > 1 or args.cluster is not None
     ):
@@ -123,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     bounds = bounds_of(args)
     found: list[Comparison] = []
     runtime: Runtime | None = None
-    name = ""
+    name, notes = "", list[str]()
     try:
         with Status() as status:
             for other in args.others:
@@ -135,6 +151,8 @@ def run(args: argparse.Namespace) -> int:
                     what = f"layers of {name} written" if args.dump else f"layers compared with {name}"
                     status.count(done, total, what)
 
+                if args.search is not None:
+                    notes.append(_searched(args, loaded, runtime, status))
                 if args.dump is not None:
                     dump(loaded.reference, runtime, args.dump, window=args.window, progress=show)
                 else:
@@ -154,19 +172,36 @@ def run(args: argparse.Namespace) -> int:
         print_line(f"{args.dump}: results of {name} in {steps}; to compare with them: {command}")
         return 0
     saved: list[str] = []
-    if args.save_inputs is not None:
+    found[0].notes[:0] = notes
+    folder = _folder_of_inputs(args)
+    if folder is not None and (args.search is None or not found[0].agrees):
         try:
-            saved = [str(path) for path in save_steps(loaded.reference, args.save_inputs)]
+            saved = [str(path) for path in save_steps(loaded.reference, folder)]
         except OSError as error:
-            return _refuse("U007", f"--save-inputs: {error.filename or args.save_inputs}: {error.strerror or error}")
+            return _refuse("U007", f"--save-inputs: {error.filename or folder}: {error.strerror or error}")
     culprit = found[0].culprit
     if args.save_culprit is not None and culprit is not None and culprit.outputs:
         try:
             saved += [str(path) for path in culprit.save(args.save_culprit)]
         except OSError as error:
             return _refuse("U007", f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
-    _print(args, found, saved, loaded.chosen)
+    _print(args, found, saved, loaded.chosen if loaded.steps else "")
     return 2 if any(one.empty for one in found) else 0 if all(one.agrees for one in found) else 1
+
+
+def _searched(args: argparse.Namespace, loaded: Loaded, runtime: Runtime, status: Status) -> str:
+    """Search inputs on which the sides part, take the smallest ones as those to compare, and return the outcome."""
+    from irexec.model.arrays.given import Origin
+    from irexec.tools.conformance.search import Search
+    from irexec.tools.run.record import Reference
+
+    model, (base, *_) = loaded.reference.model, loaded.reference.steps
+    fixed = [entry.name for entry in loaded.inputs if entry.origin is not Origin.DRAWN]
+    search = Search(model, base, runtime, seed=args.seed, fixed=fixed, bounds=bounds_of(args))
+    found = search.run(args.search, lambda done, total: status.count(done, total, "inputs tried"))
+    if found.inputs is not None:
+        loaded.reference, loaded.steps = Reference(model, [found.inputs]), []
+    return found.text()
 
 
 def _arising(reference: Reference, runtime: Runtime | None, error: CannotRun) -> str:

@@ -93,7 +93,7 @@ READ_OR_NOT_FILES = {
         "--most",
         "--fail-on",
         *("--metric", "--same", "--tries", "--counters", "--sensitivity"),
-        *("--releases", "--check", "--environments", "--skip"),
+        *("--releases", "--check", "--environments", "--skip", "--search"),
         "--from",
         "--to",
         "--around",
