@@ -10,8 +10,8 @@ from typing import Any
 from irexec.tools.bisect.by_model import ByModel
 from irexec.tools.bisect.elsewhere import Elsewhere
 from irexec.tools.bisect.environments import NoRelease
+from irexec.tools.compare.delta import fewest
 from irexec.tools.compare.runtimes.runtime import CannotRun
-from irexec.tools.reduce.delta import fewest
 
 
 @dataclass(frozen=True, slots=True)
