@@ -22,7 +22,16 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # A package may import packages on earlier lines; packages on one line do not import each other.
 LAYERS: list[set[str]] = [
-    {"core/arguments", "core/collector", "core/display", "core/environment", "core/forms", "core/records", "version"},
+    {
+        "core/arguments",
+        "core/collector",
+        "core/display",
+        "core/environment",
+        "core/forms",
+        "core/records",
+        "core/structure",
+        "version",
+    },
     {"core/types", "core/diagnostics"},
     {"core/threads"},
     {"ir"},

@@ -6,6 +6,7 @@ from typing import Literal
 
 from irexec.core.diagnostics.diagnostic import LayerRef
 from irexec.core.records import field, record
+from irexec.core.structure import ASSIGN, IF, LOOP, RESULT, TENSOR_ITERATOR
 from irexec.ir.xml.source import Source
 
 
@@ -81,13 +82,13 @@ class BackEdge(Item):
 
 
 BODIES = {
-    "TensorIterator": (("port_map", "body"),),
-    "Loop": (("port_map", "body"),),
+    TENSOR_ITERATOR: (("port_map", "body"),),
+    LOOP: (("port_map", "body"),),
     "Subgraph": (("port_map", "body"),),
-    "If": (("then_port_map", "then_body"), ("else_port_map", "else_body")),
+    IF: (("then_port_map", "then_body"), ("else_port_map", "else_body")),
 }
 """The types of layers with bodies, and the elements of each body: its port map and its net."""
-ROOT_TYPES = ("Result", "Assign")
+ROOT_TYPES = (RESULT, ASSIGN)
 """The types of layers that are computed although no layer reads them."""
 
 

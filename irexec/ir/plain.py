@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, TypeVar
 
+from irexec.core.structure import CONST
 from irexec.ir.document import Edge, Layer, Port
 from irexec.ir.xml.elements import PLAIN, PLAIN_ATTRIBUTE, Elements
 
@@ -118,7 +119,7 @@ class PlainReader:
             yield from ports
 
     def _attributes(self, text: str, type: str) -> dict[str, str]:
-        if type == "Const":  # The attributes of no two Consts are equal.
+        if type == CONST:  # The attributes of no two Consts are equal.
             return dict(PLAIN_ATTRIBUTE.findall(text))
         if (found := self._data.get(text)) is None:
             found = self._data[text] = dict(PLAIN_ATTRIBUTE.findall(text))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from irexec.core.diagnostics.render.markdown import code, prose
+from irexec.core.structure import PARAMETER
 from irexec.core.types import Array
 from irexec.ir.document import Edge, Net
 from irexec.lsp.analysis import Analysis
@@ -80,7 +81,7 @@ def _node_texts(node: Node | None) -> Iterator[str]:
 
 def _size_texts(analysis: Analysis, node: Node | None) -> Iterator[str]:
     """Yield the sizes that a dynamic model accepts, at its inputs."""
-    if node is None or node.type != "Parameter" or not node.outputs or not node.outputs[0].type.shape.is_dynamic:
+    if node is None or node.type != PARAMETER or not node.outputs or not node.outputs[0].type.shape.is_dynamic:
         return
     if analysis.sizes:
         yield "accepted sizes\n\n" + "\n".join(f"- {prose(name)}: {code(text)}" for name, text in analysis.sizes)

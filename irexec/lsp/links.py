@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from irexec.core.forms import ID, read
+from irexec.core.structure import PARAMETER
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Edge, Layer, Net, PortMap
 from irexec.ir.xml.events import Span
@@ -136,7 +137,7 @@ def size_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int
     """Yield, for each input with dynamic dimensions between two offsets, the end of its tag and the sizes that the
     model accepts."""
     for element, node in analysis.nodes.items():
-        if node.type != "Parameter" or not node.outputs or not node.outputs[0].type.shape.is_dynamic:
+        if node.type != PARAMETER or not node.outputs or not node.outputs[0].type.shape.is_dynamic:
             continue
         tag = analysis.tag(element)
         if tag is None or tag.stop < start or tag.start > stop:

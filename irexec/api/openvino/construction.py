@@ -11,6 +11,7 @@ from irexec.api.openvino.checks import node_or_value, nodes_of_type, sink_of
 from irexec.api.openvino.node import Node
 from irexec.api.openvino.ports import DescriptorTensor
 from irexec.core.arguments import expected
+from irexec.core.structure import PARAMETER
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Value
 
@@ -48,7 +49,7 @@ def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
     for given in results:
         node_or_value(given, "Model()")
     sinks = [sink_of(sink) for sink in found.get("sinks", ())]
-    parameters = nodes_of_type(found.get("parameters", ()), "Parameter", "Model()")
+    parameters = nodes_of_type(found.get("parameters", ()), PARAMETER, "Model()")
     return results, parameters, expected(name, str, "Model()"), sinks
 
 
@@ -64,7 +65,7 @@ def _as_node(given: Any) -> Any:
 def check_parameters(model: graph.Model) -> None:
     """Raise RuntimeError if a node takes a Parameter that is not a parameter of the model."""
     known = set(model.parameters)
-    missing = [node for node in model.nodes if node.type == "Parameter" and node.held is None and node not in known]
+    missing = [node for node in model.nodes if node.type == PARAMETER and node.held is None and node not in known]
     if missing:
         names = ", ".join(repr(node.friendly_name) for node in missing)
         raise RuntimeError(f"Model references undeclared parameters: {names}")
@@ -80,4 +81,4 @@ def name_ports(nodes: Iterable[graph.Node]) -> None:
 
 
 def _are_parameters(items: list[Any]) -> bool:
-    return bool(items) and all(isinstance(item, graph.Node) and item.type == "Parameter" for item in items)
+    return bool(items) and all(isinstance(item, graph.Node) and item.type == PARAMETER for item in items)

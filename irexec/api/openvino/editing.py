@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from irexec.api.openvino.checks import not_negative
 from irexec.core.diagnostics import IRError, Report
 from irexec.core.diagnostics.findings import Findings
+from irexec.core.structure import ASSIGN, RESULT
 from irexec.core.types import TensorType
 from irexec.model.graph import model as graph
 from irexec.model.graph.copies import copied
@@ -52,7 +53,7 @@ def _leads_nowhere(node: Node) -> bool:
     waiting, seen = [node], {node}
     while waiting:
         taken = waiting.pop()
-        if taken.type in ("Result", "Assign"):
+        if taken.type in (RESULT, ASSIGN):
             return False
         found = {user for value in taken.outputs for user in value.users} - seen
         waiting += found
@@ -122,7 +123,7 @@ def takes_names(result: Node) -> bool:
 def sharing(value: Value) -> list[Node]:
     """Return the Results that share the tensor of a value: those that take it, and until their model is validated,
     those that took it before they were reconnected."""
-    taking = [node for node in value.users if node.type == "Result" and node not in _shared]
+    taking = [node for node in value.users if node.type == RESULT and node not in _shared]
     return taking + [result for result, names in _shared.items() if names is value.names]
 
 
@@ -139,7 +140,7 @@ def without(result: Node, results: list[Node]) -> list[Node]:
 def _keep_tensors(nodes: list[Node]) -> None:
     """Let Results keep sharing the tensors of their present inputs until their model is validated."""
     for node in nodes:
-        if node.type == "Result" and node not in _shared and (taken := node.inputs[0]) is not None:
+        if node.type == RESULT and node not in _shared and (taken := node.inputs[0]) is not None:
             _shared[node] = taken.names
 
 

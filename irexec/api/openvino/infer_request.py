@@ -14,6 +14,7 @@ from irexec.api.openvino.given import as_arrays, as_openvino, by_position, only
 from irexec.api.openvino.request_tensors import RequestTensors
 from irexec.api.openvino.tensor import Tensor
 from irexec.core.arguments import expected
+from irexec.core.structure import READ_VALUE
 from irexec.core.types import STRING
 from irexec.model.graph.model import Model, Value
 from irexec.model.graph.one_process import OfOneProcess
@@ -360,7 +361,7 @@ class InferRequest(OfOneProcess):
         from irexec.api.openvino.variable_state import VariableState
 
         self._check_idle()
-        readers = (node for node in self._compiled.model.walk() if node.type == "ReadValue")
+        readers = (node for node in self._compiled.model.walk() if node.type == READ_VALUE)
         kinds = {node.attributes["variable_id"]: node.outputs[0].type for node in readers}
         return [VariableState(state, kinds[state.name]) for state in self._runner.query_state()]
 

@@ -27,6 +27,7 @@ from irexec.api.openvino.rt_map import NoSuchInfo, RTMap, info_at, set_info
 from irexec.api.openvino.shapes import PartialShape, Shape
 from irexec.api.openvino.tensor import Tensor, as_tensor
 from irexec.core.arguments import expected
+from irexec.core.structure import PARAMETER, READ_VALUE, RESULT
 from irexec.core.types import ElementType, ShapeLike
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Value
@@ -67,7 +68,7 @@ class Model(DroppedModel):
         result = super()._as_result(node)
         if result is not node:
             result.given_name = ""  # A Result that a model creates is named by its number, as in OpenVINO.
-            if (source := result.inputs[0]) is not None and source.node.type != "Parameter":
+            if (source := result.inputs[0]) is not None and source.node.type != PARAMETER:
                 result.outputs[0].names = set(source.names)
         return result
 
@@ -114,13 +115,13 @@ class Model(DroppedModel):
 
     def get_parameter_index(self, parameter: graph.Node) -> int:
         """Return the position of a Parameter; -1 if the model does not contain it."""
-        node_of_type(parameter, "Parameter", "get_parameter_index()")
+        node_of_type(parameter, PARAMETER, "get_parameter_index()")
         return self.parameters.index(parameter) if parameter in self.parameters else -1
 
     def get_result_index(self, value: graph.Value | graph.Node) -> int:
         """Return the position of a Result, or of the first Result that takes this output; -1 if there is none."""
         if isinstance(node_or_value(value, "get_result_index()"), graph.Node):
-            node_of_type(value, "Result", "get_result_index()")
+            node_of_type(value, RESULT, "get_result_index()")
         for index, result in enumerate(self.results):
             if result is value or value in (result.outputs[0], result.inputs[0]):
                 return index
@@ -171,7 +172,7 @@ class Model(DroppedModel):
                 id = str(node.attributes["variable_id"])
                 value = node.outputs[0]
                 info = VariableInfo(PartialShape(value.type.shape), value.element_type, id)
-                if id not in found or node.type == "ReadValue":
+                if id not in found or node.type == READ_VALUE:
                     found[id] = Variable(info)
         found |= {variable.info.variable_id: variable for variable in self._added}
         return [variable for id, variable in found.items() if id not in self._removed]
@@ -282,7 +283,7 @@ class Model(DroppedModel):
             known = next((r for r in self.results if port in (r.inputs[0], r.outputs[0])), None)
             if known is None:
                 known = opset("opset1").result(port)
-                if port.names and port.node.type != "Parameter":
+                if port.names and port.node.type != PARAMETER:
                     known.outputs[0].names = set(port.names)
                 self.results.append(known)
             added.append(known.outputs[0])
@@ -292,12 +293,12 @@ class Model(DroppedModel):
 
     def add_results(self, results: Iterable[graph.Node]) -> None:
         """Append Results to those of the model."""
-        self.results += nodes_of_type(results, "Result", "add_results()")
+        self.results += nodes_of_type(results, RESULT, "add_results()")
         _edited(self)
 
     def add_parameters(self, parameters: Iterable[graph.Node]) -> None:
         """Append Parameters to those of the model."""
-        self.parameters += nodes_of_type(parameters, "Parameter", "add_parameters()")
+        self.parameters += nodes_of_type(parameters, PARAMETER, "add_parameters()")
         _edited(self)
 
     def add_sinks(self, sinks: Iterable[graph.Node]) -> None:
@@ -314,13 +315,13 @@ class Model(DroppedModel):
 
     def remove_result(self, result: graph.Node) -> None:
         """Remove a Result and its own names; a Result that the model does not contain is ignored."""
-        node_of_type(result, "Result", "remove_result()")
+        node_of_type(result, RESULT, "remove_result()")
         self.results = without(result, self.results)
         _edited(self)
 
     def remove_parameter(self, parameter: graph.Node) -> None:
         """Remove a Parameter from the inputs; a Parameter that the model does not contain is ignored."""
-        node_of_type(parameter, "Parameter", "remove_parameter()")
+        node_of_type(parameter, PARAMETER, "remove_parameter()")
         self.parameters = [node for node in self.parameters if node is not parameter]
         _edited(self)
 
@@ -346,7 +347,7 @@ class Model(DroppedModel):
                 f"{len(self.parameters)} parameters."
             )
         old = self.parameters[parameter_index]
-        node_of_type(parameter, "Parameter", "replace_parameter()")
+        node_of_type(parameter, PARAMETER, "replace_parameter()")
         self.parameters[parameter_index] = parameter
         replace(old.outputs[0], parameter.outputs[0])
         _edited(self)

@@ -18,12 +18,13 @@ from irexec.api.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.api.openvino.tensor import Tensor
 from irexec.api.opsets.element_types import element_type_of
 from irexec.core.arguments import expected
+from irexec.core.structure import CONST, PARAMETER
 from irexec.core.types import ElementType, TensorType
 from irexec.model.graph import model as graph
 from irexec.model.graph.ports import position
 from irexec.ops.spec import contents
+from irexec.ops.spec.contents import type_name
 from irexec.ops.spec.operator import Operator
-from irexec.ops.spec.type_names import type_name
 
 if TYPE_CHECKING:
     from irexec.api.openvino.arguments import AttributeValue, LayoutLike, Operand
@@ -191,7 +192,7 @@ class Node(Described, graph.Node):
 
     def get_attributes(self) -> dict[str, Any]:
         """Return the attributes by their names in a file: shapes as lists, types and enumerations as texts."""
-        if self.type == "Const":
+        if self.type == CONST:
             kind = self.attributes["element_type"]
             return {"element_type": kind.name, "shape": list(self.outputs[0].type.shape.to_shape())}
         from irexec.api.openvino.reported import reported_attributes
@@ -219,7 +220,7 @@ class Node(Described, graph.Node):
             self._attributes.replace(accepted)
         else:
             self._attributes = accepted
-        if self.type == "Parameter":
+        if self.type == PARAMETER:
             self.set_outputs([TensorType(accepted["element_type"], accepted["shape"])])
         changed(self)
 
@@ -312,7 +313,7 @@ class Node(Described, graph.Node):
         Raises RuntimeError for a number of tensors other than that of the ports, TypeError for other objects.
         """
         operator = _operator(self)
-        if self.bodies or self.has_state or self.type == "Parameter":
+        if self.bodies or self.has_state or self.type == PARAMETER:
             return False
         for given, ports, kind in ((input_values, self.inputs, "inputs"), (output_values, self.outputs, "outputs")):
             if len(given) != len(ports):

@@ -12,6 +12,7 @@ from irexec.api.openvino.rt_map import RTMap
 from irexec.api.openvino.shapes import PartialShape, Shape
 from irexec.api.openvino.tensor import Tensor
 from irexec.core.arguments import expected
+from irexec.core.structure import RESULT
 from irexec.core.types import ElementType
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Node
@@ -244,7 +245,7 @@ class DescriptorTensor(Described):
     def set_names(self, names: Iterable[str]) -> None:
         """Replace the names of the tensor."""
         wanted, value = names_of(names, "set_names()"), self._value
-        if value.node.type == "Result":
+        if value.node.type == RESULT:
             self._name_result(wanted)
             return
         of_results = [result.outputs[0].names for result in sharing(value)]
@@ -255,7 +256,7 @@ class DescriptorTensor(Described):
     def add_names(self, names: Iterable[str]) -> None:
         """Add names to those of the tensor."""
         wanted, value = names_of(names, "add_names()"), self._value
-        if value.node.type == "Result":
+        if value.node.type == RESULT:
             self._name_result(wanted if takes_names(value.node) else value.names | wanted)
         else:
             value.names |= wanted

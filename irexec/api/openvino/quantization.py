@@ -12,11 +12,13 @@ from irexec.api.openvino.editing import changed, order, replace
 from irexec.api.openvino.node import Node
 from irexec.api.openvino.opsets import opset
 from irexec.api.opsets.nodes import constant_node
+from irexec.core.structure import CONST, CONVERT
 from irexec.core.types import BF16, F16, F32, I4, I8, U4, U8, Array, ElementType
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Model, Value
 from irexec.model.graph.runtime_info import RuntimeAttribute
 from irexec.ops.compute.casting import narrowed
+from irexec.ops.spec.traits import Quantization
 
 _FLOATS = (F32, F16, BF16)
 # The range in which OpenVINO stores codes minus their zero point; it stores no negative codes as i4.
@@ -31,7 +33,7 @@ def compress_quantized_weights(model: Model) -> bool:
     for node in list(model.nodes):
         for body in node.bodies:
             found |= compress_quantized_weights(body.model)
-        if node.type == "FakeQuantize":
+        if Quantization in node.traits:
             found |= _compress_fake_quantize(node)
         elif node.type == "FakeConvert":
             found |= _compress_fake_convert(node)
@@ -112,12 +114,12 @@ def _replace(node: graph.Node, codes: Array, low: ElementType, scale: Array, zer
 
 
 def _constant(value: Value | None) -> Array | None:
-    return value.node.constant if value is not None and value.node.type == "Const" else None
+    return value.node.constant if value is not None and value.node.type == CONST else None
 
 
 def _weights(value: Value | None) -> Array | None:
     """Return the contents of a constant, or of a constant that a Convert converts to a floating-point type."""
-    if value is not None and value.node.type == "Convert" and value.element_type in _FLOATS:
+    if value is not None and value.node.type == CONVERT and value.element_type in _FLOATS:
         held = _constant(value.node.inputs[0])
         return None if held is None else held.astype(value.element_type.dtype)
     return _constant(value) if value is not None and value.element_type in _FLOATS else None

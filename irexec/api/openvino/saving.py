@@ -14,11 +14,13 @@ from irexec.api.openvino.editing import checked_model, current, order
 from irexec.api.openvino.opsets import opset
 from irexec.core.diagnostics import IRError, Place
 from irexec.core.diagnostics.findings import Findings
+from irexec.core.structure import CONVERT, RESULT
 from irexec.core.types import F16, F32
 from irexec.model.graph.copies import copied
 from irexec.model.graph.model import Model, Node
 from irexec.model.graph.runtime_info import RuntimeAttribute
 from irexec.model.graph.write import write_model
+from irexec.ops.spec.traits import Quantization
 
 # The range of f16, and the share of elements outside it from which a constant is not compressed.
 _LARGEST = np.float32(np.finfo(np.float16).max)
@@ -94,7 +96,7 @@ def _drop_what_ir_10_lacks(model: Model) -> None:
         node.rt_info, node.input_rt_info = {}, {}
         for value in node.outputs:
             value.rt_info = {}
-            value.names = set() if node.type == "Result" else value.names
+            value.names = set() if node.type == RESULT else value.names
 
 
 def _compressed(model: Model) -> Model:
@@ -118,7 +120,13 @@ def _is_compressible(constant: Node, taker: Node) -> bool:
     """Return whether a constant can be compressed: less than three quarters of its elements are outside the range of
     f16."""
     array = constant.constant
-    if array is None or array.dtype != F32.dtype or array.size == 0 or taker.type in ("Convert", "FakeQuantize"):
+    if (
+        array is None
+        or array.dtype != F32.dtype
+        or array.size == 0
+        or taker.type == CONVERT
+        or Quantization in taker.traits
+    ):
         return False
     size = np.abs(array)
     with np.errstate(invalid="ignore"):

@@ -97,11 +97,11 @@ def _older(operator: Operator, opset: str) -> tuple[Operator | None, Callable[..
     if operator.versioned_name == "Interpolate-4":
         # The function of Interpolate-4 has a parameter for each attribute, the function of Interpolate-1 one dict of
         # all attributes.
-        return contents.load("Interpolate", 1), lambda *given, **named: any(
+        return contents.load(operator.type, 1), lambda *given, **named: any(
             isinstance(each, dict) for each in (*given, *named.values())
         )
     if operator.versioned_name == "Range-4" and int(opset.removeprefix("opset")) < 12:
-        return contents.load("Range", 1), lambda *given, **named: "output_type" not in named
+        return contents.load(operator.type, 1), lambda *given, **named: "output_type" not in named
     return None, lambda *given, **named: False
 
 

@@ -11,6 +11,7 @@ from irexec.api.opsets.computed import value_of
 from irexec.api.opsets.element_types import element_type_of
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
+from irexec.core.structure import CONST, PARAMETER, RESULT
 from irexec.core.types import Array, ElementType, ShapeLike, TensorType, TypeLike, shape_like
 from irexec.model.arrays.accept import as_plain_array
 from irexec.model.graph.evaluate import check_count, natural, raise_findings
@@ -39,7 +40,7 @@ def make_node(
     except IRError:
         node.inputs = ()  # Remove the rejected node from the users of its inputs.
         raise
-    if operator.type == "Result" and values[0] is not None:
+    if operator.type == RESULT and values[0] is not None:
         node.outputs[0].names = values[0].names  # A Result has no tensor of its own.
     return node
 
@@ -128,7 +129,7 @@ def constant_node(
     if array.dtype.kind in "US":
         array = array.astype(np.str_).astype(np.dtypes.StringDType())
     kind = kind or ElementType.of(array.dtype)
-    node = node_class(contents.load("Const", 1), (), {"element_type": kind, "shape": array.shape}, name=name)
+    node = node_class(contents.load(CONST, 1), (), {"element_type": kind, "shape": array.shape}, name=name)
     node.constant = array
     node.set_outputs([TensorType.of(array, kind)])
     return node
@@ -137,6 +138,6 @@ def constant_node(
 def parameter_node(node_class: type[N], shape: ShapeLike, dtype: TypeLike = np.float32, name: str = "") -> N:
     """Return an input of the model, of a (partial) shape and an element type, NumPy dtype or type name."""
     kind, extents = element_type_of(dtype), shape_like(shape)
-    node = node_class(contents.load("Parameter", 1), (), {"shape": extents, "element_type": kind}, name=name)
+    node = node_class(contents.load(PARAMETER, 1), (), {"shape": extents, "element_type": kind}, name=name)
     node.set_outputs([TensorType(kind, extents)])
     return node

@@ -10,6 +10,7 @@ import numpy as np
 from irexec.api.opsets import nodes
 from irexec.api.opsets.computed import value_of
 from irexec.api.opsets.element_types import element_type_of
+from irexec.core.structure import ASSIGN, CONST, IF, LOOP, PARAMETER, READ_VALUE, TENSOR_ITERATOR
 from irexec.core.types import ANY_SHAPE, DYNAMIC, TensorType, shape_like
 from irexec.model.graph.model import Node
 from irexec.ops.spec.operator import Operator
@@ -161,6 +162,6 @@ def _without_body(node_class: type[Node], operator: Operator, inputs: list[Any],
 
 
 SPECIAL: dict[str, Callable[[Operator, NodeClass], Function]] = {
-    "Assign": assign_function, "Const": constant_function, "If": if_function, "Loop": loop_function,
-    "Parameter": parameter_function, "ReadValue": read_value_function, "TensorIterator": tensor_iterator_function,
+    ASSIGN: assign_function, CONST: constant_function, IF: if_function, LOOP: loop_function,
+    PARAMETER: parameter_function, READ_VALUE: read_value_function, TENSOR_ITERATOR: tensor_iterator_function,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from irexec.core.diagnostics.diagnostic import At, Diagnostic, LayerRef, Place, Related, Report, Severity
 from irexec.core.diagnostics.statements import UNLESS_EXTENDED, UNREAD
 from irexec.core.records import replace
+from irexec.core.structure import PARAMETER
 
 __all__ = ["At", "Findings", "Mode"]
 
@@ -129,7 +130,7 @@ class Findings:
             layer = finding.layer
             if finding.severity is not Severity.ERROR or layer is None or layer not in idle:
                 return finding
-            if finding.code in _READ_ALWAYS or layer.type == "Parameter":
+            if finding.code in _READ_ALWAYS or layer.type == PARAMETER:
                 return finding
             severity = Severity.WARNING if self.mode == "openvino" else finding.severity
             return replace(finding, severity=severity, openvino=UNREAD)

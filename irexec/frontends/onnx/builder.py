@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from irexec.core.diagnostics import Place
+from irexec.core.structure import CONST, PARAMETER, RESULT
 from irexec.core.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.model.graph.model import Body, Model, Node, Value
@@ -89,7 +90,7 @@ class Builder:
     def constant(self, array: Array, kind: ElementType, name: str = "") -> Value:
         """Create a constant that refers to the array itself, without a copy."""
         attributes = {"element_type": kind, "shape": array.shape}
-        node = self.node_class(_load("Const"), (), attributes, name=self.unique(name or "value"))
+        node = self.node_class(_load(CONST), (), attributes, name=self.unique(name or "value"))
         node.constant = array
         node.set_outputs(infer_node(node, self.findings))
         return node.outputs[0]
@@ -97,13 +98,13 @@ class Builder:
     def parameter(self, type: TensorType, name: str) -> Node:
         """Create an input of a model or body."""
         attributes = {"shape": type.shape, "element_type": type.element_type}
-        node = self.node_class(_load("Parameter"), (), attributes, name=self.unique(name))
+        node = self.node_class(_load(PARAMETER), (), attributes, name=self.unique(name))
         node.set_outputs(infer_node(node, self.findings))
         return node
 
     def result(self, value: Value, name: str) -> Node:
         """Create an output of a model or body."""
-        node = self.node_class(_load("Result"), [value], name=self.unique(f"{name}/result"))
+        node = self.node_class(_load(RESULT), [value], name=self.unique(f"{name}/result"))
         node.set_outputs(infer_node(node, self.findings))
         node.outputs[0].names = {name} if name else set()
         return node

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from irexec.core.diagnostics import LayerRef
+from irexec.core.structure import PARAMETER
 from irexec.frontends.onnx.messages import onnx
 from irexec.model.graph.model import Node, Value
 
@@ -64,7 +65,7 @@ class BodyScope(Scope):
         inner = next((node.outputs[0] for outer, node in self.captures if outer is value), None)
         if inner is None:
             inner = self._enter(value, name)
-            if inner.node.type == "Parameter":
+            if inner.node.type == PARAMETER:
                 self.captures.append((value, inner.node))
         return inner
 

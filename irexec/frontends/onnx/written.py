@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from irexec.core.structure import CONST
 from irexec.core.types import PartialShape, TensorType
 from irexec.frontends.onnx.builder import Builder
 from irexec.frontends.onnx.convert import converted_types
@@ -43,7 +44,7 @@ def as_written(given: str | os.PathLike[str] | bytes, file: str | None = None) -
         kind = element_type(tensor.data_type)
         if kind is not None and all(dim >= 0 for dim in tensor.dims):
             attributes = {"element_type": kind, "shape": tuple(tensor.dims)}
-            node = builder.node_class(contents.load("Const", 1), (), attributes, name=builder.unique(tensor.name))
+            node = builder.node_class(contents.load(CONST, 1), (), attributes, name=builder.unique(tensor.name))
             node.set_outputs([TensorType(kind, PartialShape(tensor.dims))])
             values[tensor.name] = node.outputs[0]
     for info in graph.input:

@@ -13,6 +13,7 @@ from irexec.core.diagnostics import Diagnostic, IRError, Report, Severity
 from irexec.core.diagnostics.codes import CODES, Area
 from irexec.core.diagnostics.deadline import OutOfTime, watched
 from irexec.core.diagnostics.findings import At, Findings, Mode
+from irexec.core.structure import SOURCES
 from irexec.core.types import PartialShape, TensorType
 from irexec.frontends.pages.complete import Obstacle, complete_inputs, draw_missing
 from irexec.frontends.pages.example import Example, ExampleOutput
@@ -194,7 +195,7 @@ class _Evaluation:
             return Obstacle("its bodies are missing")
         if "input" in example.snippet.elided or len(example.inputs) < operator.signature.min_inputs:
             return Obstacle("its inputs are missing")
-        if operator.type in ("Parameter", "Const"):
+        if operator.type in SOURCES:
             return Obstacle(f"a single {operator.type} layer computes nothing")
         for index, entry in enumerate(example.inputs):
             names = {entry.name, str(index), *entry.keys}

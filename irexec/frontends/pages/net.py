@@ -8,6 +8,7 @@ from itertools import count
 
 from irexec.core.diagnostics import LayerRef
 from irexec.core.forms import ID, read
+from irexec.core.structure import PARAMETER, RESULT
 from irexec.core.types import TensorType
 from irexec.ir.document import Edge, Layer, Net, Port
 from irexec.ops.spec.attributes import attribute_text
@@ -30,7 +31,7 @@ def complete_net(
             at=port.at,
             id=next(ids),
             name=name,
-            type="Parameter",
+            type=PARAMETER,
             version="opset1",
             data={"shape": attribute_text(type.shape), "element_type": attribute_text(type.element_type)},
             data_at=port.at,
@@ -44,11 +45,11 @@ def complete_net(
             at=port.at,
             id=next(ids),
             name=f"output {n}",
-            type="Result",
+            type=RESULT,
             version="opset1",
             inputs=(replace(port, id="0"),),
         )
-        for n, port in enumerate(ports if layer.type != "Result" else ())
+        for n, port in enumerate(ports if layer.type != RESULT else ())
     ]
     edges = [
         Edge(at=port.at, from_layer=parameter.id, from_port="0", to_layer=layer.id, to_port=port.id)

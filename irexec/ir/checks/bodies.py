@@ -7,16 +7,17 @@ from collections.abc import Collection
 from irexec.core.diagnostics.diagnostic import Severity
 from irexec.core.diagnostics.findings import At
 from irexec.core.forms import ID, SIGNED, read
+from irexec.core.structure import IF, LOOP, PARAMETER, RESULT, TENSOR_ITERATOR
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import BODIES, Layer, Net, PortMap
 from irexec.ir.text import cut, listed, quoted
 
 # The number of leading inputs that need no port map entry: trip count and condition.
-_OWN_INPUTS = {"TensorIterator": 0, "Subgraph": 0, "Loop": 2, "If": 1}
+_OWN_INPUTS = {TENSOR_ITERATOR: 0, "Subgraph": 0, LOOP: 2, IF: 1}
 _PURPOSES = {"input": "current_iteration", "output": "execution_condition"}
 # The fields that determine the meaning of a port map's entry: an exact duplicate in these is redundant but harmless.
 _MEANING = ("internal_layer_id", "axis", "start", "end", "stride", "part_size", "purpose")
-_INNER_TYPE = {"input": "Parameter", "output": "Result"}
+_INNER_TYPE = {"input": PARAMETER, "output": RESULT}
 
 
 def bodies_of(layer: Layer) -> list[Net]:
@@ -41,9 +42,9 @@ def check_bodies(layer: Layer, scope: NetScope) -> None:
         if body is not None:
             _check_pair(layer, maps or (), body, scope)
     _check_taken(layer, [getattr(layer, field) for field, _ in pairs], scope)
-    if type == "Loop" and layer.port_map is not None:
+    if type == LOOP and layer.port_map is not None:
         _check_condition(layer, layer.port_map, scope)
-    if type == "If" and layer.then_port_map is not None and layer.else_port_map is not None:
+    if type == IF and layer.then_port_map is not None and layer.else_port_map is not None:
         _check_branches(layer, layer.then_port_map, layer.else_port_map, scope)
 
 
@@ -68,10 +69,10 @@ def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: NetSc
     carried, renewed = _check_back_edges(layer, inner, mapped["input"], scope)
     same = _entered_whole(maps) - renewed
     for number, item in inner.items():
-        if item.type == "Parameter" and number not in mapped["input"]:
+        if item.type == PARAMETER and number not in mapped["input"]:
             message = f"{item.ref} in the body of {layer.ref} receives no value"
             scope.findings.add("B011", message, at=At(item.at), layer=item.ref)
-        elif item.type == "Result" and same and number not in mapped["output"] | carried:
+        elif item.type == RESULT and same and number not in mapped["output"] | carried:
             message = f"the value of {item.ref} in the body of {layer.ref} is not used"
             hint = "to pass the value to the next iteration, add an edge to <back_edges>"
             scope.findings.add("B006", message, at=At(item.at), layer=item.ref, hint=hint)
@@ -112,7 +113,7 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
             attribute="external_port_id",
             related=(("first occurrence", At(first.at, "external_port_id")),),
         )
-    if number == -1 and _canonical(layer) != "If":
+    if number == -1 and _canonical(layer) != IF:
         return
     if entry.kind == "input":
         # An input is referred to by its position.
@@ -144,7 +145,7 @@ def _inner(
         return None
     wanted, found = _INNER_TYPE[kind], inner.get(number)
     # OpenVINO accepts `Parameter` in any letter case, but a Result only with exactly this name.
-    if found is not None and wanted in (found.type, "Parameter" if (found.type or "").lower() == "parameter" else ""):
+    if found is not None and wanted in (found.type, PARAMETER if (found.type or "").lower() == "parameter" else ""):
         return number
     what = f"is {found.ref}, not a {wanted}" if found is not None else "does not exist"
     candidates = listed(number for number, item in inner.items() if item.type == wanted)

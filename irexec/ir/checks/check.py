@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.forms import ID, read
+from irexec.core.structure import ASSIGN
 from irexec.ir.checks.edges import check_edges
 from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.metadata import check_metadata, check_pre_process
@@ -23,14 +24,14 @@ def check_variables(nets: Iterable[Net], findings: Findings) -> None:
     for net in nets:
         for layer in net.layers:
             # OpenVINO accepts `ReadValue` in any letter case, but `Assign` only by exactly this name.
-            if layer.type != "Assign" and (layer.type or "").lower() != "readvalue":
+            if layer.type != ASSIGN and (layer.type or "").lower() != "readvalue":
                 continue
             variable = layer.data.get("variable_id")
             if not variable:
                 at = At(layer.data_at if layer.data_at >= 0 else layer.at, "variable_id")
                 message = f"{layer.ref} has no variable_id"
                 findings.add("V001", message, at=at, layer=layer.ref, attribute="variable_id")
-            elif layer.type == "Assign":
+            elif layer.type == ASSIGN:
                 assigned.append(layer)
             else:
                 read.add(variable)

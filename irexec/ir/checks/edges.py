@@ -13,6 +13,7 @@ from irexec.core.diagnostics.findings import At
 from irexec.core.diagnostics.nearest import nearest
 from irexec.core.diagnostics.statements import UNCONNECTED
 from irexec.core.forms import ID, read
+from irexec.core.structure import CONST, CONVERT, PARAMETER
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import ROOT_TYPES, Edge, Layer, Port
 from irexec.ir.text import listed, quoted
@@ -22,9 +23,9 @@ _OTHER_NAMES = {
     "from": "from-layer", "source": "from-layer", "src": "from-layer", "to": "to-layer", "target": "to-layer",
     "dst": "to-layer",
 }  # fmt: skip
-_SOURCES = ("Parameter", "Const", "Constant")
+_SOURCES = (PARAMETER, CONST, "Constant")
 # A Parameter remains an input of the model even if no layer uses it.
-_ENDS = (*ROOT_TYPES, "Parameter")
+_ENDS = (*ROOT_TYPES, PARAMETER)
 # The maximum number of ports that a finding lists: there may be as many findings as ports.
 _MOST_CANDIDATES = 100
 
@@ -73,7 +74,7 @@ def check_edges(scope: NetScope) -> None:
     if not ascending:
         _check_cycles(layers, arcs, needed, scope)
     # A Parameter remains an input of the model in any case.
-    idle = [layer for layer in scope.net.layers if layer.at not in needed and layer.type != "Parameter"]
+    idle = [layer for layer in scope.net.layers if layer.at not in needed and layer.type != PARAMETER]
     if complete and needed:
         _report_idle(idle, scope)
 
@@ -111,7 +112,7 @@ def _report_idle(idle: list[Layer], scope: NetScope) -> None:
     # OpenVINO writes an LSTMCell of opset1 without its last input, and leaves the constant of that input in the file.
     leaves_constants = any(layer.type == "LSTMCell" and layer.version == "opset1" for layer in scope.net.layers)
     for layer in idle:
-        if not leaves_constants or layer.type not in ("Const", "Convert"):
+        if not leaves_constants or layer.type not in (CONST, CONVERT):
             message = f"no Result and no Assign depends on {layer.ref}"
             scope.findings.add("L008", message, at=At(layer.at), layer=layer.ref)
 

@@ -10,6 +10,7 @@ from irexec.core.diagnostics.findings import At
 from irexec.core.diagnostics.nearest import suggestion
 from irexec.core.diagnostics.statements import IF_NEEDED
 from irexec.core.forms import EXTENT, INT64_MAX, read
+from irexec.core.structure import RESULT
 from irexec.core.types import ElementType
 from irexec.core.types.shape import product_within
 from irexec.ir.checks.scope import NetScope
@@ -33,7 +34,7 @@ def check_layers(scope: NetScope, version: int) -> None:
         if layer.name:
             first = names.setdefault(layer.name, layer)
             # A Result may repeat a name: models name it after the layer that it returns.
-            if first is not layer and "Result" not in (layer.type, first.type):
+            if first is not layer and RESULT not in (layer.type, first.type):
                 scope.findings.add(
                     "L003",
                     f"layer {first.id} has the same name {layer.name!r}",
@@ -96,7 +97,7 @@ def _lacking(layer: Layer, scope: NetScope) -> None:
 
 def _output_names(layer: Layer, version: int, scope: NetScope) -> None:
     at = At(layer.at, "output_names")
-    if layer.type != "Result":
+    if layer.type != RESULT:
         message = f"output_names has an effect on Result layers only, not on {layer.type}"
         scope.findings.add("L011", message, at=at, layer=layer.ref, attribute="output_names")
     elif version < _FIRST_OUTPUT_NAMES:

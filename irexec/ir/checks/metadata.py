@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from irexec.core.diagnostics.diagnostic import LayerRef
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.forms import F64, I64, ID, read, read_list
+from irexec.core.structure import PARAMETER
 from irexec.core.types import ElementType
 from irexec.ir.document import Element, Layer, Net
 from irexec.ir.text import cut, quoted
@@ -128,7 +129,7 @@ def check_pre_process(net: Net, findings: Findings) -> None:
         findings.add("R008", message, at=At(element.at, attribute), attribute=attribute)
 
     name = section.attributes.get("reference-layer-name", "").strip()
-    inputs = [layer.name for layer in net.layers if layer.type == "Parameter"]
+    inputs = [layer.name for layer in net.layers if layer.type == PARAMETER]
     if name and name not in inputs:
         refuse(f"no Parameter is named {quoted(name)}", section, "reference-layer-name")
     forms = set()

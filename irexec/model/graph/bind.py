@@ -12,6 +12,7 @@ from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.diagnostics.nearest import alike, clearest
 from irexec.core.diagnostics.statements import COMPUTES, READS_EMPTY, REJECTS, UNDEFINED
 from irexec.core.forms import INT64_MAX
+from irexec.core.structure import ASSIGN, CONST, PARAMETER, RESULT
 from irexec.core.types import ElementType, PartialShape
 from irexec.core.types.shape import product_within
 from irexec.ir.document import Layer
@@ -25,25 +26,11 @@ from irexec.ops.spec.operator import REGISTRY, Operator
 _PLUGIN_HINTS = frozenset({"PrimitivesPriority", "alt_width"})
 # Attributes of OpenVINO's weightless cache: the location of the constant from which this layer was folded.
 _WEIGHTLESS = frozenset({"offset", "size", "element_type"})
-# The operators of OpenVINO Tokenizers that irexec lacks, all of version "extension"; see also contents.TOKENIZERS.
-_TOKENIZERS = frozenset(
-    {
-        "ContribStringJoin",
-        "ContribStringSplit",
-        "NumericToString",
-        "SentencepieceDetokenizer",
-        "SentencepieceStreamDetokenizer",
-        "SentencepieceTokenizer",
-        "StringToHashBucket",
-    }
-)
-# Operators of OpenVINO Tokenizers that became operators of an opset.
-_ONCE_TOKENIZERS = frozenset({"StringTensorPack", "StringTensorUnpack"})
 # OpenVINO's reading of a Parameter, Result or Assign whose type has another letter case; see graph.build.
 OTHER_ENDS = {
-    "Parameter": "orders this input after all inputs whose type is spelled 'Parameter'",
-    "Result": "does not recognize it as a result: it silently omits the layer and all layers that only it depends on",
-    "Assign": "silently omits the layer unless a result depends on it, so the variable is not assigned",
+    PARAMETER: "orders this input after all inputs whose type is spelled 'Parameter'",
+    RESULT: "does not recognize it as a result: it silently omits the layer and all layers that only it depends on",
+    ASSIGN: "silently omits the layer unless a result depends on it, so the variable is not assigned",
 }
 
 
@@ -117,7 +104,7 @@ def _versions_of(canonical: str, version: str) -> str:
     text = f'version="opset{begins[0]}" has {canonical}'
     if len(begins) > 1:
         text = f"{canonical} has versions of {', '.join(f'opset{n}' for n in sorted(begins))}"
-    if version == "extension" and canonical in _ONCE_TOKENIZERS:
+    if version == "extension" and canonical in contents.ONCE_TOKENIZERS:
         text += "; older releases of OpenVINO Tokenizers wrote the layer: OpenVINO reads it with their library"
     return text
 
@@ -131,7 +118,7 @@ def _unknown_type(layer: Layer, findings: Findings, layers: Sequence[Layer]) -> 
     foreign = contents.find(type_text, version)
     if foreign is not None:
         return foreign
-    if version == "extension" and type_text in _TOKENIZERS:
+    if version == "extension" and type_text in contents.OTHER_TOKENIZERS:
         _name_tokenizers(layer, findings, layers)
         return None
     from irexec.ops.spec.other_names import meant_by
@@ -156,7 +143,7 @@ def _name_tokenizers(layer: Layer, findings: Findings, layers: Sequence[Layer]) 
     if any(finding.code == "L012" for finding in findings.report):
         return
     used = {other.type for other in layers if other.version == "extension"} | {layer.type}
-    types = sorted(type for type in used if type in _TOKENIZERS)
+    types = sorted(type for type in used if type in contents.OTHER_TOKENIZERS)
     names = " and ".join([", ".join(types[:-1]), types[-1]] if len(types) > 1 else types)
     few = len(types) == 1
     message = (
@@ -176,7 +163,7 @@ def _note_newer(layer: Layer, canonical: str, found: Operator, findings: Finding
 
 
 # Types whose layers are not cached, because they rarely have equal attributes.
-_SINGLE = frozenset({"Parameter", "Const"})
+_SINGLE = frozenset({PARAMETER, CONST})
 
 
 class Binder:
@@ -230,7 +217,7 @@ def bind_attributes(
     for name, file_name in renamed.items():
         message, hint = f"the operator has no attribute {name!r}", f"did you mean {file_name!r}?"
         problems.append(AttributeFault("D001", name, message, hint, candidates=(file_name,)))
-    is_constant = operator.type == "Const"
+    is_constant = operator.type == CONST
     absent = {fault.attribute: fault.defined for fault in problems if fault.code == "D002"}
     if is_constant:
         absent |= {name: False for name in ("offset", "size") if name not in given}
@@ -332,7 +319,7 @@ def _statement(fault: AttributeFault, layer: Layer, operator: Operator) -> str |
         return COMPUTES
     if fault.code == "D006" and not fault.defined:
         return REJECTS
-    if fault.code == "D002" and operator.type == "Parameter":
+    if fault.code == "D002" and operator.type == PARAMETER:
         return None if layer.data_at >= 0 else REJECTS
     if fault.code == "D002" and fault.defined:
         return READS_EMPTY

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.forms import ID, SIGNED, read
+from irexec.core.structure import IF, LOOP
 from irexec.ir.document import BackEdge, Layer, Net, PortMap
 from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.model.graph.model import Body, Model, Node
@@ -19,7 +20,7 @@ def build_bodies(node: Node, layer: Layer, build: Callable[[Net], Model], findin
 
     Faults that the reader has reported (such as a map to a missing layer) are skipped.
     """
-    if node.type == "If":
+    if node.type == IF:
         if layer.then_body is None or layer.else_body is None:
             return []
         then_body = _body(build(layer.then_body), layer.then_port_map, (), node)
@@ -36,7 +37,7 @@ def build_bodies(node: Node, layer: Layer, build: Callable[[Net], Model], findin
         return [whole_body]
     body = _body(build(layer.body), layer.port_map, layer.back_edges, node)
     # The reader reports this for a whole file, but a loose layer is read without those checks.
-    if node.type == "Loop" and body.condition is None and not findings.has_finding("B009", layer.ref):
+    if node.type == LOOP and body.condition is None and not findings.has_finding("B009", layer.ref):
         message = "no body Result has purpose execution_condition"
         findings.add("B009", message, at=At(layer.at), layer=layer.ref)
     return [body]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from irexec.core.diagnostics.deadline import watched
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.forms import EXTENT, ID, digits, read
+from irexec.core.structure import CONST, IF, PARAMETER, RESULT
 from irexec.core.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
 from irexec.ir.document import ROOT_TYPES, Document, Edge, Layer, Net, Port
 from irexec.ir.text import name_list
@@ -19,9 +20,9 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
 from irexec.model.graph.runtime_info import keep_info, model_info
 from irexec.ops.spec.operator import Operator
-from irexec.ops.spec.traits import HasBodies
+from irexec.ops.spec.traits import HasBodies, IgnoresUnconnected
 
-_TYPES = ("Parameter", *ROOT_TYPES)
+_TYPES = (PARAMETER, *ROOT_TYPES)
 
 
 class Ends(NamedTuple):
@@ -178,7 +179,7 @@ class _Builder:
             type, version, attributes = layer.type or "", layer.version, {}
         else:
             type, version = operator.type, operator.opset
-            plain = plain_constant(layer.data) if type == "Const" else None
+            plain = plain_constant(layer.data) if type == CONST else None
             attributes = plain or self.binder.attributes(layer, operator)
         name, id = layer.name or "", layer.id or ""
         inputs: list[Value | None] = [None] * len(layer.inputs)
@@ -199,9 +200,9 @@ class _Builder:
             in_ports.setdefault((key, keys[port.id]), (inputs, position))
         if self.version >= 11:
             keep_info(node, layer)
-        elif type == "Parameter" and node.given_name and node.outputs:
+        elif type == PARAMETER and node.given_name and node.outputs:
             node.outputs[0].names.add(node.given_name)
-        if type == "Const":
+        if type == CONST:
             node.held = self.weights.of_layer(layer, self.findings, plain)
         return node
 
@@ -246,8 +247,8 @@ class _Builder:
 
 def _least_outputs(type: str, operator: Operator | None) -> int:
     """Return the minimum number of outputs of a node, independent of the number that its layer declares."""
-    if operator is None or type in ("Result", "If"):
-        return int(type == "Result")
+    if operator is None or type in (RESULT, IF):
+        return int(type == RESULT)
     return 0 if operator.signature.makes_any_number else len(operator.signature.outputs)
 
 
@@ -259,7 +260,7 @@ def check_arity(node: Node, findings: Findings) -> None:
     signature, count = operator.signature, len(layer.inputs)
     if count == signature.max_inputs and len(layer.outputs) <= len(signature.outputs) and None not in node.inputs:
         return
-    if operator.type == "Pad" and count > signature.min_inputs:
+    if IgnoresUnconnected in operator.traits and count > signature.min_inputs:
         while node.inputs and node.inputs[-1] is None and len(node.inputs) > signature.min_inputs:
             node.inputs = node.inputs[:-1]
     fault, most = signature.fault_of_count(count, with_bodies=HasBodies in operator.traits), signature.max_inputs
@@ -269,7 +270,7 @@ def check_arity(node: Node, findings: Findings) -> None:
         findings.add("P007", message, at=where, layer=layer.ref, found=str(count), allowed=allowed)
     outputs = operator.outputs
     declared = len(layer.outputs)
-    if outputs and not outputs[0].variadic and declared > len(outputs) and node.type != "Result":
+    if outputs and not outputs[0].variadic and declared > len(outputs) and node.type != RESULT:
         message = f"{operator} has {declared} output ports, expected {len(outputs)}"
         findings.add("P007", message, at=At(layer.outputs[len(outputs)].at), layer=layer.ref)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from irexec.core.records import replace
+from irexec.core.structure import RESULT
 from irexec.model.graph.model import Body, Model, Node, Value
 
 
@@ -53,7 +54,7 @@ def _copy_node(node: Node, copies: dict[Node, Node]) -> Node:
     made = like(node, [_copied_value(value, copies) for value in node.inputs])
     made.number = node.number  # A node without a name is named by its number, and its copy has the same name.
     made.bodies = [_copy_body(body, copies) for body in node.bodies]
-    if node.type == "Result" and made.inputs:
+    if node.type == RESULT and made.inputs:
         taken = made.inputs[0]
         if taken is not None and not node.outputs[0].names:
             made.outputs[0].names = taken.names

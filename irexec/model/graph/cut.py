@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from irexec.core.records import record
+from irexec.core.structure import ENDS, PARAMETER, READ_VALUE, RESULT
 from irexec.core.types import TensorType
 from irexec.model.graph.copies import like
 from irexec.model.graph.model import Model, Node, Value
@@ -51,7 +52,7 @@ def constant_among(nodes: Iterable[Node]) -> set[Node]:
             if not node.attributes.keys() >= node.operator.signature.attribute_names:
                 continue  # The layer belongs to a file with errors.
             given = [value for value in node.inputs if value is not None]
-            if given and node.type not in ("ReadValue", "Result") and all(value.node in found for value in given):
+            if given and node.type not in (READ_VALUE, RESULT) and all(value.node in found for value in given):
                 found.add(node)
     return found
 
@@ -90,7 +91,7 @@ def around(model: Model, centre: Node, distance: int) -> set[Node]:
     found = edge = {centre}
     for _ in range(distance):
         near = {v.node for node in edge for v in node.inputs if v is not None} | {n for e in edge for n in readers(e)}
-        edge = {n for n in near - found if n.type not in ("Parameter", "Result") and n not in constant}
+        edge = {n for n in near - found if n.type not in ENDS and n not in constant}
         found = found | edge
     return found
 
@@ -156,7 +157,7 @@ class _Cutting:
         return found
 
     def _is_inside(self, node: Node) -> bool:
-        return node in self.given or node in self.cutter.constant or node.type == "Result"
+        return node in self.given or node in self.cutter.constant or node.type == RESULT
 
     def _value(self, value: Value) -> Value:
         if value.node in self.copies:
@@ -171,8 +172,8 @@ class _Cutting:
             type = self.types.get(value) or TensorType(value.element_type, value.type.shape)
             name = node.friendly_name if len(node.outputs) == 1 else f"{node.friendly_name}.{value.index}"
             attributes = {"element_type": type.element_type, "shape": type.shape}
-            layer = node.layer if node.type == "Parameter" else None
-            known = self.whole.node_class(load("Parameter", 1), (), attributes, name=name, id=node.id, layer=layer)
+            layer = node.layer if node.type == PARAMETER else None
+            known = self.whole.node_class(load(PARAMETER, 1), (), attributes, name=name, id=node.id, layer=layer)
             known.set_outputs([type])
             known.outputs[0].names = set(value.names)
             if layer is not None and value not in self.types:
@@ -181,7 +182,7 @@ class _Cutting:
         return known
 
     def _copy(self, node: Node) -> None:
-        if node.type == "Parameter" and node.held is None:
+        if node.type == PARAMETER and node.held is None:
             self.copies[node] = self._begin(node.outputs[0])
             return
         made = like(node, [None if value is None else self._value(value) for value in node.inputs])

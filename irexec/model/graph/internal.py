@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.structure import CONST, ENDS
 from irexec.ir.document import Layer
 from irexec.ops.spec import contents
 from irexec.ops.spec.operator import REGISTRY, Operator
 
 REFUSED = "rejects the file"
-_ENDS = ("Parameter", "Result")
 
 
 def bind_internal(layer: Layer, findings: Findings) -> Operator | None:
@@ -19,12 +19,12 @@ def bind_internal(layer: Layer, findings: Findings) -> Operator | None:
 
     importlib.import_module("irexec.ops.internal")
     type, version = layer.type or "", layer.version or ""
-    if type == "Const" and layer.data.get("element_type") in ("dynamic", "undefined"):
+    if type == CONST and layer.data.get("element_type") in ("dynamic", "undefined"):
         return REGISTRY["Absent", "ie_internal_opset"]
     if version.startswith(PREFIX):
         found = contents.find(contents.canonical_type(type) or type, version.removeprefix(PREFIX))
         found = None if found is None else Relaxed.of(found, layer.data)
-    elif type in _ENDS:
+    elif type in ENDS:
         found = contents.find(type, "opset1")
     else:
         found = contents.find(contents.canonical_type(type) or type, version) or REGISTRY.get((type, version))

@@ -16,15 +16,16 @@ from irexec.core.arguments import expected
 from irexec.core.collector import dropped
 from irexec.core.diagnostics import LayerRef, Origin
 from irexec.core.records import field, record
+from irexec.core.structure import PARAMETER, RESULT
 from irexec.core.types import Array, ElementType, Stored, TensorType
 from irexec.ir.document import Layer
 from irexec.ir.xml.source import Source
 from irexec.model.graph.body_maps import BodyInput, BodyOutput
 from irexec.model.graph.one_process import OfOneProcess
 from irexec.model.graph.order import ordered
+from irexec.ops.spec.contents import type_name
 from irexec.ops.spec.operator import Operator
 from irexec.ops.spec.traits import Stateful, Traits
-from irexec.ops.spec.type_names import type_name
 
 # Generates the nodes' unique numbers, which determine the order of creation and the default names. The nodes of a
 # copied model keep the numbers of the original.
@@ -116,6 +117,7 @@ class Inputs(tuple["Value | None", ...]):
         return [self.node.input_class(self.node, index) for index in range(len(self))]
 
 
+_NO_TRAITS = Traits()
 _NOTHING = Inputs()
 
 
@@ -249,7 +251,7 @@ class Node(OfOneProcess):
     @property
     def traits(self) -> Traits:
         """The traits of the operator; none if it is unknown."""
-        return {} if self.operator is None else self.operator.traits
+        return _NO_TRAITS if self.operator is None else self.operator.traits
 
     @property
     def has_state(self) -> bool:
@@ -308,7 +310,7 @@ class Node(OfOneProcess):
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"[{value.type.shape.to_string()}]" for value in self.outputs)
-        kind = f", {self.outputs[0].element_type}" if self.type == "Parameter" and self.outputs else ""
+        kind = f", {self.outputs[0].element_type}" if self.type == PARAMETER and self.outputs else ""
         return f"<{self.get_type_name()}: {self.friendly_name!r} ({shapes}{kind})>"
 
 
@@ -351,7 +353,7 @@ class Model(OfOneProcess):
         return made
 
     def _as_result(self, node: Node | Value) -> Node:
-        if isinstance(node, Node) and node.type == "Result":
+        if isinstance(node, Node) and node.type == RESULT:
             return node.outputs[0].node  # The node itself, also where an array is a proxy for it.
         from irexec.ops.spec.contents import load
 
@@ -359,7 +361,7 @@ class Model(OfOneProcess):
         name = value.node.given_name
         if name:
             name += "/result" if len(value.node.outputs) == 1 else f"/result_{value.index}"
-        result = self.node_class(load("Result", 1), [value], name=name)
+        result = self.node_class(load(RESULT, 1), [value], name=name)
         result.set_outputs([value.type])
         # A Result has no tensor of its own: it shares the names of its input.
         result.outputs[0].names = value.names
@@ -381,7 +383,7 @@ class Model(OfOneProcess):
     @property
     def optional_inputs(self) -> list[Value]:
         """The Parameters with a default value, which are not among `inputs`."""
-        parameters = (node for node in (*self.nodes, *self.unreachable) if node.type == "Parameter")
+        parameters = (node for node in (*self.nodes, *self.unreachable) if node.type == PARAMETER)
         return [node.outputs[0] for node in parameters if node.held is not None]
 
     @property

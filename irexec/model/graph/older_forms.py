@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from irexec.core.structure import CONST
 from irexec.core.types import Array, ElementType, TensorType
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec import contents
@@ -73,7 +74,7 @@ class _NodeForm(OlderForm):
         names = [entry.name for entry in self.node.operator.signature.inputs]
         index = names.index(port)
         value = self.node.inputs[index] if index < len(self.node.inputs) else None
-        array = value.node.constant if value is not None and value.node.type == "Const" else None
+        array = value.node.constant if value is not None and value.node.type == CONST else None
         known = [int(item) for item in array.ravel()] if array is not None else value.type.ints if value else None
         self.need(known is not None, f"the values of {port} are not constant")
         return known or []
@@ -94,7 +95,7 @@ class _NodeForm(OlderForm):
         kind = ElementType.of(array.dtype)
         name = f"{self.node.given_name}/constant" if self.node.given_name else ""
         attributes = {"element_type": kind, "shape": array.shape, "offset": 0, "size": array.nbytes}
-        made = Node(contents.load("Const", 1), (), attributes, name=name)
+        made = Node(contents.load(CONST, 1), (), attributes, name=name)
         made.constant = array
         made.set_outputs([TensorType.of(array, kind)])
         self.constants.append(made)

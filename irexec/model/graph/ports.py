@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from irexec.core.structure import RESULT
 from irexec.model.graph.model import Value
 
 
@@ -54,7 +55,7 @@ def find(ports: Sequence[Value], key: object) -> int | None:
 
 def _is_result_of(port: Value, value: Value) -> bool:
     """Return whether a port is the Result that takes a value."""
-    taken = port.node.inputs[0] if port.node.type == "Result" else None
+    taken = port.node.inputs[0] if port.node.type == RESULT else None
     return taken is not None and taken.is_port(value)
 
 
@@ -77,7 +78,7 @@ def port_name(port: Value) -> str:
 
     A generated name of a Result is not used.
     """
-    source = port.node.inputs[0] if port.node.type == "Result" and port.node.inputs else None
+    source = port.node.inputs[0] if port.node.type == RESULT and port.node.inputs else None
     if source is None:
         return min(port.names) if port.names else port.node.given_name
     producer = source.node.given_name

@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.forms import F64, ID, read
+from irexec.core.structure import CONST, PARAMETER
 from irexec.core.types import Array, ElementType, PartialShape, TensorType
 from irexec.ir.document import Element
 from irexec.ir.weights.file import Weights
@@ -28,7 +29,7 @@ def subtract_mean(section: Element, nodes: list[Node], weights: Weights, finding
 
     Reports R008 if the means do not fit the input; faults that the reader has reported are skipped.
     """
-    parameter = _named(section, [node for node in nodes if node.type == "Parameter"])
+    parameter = _named(section, [node for node in nodes if node.type == PARAMETER])
     if parameter is None or not parameter.outputs:
         return
 
@@ -41,13 +42,13 @@ def subtract_mean(section: Element, nodes: list[Node], weights: Weights, finding
     value = parameter.outputs[0]
     kind = parameter.attributes["element_type"]
     made = type(parameter)
-    constant = made(load("Const", 1), (), {"element_type": kind, "shape": mean.shape}, name=f"{_name(parameter)}/mean")
+    constant = made(load(CONST, 1), (), {"element_type": kind, "shape": mean.shape}, name=f"{_name(parameter)}/mean")
     constant.constant = mean
     constant.set_outputs([TensorType.of(mean, kind)])
-    operator = load("Subtract", 1)
-    assert operator is not None
-    defaults = {attribute.name: attribute.default for attribute in operator.attributes}
-    difference = made(operator, [value, constant.outputs[0]], defaults, name=f"{_name(parameter)}/minus_mean")
+    from irexec.ops.arithmetic.binary import subtract_1
+
+    defaults = {attribute.name: attribute.default for attribute in subtract_1.attributes}
+    difference = made(subtract_1, [value, constant.outputs[0]], defaults, name=f"{_name(parameter)}/minus_mean")
     difference.set_outputs([TensorType()])
     value.replace_uses(difference.outputs[0], keep=[difference])
     nodes += [constant, difference]

@@ -12,6 +12,7 @@ from typing import Any
 
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
+from irexec.core.structure import CONST, IF, PARAMETER, RESULT
 from irexec.core.types import DYNAMIC, ElementType, TensorType
 from irexec.ir.io.writing import Together, together
 from irexec.ir.text import cut, name_list, quoted, write_name_list
@@ -76,7 +77,7 @@ def written_names(model: Model) -> dict[Node, str]:
 def _written_name(node: Node, number: int) -> str:
     if node.given_name:
         return node.given_name
-    source = node.inputs[0] if node.type == "Result" else None
+    source = node.inputs[0] if node.type == RESULT else None
     if source is None or not source.node.given_name:
         return f"{node.type}_{number}"
     # A Result that the API has created.
@@ -118,12 +119,12 @@ class _NetWriter:
     def _layer(self, node: Node) -> None:
         out = self.out
         # IR has no default values of Parameters.
-        type = node.type if node.held is None else "Const"
+        type = node.type if node.held is None else CONST
         attributes = {"id": str(self.ids[node]), "name": self._name(node), "type": type, "version": node.version}
-        if type == "Result":
+        if type == RESULT:
             names = self._names(node, node.outputs[0].names)
             attributes |= {"output_names": names} if names else {}
-        elif type == "Parameter" and node not in self.model.parameters:
+        elif type == PARAMETER and node not in self.model.parameters:
             self._refuse(node, "the Parameter is not among the model's parameters")
         out.open("layer", attributes)
         inner = [_NetWriter(body.model, out, self.blobs, self.findings) for body in node.bodies]
@@ -132,7 +133,7 @@ class _NetWriter:
         write_item_info(out, {key: info for key, info in node.rt_info.items() if key != "alt_width"})
         self._port_maps(node, inner)
         self._ports(node)
-        for tag, writer in zip(("then_body", "else_body") if node.type == "If" else ("body",), inner, strict=False):
+        for tag, writer in zip(("then_body", "else_body") if node.type == IF else ("body",), inner, strict=False):
             out.open(tag)
             writer.write()
             out.close(tag)
@@ -157,7 +158,7 @@ class _NetWriter:
             self._refuse(node, f"{node.type}-{node.version} is not a declared operator, so its attributes are unknown")
             return {}
         data: dict[str, str] = {}
-        values = self._constant(node) if type == "Const" else node.attributes
+        values = self._constant(node) if type == CONST else node.attributes
         for attribute in operator.attributes:
             value = values.get(attribute.name, None if attribute.required else attribute.default)
             if value is not None:
@@ -193,7 +194,7 @@ class _NetWriter:
             for index, value in enumerate(inputs):
                 self._port(node, index, value.type if value else TensorType(), node.input_rt_info.get(index, {}))
             self.out.close("input")
-        if node.outputs and node.type != "Result":
+        if node.outputs and node.type != RESULT:
             self.out.open("output")
             for value in node.outputs:
                 names = self._names(node, value.names)
@@ -229,7 +230,7 @@ class _NetWriter:
     # Bodies
 
     def _port_maps(self, node: Node, inner: list[_NetWriter]) -> None:
-        if node.type == "If":
+        if node.type == IF:
             then_body, else_body = zip(node.bodies, inner, strict=True)
             self._port_map("else_port_map", node, *else_body)
             self._port_map("then_port_map", node, *then_body)

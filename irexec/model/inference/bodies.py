@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.structure import IF, LOOP, TENSOR_ITERATOR
 from irexec.core.types import (
     BOOLEAN,
     DYNAMIC,
@@ -288,7 +289,7 @@ def _check_slices(node: Node, body: Body, inputs: Inputs, findings: Findings, tr
             count, fault = entry.slicing.count(extent), entry.slicing.fault(extent)
             if fault is None and trips is not None and count < trips:
                 fault = f"{count} parts, expected one per iteration ({trips})"
-            elif fault is None and node.type == "TensorIterator" and first is not None and first[1] != count:
+            elif fault is None and node.type == TENSOR_ITERATOR and first is not None and first[1] != count:
                 fault = f"{count} parts, expected {first[1]} as for input {first[0]}"
             if fault is not None:
                 message = f"input {entry.external} of {node.ref}, axis {axis}: {fault}"
@@ -322,9 +323,9 @@ def _at(node: Node) -> int:
 
 
 BODIES: dict[str, Callable[[Node, Inputs, Inferring], list[TensorType]]] = {
-    "If": infer_if,
-    "Loop": infer_loop,
-    "TensorIterator": infer_tensor_iterator,
+    IF: infer_if,
+    LOOP: infer_loop,
+    TENSOR_ITERATOR: infer_tensor_iterator,
     "Subgraph": infer_tensor_iterator,
 }
 """The functions that infer the outputs of the operators with bodies."""

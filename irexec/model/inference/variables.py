@@ -6,6 +6,7 @@ Source: operation pages ReadValue-6, Assign-6.
 from __future__ import annotations
 
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.structure import ASSIGN, READ_VALUE
 from irexec.core.types import DYNAMIC, TensorType
 from irexec.model.graph.model import Model, Node
 from irexec.model.inference.inference import Inference
@@ -16,14 +17,14 @@ def check_variables(model: Model, inference: Inference, findings: Findings) -> N
     first: dict[str, tuple[Node, TensorType]] = {}
     states = [node for node in model.walk() if node.has_state and node.outputs]
     # ReadValue defines the variable's type; Assign only has to be compatible with it.
-    for node in sorted(states, key=lambda node: node.type == "Assign"):
+    for node in sorted(states, key=lambda node: node.type == ASSIGN):
         variable, type = node.attributes.get("variable_id"), inference[node.outputs[0]]
         if not variable:
             continue
         other, known = first.setdefault(variable, (node, type))
         kinds = {known.element_type, type.element_type} - {DYNAMIC}
         if len(kinds) == 2 or not known.shape.compatible(type.shape):
-            verb = "reads" if node.type == "ReadValue" else "assigns"
+            verb = "reads" if node.type == READ_VALUE else "assigns"
             findings.add(
                 "V003",
                 f"{node.ref} {verb} {type}, but the variable {variable!r} is {known}",

@@ -32,9 +32,8 @@ from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
 from irexec.ops.spec.attributes import Double
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Operator, operator, rounded
-from irexec.ops.spec.oracle import FINITE, LARGEST, ROUNDED, Allowed, Undefined
+from irexec.ops.spec.oracle import FINITE, LARGEST, ROUNDED, Allowed, Tolerance, Undefined
 from irexec.ops.spec.tensors import FloatTensor, NumericTensor
-from irexec.ops.spec.tolerance import Tolerance
 
 # For negative x, 1 + erf(x / √2) cancels: the error is a rounding error of 1, times x. In OpenVINO: up to 2.6 units.
 _GELU = rounded(4, among=("x",))

@@ -21,9 +21,10 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Allowed
 from irexec.ops.spec.tensors import FloatTensor
+from irexec.ops.spec.traits import AlongAxes
 
 
-@operator("SoftMax", "opset8", inplace="x", tolerance=rounded(8))
+@operator("SoftMax", "opset8", AlongAxes, inplace="x", tolerance=rounded(8))
 def softmax_8(x: FloatTensor, /, *, axis: int = 1, out: Array | None = None) -> FloatTensor:
     """exp(x) divided by its sum along `axis`.
 
@@ -44,7 +45,7 @@ def _(form: OlderForm, x: TensorType, *, axis: int) -> None:
     form.attributes["axis"] = axis if axis >= 0 else axis + (x.rank or 0)
 
 
-@operator("SoftMax", "opset1", shapes=_axis_exists, inplace="x", tolerance=rounded(8))
+@operator("SoftMax", "opset1", AlongAxes, shapes=_axis_exists, inplace="x", tolerance=rounded(8))
 def softmax_1(
     x: FloatTensor, /, *, axis: Annotated[NonNegative, ReaderDefault(0)] = 1, out: Array | None = None
 ) -> FloatTensor:
@@ -52,7 +53,7 @@ def softmax_1(
     return _along(_softmax_rows, x, axis, out)
 
 
-@operator("LogSoftmax", "opset5", shapes=_axis_exists, inplace="x", tolerance=rounded(8))
+@operator("LogSoftmax", "opset5", AlongAxes, shapes=_axis_exists, inplace="x", tolerance=rounded(8))
 def log_softmax_5(x: FloatTensor, /, *, axis: int = 1, out: Array | None = None) -> FloatTensor:
     """The logarithm of the softmax: t - ln(sum(exp(t))) with t = x - max(x), along `axis`. C1 as SoftMax-8."""
     return _along(_log_softmax_rows, x, axis, out)

@@ -22,6 +22,19 @@ from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.ops.spec.operator import Operator, Tolerance, exact, operator, rounded
 from irexec.ops.spec.oracle import FINITE, LARGEST, LEAST, Allowed, Undefined
 from irexec.ops.spec.tensors import NumericTensor
+from irexec.ops.spec.traits import (
+    Commutative,
+    CommutativeInPatterns,
+    DeclaredTrait,
+    Difference,
+    Division,
+    MayOverflow,
+    Product,
+    Quotient,
+    Steps,
+    Sum,
+    Unpacking,
+)
 
 # Used by inference, where the operands may be intervals of extents.
 _LARGER = made_later(Dimension.larger, 2)
@@ -45,7 +58,13 @@ _REST = made_later(_known_rest, 2)
 
 
 def _arithmetic(
-    type: str, function: Any, doc: str, pair: Callable[..., Array] = arithmetic_pair, tolerance: Tolerance = exact
+    type: str,
+    function: Any,
+    doc: str,
+    pair: Callable[..., Array] = arithmetic_pair,
+    tolerance: Tolerance = exact,
+    *,
+    traits: tuple[DeclaredTrait, ...] = (),
 ) -> Operator:
     """Return an operator that applies `function` to pairs of elements; `pair` determines the precision."""
 
@@ -53,7 +72,14 @@ def _arithmetic(
         return pair(function, a, b, how, out)
 
     declare = operator(
-        type, "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise", tolerance=tolerance, doc=doc
+        type,
+        "opset1",
+        *traits,
+        shapes=broadcast,
+        inplace=("a", "b"),
+        values="elementwise",
+        tolerance=tolerance,
+        doc=doc,
     )
     return declare(kernel)
 
@@ -77,14 +103,21 @@ def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
 
 _NAN = "NaN if a or b is NaN (the page does not define it; in OpenVINO the result depends on their order)."
 
-add_1 = _arithmetic("Add", ufunc("add"), "a + b.")
-subtract_1 = _arithmetic("Subtract", ufunc("subtract"), "a - b.")
-multiply_1 = _arithmetic("Multiply", ufunc("multiply"), "a · b.")
-maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
-minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
+add_1 = _arithmetic("Add", ufunc("add"), "a + b.", traits=(Sum, CommutativeInPatterns, MayOverflow))
+subtract_1 = _arithmetic("Subtract", ufunc("subtract"), "a - b.", traits=(Difference, MayOverflow, Unpacking))
+multiply_1 = _arithmetic(
+    "Multiply", ufunc("multiply"), "a · b.", traits=(Product, CommutativeInPatterns, MayOverflow, Unpacking)
+)
+maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}", traits=(CommutativeInPatterns,))
+minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}", traits=(CommutativeInPatterns,))
 maximum_1.oracle.allowed, minimum_1.oracle.allowed = LARGEST, LEAST
 mod_1 = _arithmetic(
-    "Mod", _rest, "The remainder of the truncated division of a by b; it has the sign of a.", wide_pair, rounded(2)
+    "Mod",
+    _rest,
+    "The remainder of the truncated division of a by b; it has the sign of a.",
+    wide_pair,
+    rounded(2),
+    traits=(Division, Steps),
 )
 floor_mod_1 = _arithmetic(
     "FloorMod",
@@ -92,11 +125,14 @@ floor_mod_1 = _arithmetic(
     "The remainder of the floored division of a by b; it has the sign of b.",
     wide_pair,
     rounded(2),
+    traits=(Division, Steps),
 )
-squared_difference_1 = _arithmetic("SquaredDifference", _squared_difference, "(a - b)².", wide_pair, rounded(1))
+squared_difference_1 = _arithmetic(
+    "SquaredDifference", _squared_difference, "(a - b)².", wide_pair, rounded(1), traits=(Commutative, MayOverflow)
+)
 
 
-@operator("Divide", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
+@operator("Divide", "opset1", Quotient, Division, shapes=broadcast, inplace=("a", "b"), values="elementwise")
 def divide_1(
     a: NumericTensor, b: NumericTensor, /, *, m_pythondiv: bool = True, how: Broadcasting, out: Array | None = None
 ) -> NumericTensor:
@@ -111,7 +147,7 @@ def divide_1(
         return np.asarray(np.floor_divide(np.subtract(a, rest), b, out=out))
 
 
-@operator("Power", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(4))
+@operator("Power", "opset1", MayOverflow, shapes=broadcast, values="elementwise", tolerance=rounded(4))
 def power_1(a: NumericTensor, b: NumericTensor, /, *, how: Broadcasting, out: Array | None = None) -> NumericTensor:
     """a to the power of b. Integers wrap; for a negative exponent the result is truncated (0 unless a is 1 or -1)."""
     if is_float(a.dtype):

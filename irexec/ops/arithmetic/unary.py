@@ -23,6 +23,7 @@ from irexec.ops.rules.shapes import same_as
 from irexec.ops.spec.operator import Elements, Operator, operator, rounded
 from irexec.ops.spec.oracle import ROUNDED, Allowed
 from irexec.ops.spec.tensors import FloatTensor, NumericTensor
+from irexec.ops.spec.traits import DeclaredTrait, MayOverflow, Steps
 
 T_SIGNED: TypeAlias = Annotated[Array, Elements("T", FLOATS | SIGNED)]
 
@@ -72,13 +73,15 @@ def _exact(
     doc: str,
     apply: Callable[..., Array] = elementwise,
     values: Literal["elementwise"] | None = None,
+    *,
+    traits: tuple[DeclaredTrait, ...] = (),
 ) -> Operator:
     """Return an operator that applies a function whose results are exact in the element type."""
 
     def kernel(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
         return apply(function, x, out)
 
-    return operator(type, "opset1", shapes=same_as(), inplace="x", values=values, doc=doc)(kernel)
+    return operator(type, "opset1", *traits, shapes=same_as(), inplace="x", values=values, doc=doc)(kernel)
 
 
 abs_1 = _exact(
@@ -86,11 +89,18 @@ abs_1 = _exact(
     ufunc("absolute"),
     "The absolute value of each element; the lowest integer stays itself (it wraps).",
     values="elementwise",
+    traits=(MayOverflow,),
 )
 abs_1.oracle.undefined_for(lambda x: wraps(x.dtype, largest(x)))
-ceiling_1 = _exact("Ceiling", ufunc("ceil"), "Each element rounded up to an integer.", _whole, "elementwise")
-floor_1 = _exact("Floor", ufunc("floor"), "Each element rounded down to an integer.", _whole, "elementwise")
-sign_1 = _exact("Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positive elements; NaN stays NaN.")
+ceiling_1 = _exact(
+    "Ceiling", ufunc("ceil"), "Each element rounded up to an integer.", _whole, "elementwise", traits=(Steps,)
+)
+floor_1 = _exact(
+    "Floor", ufunc("floor"), "Each element rounded down to an integer.", _whole, "elementwise", traits=(Steps,)
+)
+sign_1 = _exact(
+    "Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positive elements; NaN stays NaN.", traits=(Steps,)
+)
 
 
 @operator("Atanh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
@@ -133,13 +143,13 @@ def erfinv_17(x: FloatTensor, /, *, out: Array | None = None) -> FloatTensor:
 erfinv_17.oracle.allowed = Allowed(composes=False)
 
 
-@operator("Negative", "opset1", shapes=same_as(), inplace="x")
+@operator("Negative", "opset1", MayOverflow, shapes=same_as(), inplace="x")
 def negative_1(x: T_SIGNED, /, *, out: Array | None = None) -> T_SIGNED:
     """Each element with the opposite sign; the lowest integer stays itself (it wraps)."""
     return elementwise(np.negative, x, out)
 
 
-@operator("Round", "opset5", shapes=same_as(), inplace="x")
+@operator("Round", "opset5", Steps, shapes=same_as(), inplace="x")
 def round_5(
     x: NumericTensor,
     /,

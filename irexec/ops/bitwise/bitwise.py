@@ -14,6 +14,7 @@ from irexec.ops.compute.elementwise import broadcast_pair
 from irexec.ops.compute.named import ufunc
 from irexec.ops.rules.shapes import Broadcasting, broadcast, same_as
 from irexec.ops.spec.operator import Elements, Operator, operator
+from irexec.ops.spec.traits import Commutative
 
 T: TypeAlias = Annotated[Array, Elements("T", INTEGERS | {BOOLEAN})]
 T_INT: TypeAlias = Annotated[Array, Elements("T", INTEGERS)]
@@ -23,7 +24,7 @@ def _bits(type: str, function: Any, doc: str) -> Operator:
     def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
         return broadcast_pair(function, a, b, how, out)
 
-    return operator(type, "opset13", shapes=broadcast, inplace=("a", "b"), doc=doc)(kernel)
+    return operator(type, "opset13", Commutative, shapes=broadcast, inplace=("a", "b"), doc=doc)(kernel)
 
 
 bitwise_and_13 = _bits("BitwiseAnd", ufunc("bitwise_and"), "The bits set in both a and b; for booleans, a and b.")

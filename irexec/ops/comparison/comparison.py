@@ -16,6 +16,7 @@ from irexec.ops.compute.named import ufunc
 from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.ops.spec.operator import Operator, operator
 from irexec.ops.spec.tensors import AnyTensor, BooleanTensor
+from irexec.ops.spec.traits import CommutativeInPatterns, Comparison, DeclaredTrait, Steps
 
 
 def _compare(function: Any, a: Array, b: Array, how: Broadcasting, out: Array | None) -> Array:
@@ -24,15 +25,15 @@ def _compare(function: Any, a: Array, b: Array, how: Broadcasting, out: Array | 
     return broadcast_pair(function, a, b, how, out).astype(np.bool_, copy=False)
 
 
-def _comparison(type: str, function: Any, doc: str) -> Operator:
+def _comparison(type: str, function: Any, doc: str, *traits: DeclaredTrait) -> Operator:
     def kernel(a: AnyTensor, b: AnyTensor, /, *, how: Broadcasting, out: Array | None = None) -> BooleanTensor:
         return _compare(function, a, b, how, out)
 
-    return operator(type, "opset1", shapes=broadcast, doc=doc)(kernel)
+    return operator(type, "opset1", Comparison, Steps, *traits, shapes=broadcast, doc=doc)(kernel)
 
 
-equal_1 = _comparison("Equal", ufunc("equal"), "a == b.")
-not_equal_1 = _comparison("NotEqual", ufunc("not_equal"), "a != b.")
+equal_1 = _comparison("Equal", ufunc("equal"), "a == b.", CommutativeInPatterns)
+not_equal_1 = _comparison("NotEqual", ufunc("not_equal"), "a != b.", CommutativeInPatterns)
 greater_1 = _comparison("Greater", ufunc("greater"), "a > b.")
 greater_equal_1 = _comparison("GreaterEqual", ufunc("greater_equal"), "a >= b.")
 less_1 = _comparison("Less", ufunc("less"), "a < b.")

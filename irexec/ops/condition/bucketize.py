@@ -16,11 +16,12 @@ from irexec.ops.spec.attributes import ReaderDefault
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import NumericTensor
+from irexec.ops.spec.traits import Steps
 
 T_BOUNDARIES: TypeAlias = Annotated[Array, Elements("T_BOUNDARIES", NUMERIC)]
 
 
-@operator("Bucketize", "opset3")
+@operator("Bucketize", "opset3", Steps)
 def bucketize_3(
     data: NumericTensor,
     buckets: T_BOUNDARIES,

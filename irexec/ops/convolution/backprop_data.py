@@ -148,7 +148,7 @@ def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimensi
 def _declare(convolution: Operator, leading: int) -> None:
     """Declare the rules of a convolution whose kernel has `leading` axes before the spatial axes."""
 
-    @convolution.work
+    @convolution.multiply_adds
     def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType, output_shape: TensorType | None) -> int:
         """Return the number of products: the elements of data times the kernel's elements for one input channel."""
         return prod(data.shape.to_shape()) * prod(kernel.shape.to_shape()[leading - 1 :])

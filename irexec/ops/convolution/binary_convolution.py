@@ -5,7 +5,9 @@ Source: operation page BinaryConvolution-1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -53,6 +55,11 @@ def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing)
     message = f"the kernel has {k[1]} input channels, expected {d[1]} as in data"
     check("C4", d[1].compatible(k[1]), message, port="kernel", found=str(k[1]), allowed=str(d[1]))
     return PartialShape([d[0], k[0], *output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)])
+
+
+@binary_convolution_1.multiply_adds
+def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
+    return prod(outputs[0].shape.to_shape()) * prod(kernel.shape.to_shape()[1:])
 
 
 @binary_convolution_1.oracle.undefined_for

@@ -20,9 +20,10 @@ from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_d
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, NodeTypes, Operator, operator, summed
 from irexec.ops.spec.tensors import NumericTensor
+from irexec.ops.spec.traits import Convolution
 
 
-@operator("Convolution", "opset1", tolerance=summed(8))
+@operator("Convolution", "opset1", Convolution(grouped=False), tolerance=summed(8))
 def convolution_1(
     data: NumericTensor, kernel: NumericTensor, /, *, windows: Windowing, out: Array | None = None
 ) -> NumericTensor:
@@ -34,7 +35,7 @@ def convolution_1(
     return Convolve(kernel[None], data.dtype, windows)(data, out)
 
 
-@operator("GroupConvolution", "opset1", tolerance=summed(8))
+@operator("GroupConvolution", "opset1", Convolution(grouped=True), tolerance=summed(8))
 def group_convolution_1(
     data: NumericTensor, kernel: NumericTensor, /, *, windows: Windowing, out: Array | None = None
 ) -> NumericTensor:
@@ -104,7 +105,7 @@ def _declare(convolution: Operator, leading: int) -> None:
         kernel = types.constants[1]
         return None if kernel is None else _with_constant(kernel if leading == 3 else kernel[None], windows)
 
-    @convolution.work
+    @convolution.multiply_adds
     def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
         """Return the number of products: the elements of the output times the kernel's elements for one output
         channel.

@@ -5,7 +5,9 @@ Source: operation pages DeformableConvolution-1, DeformableConvolution-8.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
+from math import prod
 from typing import Annotated, Any
 
 import numpy as np
@@ -170,6 +172,12 @@ def _(
         if check("C7", merged is not None, message, port=name, found=str(found), allowed=str(expected)) and merged:
             batch, extents = merged[0], list(merged.dims[2:])
     return PartialShape([batch, k[0], *extents])
+
+
+@deformable_convolution_1.multiply_adds
+@deformable_convolution_8.multiply_adds
+def _(outputs: Sequence[TensorType], data: TensorType, offsets: TensorType, kernel: TensorType, *mask: object) -> int:
+    return prod(outputs[0].shape.to_shape()) * prod(kernel.shape.to_shape()[1:])
 
 
 @deformable_convolution_8.oracle.draw("mask")

@@ -25,6 +25,7 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, operator, positioned, require
 from irexec.ops.spec.oracle import ROUNDED, Undefined
 from irexec.ops.spec.tensors import IntegerAxes, NumericTensor
+from irexec.ops.spec.traits import SizesIn
 
 T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INTEGERS)]
 T_SCALES: TypeAlias = Annotated[Array, Elements("T_SCALES", FLOATS)]
@@ -39,7 +40,7 @@ PILLOW = ("bilinear_pillow", "bicubic_pillow")
 _TOLERANCE = positioned(8)
 
 
-@operator("Interpolate", "opset11", tolerance=_TOLERANCE)
+@operator("Interpolate", "opset11", SizesIn(1), tolerance=_TOLERANCE)
 def interpolate_11(
     image: NumericTensor,
     scales_or_sizes: T_SCALES_OR_SIZES,
@@ -195,7 +196,7 @@ def _(
     )
 
 
-@operator("Interpolate", "opset4", tolerance=_TOLERANCE)
+@operator("Interpolate", "opset4", SizesIn(1), tolerance=_TOLERANCE)
 def interpolate_4(
     data: NumericTensor,
     sizes: T_SIZE,
@@ -237,7 +238,7 @@ def _(data: Array, sizes: Array, scales: Array, axes: Array | None = None) -> Un
     return "no result" if sizes.ndim != 1 or scales.ndim != 1 else False
 
 
-@operator("Interpolate", "opset1", tolerance=_TOLERANCE)
+@operator("Interpolate", "opset1", SizesIn(1), tolerance=_TOLERANCE)
 def interpolate_1(
     data: NumericTensor,
     target_spatial_shape: T_SIZE,

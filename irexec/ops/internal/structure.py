@@ -13,7 +13,7 @@ from irexec.core.types import Array, Dimension, ElementType, PartialShape, Tenso
 from irexec.ops.matrix.matmul import matmul_1
 from irexec.ops.spec.operator import Check, TypeFrom, operator, rounded
 from irexec.ops.spec.tensors import EachOrDynamicTensor, NumericTensor
-from irexec.ops.spec.traits import HasBodies
+from irexec.ops.spec.traits import HasBodies, MayOverflow
 
 
 @operator("Absent", "ie_internal_opset")
@@ -83,7 +83,7 @@ def reduce_max(data: NumericTensor, /, *, axis: int) -> NumericTensor:
     return data.max(axis, keepdims=True)  # type: ignore[no-any-return]
 
 
-@operator("ReduceSum", "SnippetsOpset", tolerance=rounded(32))
+@operator("ReduceSum", "SnippetsOpset", MayOverflow, tolerance=rounded(32))
 def reduce_sum(data: NumericTensor, /, *, axis: int) -> NumericTensor:
     """The sum along `axis`, which stays with extent 1."""
     return data.sum(axis, keepdims=True, dtype=data.dtype)  # type: ignore[no-any-return]

@@ -17,6 +17,7 @@ from irexec.ops.compute.products import settle, sum_dtype
 from irexec.ops.matrix.product import multiply, product_shape
 from irexec.ops.spec.operator import Check, ConstraintError, operator, require, rounded
 from irexec.ops.spec.tensors import NumericTensor
+from irexec.ops.spec.traits import MayOverflow
 
 Labels = tuple[str, ...]
 _SUBSCRIPT = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?\Z")
@@ -61,7 +62,7 @@ def _spread(labels: Labels, rank: int, port: str) -> Labels:
     return (*labels[:at], *dots, *labels[at + 1 :])
 
 
-@operator("Einsum", "opset7", tolerance=rounded(64))
+@operator("Einsum", "opset7", MayOverflow, tolerance=rounded(64))
 def einsum_7(*inputs: NumericTensor, equation: str) -> NumericTensor:
     """Sums of products of `inputs` over the labels that are missing in the output subscript of `equation`.
 
@@ -160,15 +161,15 @@ def _alone(shared: list[str], later: set[str], here: dict[str, int], there: dict
     return {x for x in shared if x not in later and here[x] != there[x] and there[x] == 1}
 
 
-@einsum_7.work
+@einsum_7.multiply_adds
 def _(outputs: Sequence[TensorType], *inputs: TensorType, equation: str) -> int:
-    """Return an upper bound of the number of products: one for every combination of labels."""
+    """Return an upper bound of the number of products: for each combination of labels, one less than operands."""
     extents: dict[str, int] = {}
     for part, tensor in zip(Equation.parse(equation).inputs, inputs, strict=True):
         shape = tensor.shape.to_shape()
         for label, extent in zip(_spread(part, len(shape), ""), shape, strict=True):
             extents[label] = max(extent, extents.get(label, 1))
-    return prod(extents.values())
+    return (len(inputs) - 1) * prod(extents.values())
 
 
 @einsum_7.shapes

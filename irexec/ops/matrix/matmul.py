@@ -19,9 +19,10 @@ from irexec.ops.matrix.product import COPIED_BYTES, multiply, product_shape
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, NodeTypes, operator, rounded
 from irexec.ops.spec.tensors import NumericTensor
+from irexec.ops.spec.traits import MatrixProduct, MayOverflow
 
 
-@operator("MatMul", "opset1", unaligned="b", narrow="b", tolerance=rounded(32))
+@operator("MatMul", "opset1", MatrixProduct, MayOverflow, unaligned="b", narrow="b", tolerance=rounded(32))
 def matmul_1(
     a: NumericTensor,
     b: NumericTensor,
@@ -110,7 +111,7 @@ class _Product:
         return settle(sums, self._declared, out)
 
 
-@matmul_1.work
+@matmul_1.multiply_adds
 def _(outputs: Sequence[TensorType], a: TensorType, b: TensorType, *, transpose_a: bool) -> int:
     """Return the number of products: K (the length of a row of `a`) for each element of the result."""
     rows = a.shape.to_shape()

@@ -15,12 +15,13 @@ from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.ops.spec.attributes import Positive, ReaderDefault
 from irexec.ops.spec.operator import Check, operator
 from irexec.ops.spec.tensors import AnyTensor
+from irexec.ops.spec.traits import Moving
 
 BlockSize: TypeAlias = Annotated[Positive, ReaderDefault(0)]
 BlockMode: TypeAlias = Literal["blocks_first", "depth_first"]
 
 
-@operator("DepthToSpace", "opset1")
+@operator("DepthToSpace", "opset1", Moving)
 def depth_to_space_1(
     data: AnyTensor, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None
 ) -> AnyTensor:
@@ -50,7 +51,7 @@ def depth_to_space_1(
     return into(result, None if result is out else out)
 
 
-@operator("SpaceToDepth", "opset1")
+@operator("SpaceToDepth", "opset1", Moving)
 def space_to_depth_1(
     data: AnyTensor, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None
 ) -> AnyTensor:

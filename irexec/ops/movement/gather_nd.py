@@ -18,9 +18,10 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.oracle import Deviation
 from irexec.ops.spec.tensors import AnyTensor, IntegerIndices
+from irexec.ops.spec.traits import Indexing
 
 
-@operator("GatherND", "opset8", values="kernel")
+@operator("GatherND", "opset8", Indexing, values="kernel")
 def gather_nd_8(
     data: AnyTensor, indices: IntegerIndices, /, *, batch_dims: NonNegative = 0, out: Array | None = None
 ) -> AnyTensor:
@@ -60,7 +61,7 @@ def _(form: OlderForm, data: TensorType, indices: TensorType, *, batch_dims: int
     form.need(batch_dims <= 1, f"batch_dims is {batch_dims}; version 5 merges these dimensions")
 
 
-@operator("GatherND", "opset5", values="kernel")
+@operator("GatherND", "opset5", Indexing, values="kernel")
 def gather_nd_5(
     data: AnyTensor, indices: IntegerIndices, /, *, batch_dims: NonNegative = 0, out: Array | None = None
 ) -> AnyTensor:

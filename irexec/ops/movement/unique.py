@@ -16,12 +16,13 @@ from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_elem
 from irexec.ops.spec.operator import Check, TypeFrom, operator
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import AnyTensor, Axis, TensorOfIndexType
+from irexec.ops.spec.traits import Steps
 
 IndexType: TypeAlias = Literal["i64", "i32"]
 Counts: TypeAlias = Annotated[Array, TypeFrom("count_element_type")]
 
 
-@operator("Unique", "opset10")
+@operator("Unique", "opset10", Steps)
 def unique_10(
     data: AnyTensor,
     axis: Axis | None = None,

@@ -23,9 +23,10 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Deviation, Undefined
 from irexec.ops.spec.tensors import FloatTensor, IntegerIndices
+from irexec.ops.spec.traits import AlongAxes
 
 
-@operator("MVN", "opset2", inplace="data", tolerance=rounded(16))
+@operator("MVN", "opset2", AlongAxes, inplace="data", tolerance=rounded(16))
 def mvn_1(
     data: FloatTensor,
     /,
@@ -51,7 +52,7 @@ def reduced_axes(reduction_axes: tuple[int, ...], across_channels: bool, rank: i
     return reduction_axes or tuple(range(1 if across_channels else 2, rank))
 
 
-@operator("MVN", "opset6", inplace="data", tolerance=rounded(16))
+@operator("MVN", "opset6", AlongAxes, inplace="data", tolerance=rounded(16))
 def mvn_6(
     data: FloatTensor,
     axes: IntegerIndices,

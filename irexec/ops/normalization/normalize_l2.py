@@ -20,9 +20,10 @@ from irexec.ops.spec.attributes import Above0
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import ROUNDED
 from irexec.ops.spec.tensors import FloatTensor, IntegerIndices
+from irexec.ops.spec.traits import AlongAxes
 
 
-@operator("NormalizeL2", "opset1", inplace="data", tolerance=rounded(16))
+@operator("NormalizeL2", "opset1", AlongAxes, inplace="data", tolerance=rounded(16))
 def normalize_l2_1(
     data: FloatTensor,
     axes: IntegerIndices,

@@ -33,6 +33,7 @@ from irexec.ops.onnx.cast import cast_25
 from irexec.ops.spec.attributes import NonNegative
 from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
 from irexec.ops.spec.tensors import TensorOfTargetType
+from irexec.ops.spec.traits import Steps
 
 QUANTIZED = INTEGERS | {I2, U2, I4, U4, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F4E2M1}
 T_X: TypeAlias = Annotated[Array, Elements("T1", FLOATS | {I32})]
@@ -73,7 +74,7 @@ def spread(given: Array, shape: tuple[int, ...], axis: int, block: int) -> Array
     return np.take(given, places, axis)
 
 
-@operator("QuantizeLinear", "onnx28")
+@operator("QuantizeLinear", "onnx28", Steps)
 def quantize_linear_28(
     x: T_X,
     y_scale: T_SCALE,

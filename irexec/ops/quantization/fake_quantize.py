@@ -19,11 +19,19 @@ from irexec.ops.spec.attributes import ReaderDefault, Within
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Allowed, Undefined
 from irexec.ops.spec.tensors import FloatTensorF
+from irexec.ops.spec.traits import Quantization, Steps
 
 _LIMITS = ("input_low", "input_high", "output_low", "output_high")
 
 
-@operator("FakeQuantize", "opset1", inplace="x", tolerance=rounded(8, among=("output_low", "output_high")))
+@operator(
+    "FakeQuantize",
+    "opset1",
+    Quantization,
+    Steps,
+    inplace="x",
+    tolerance=rounded(8, among=("output_low", "output_high")),
+)
 def fake_quantize_1(
     x: FloatTensorF,
     input_low: FloatTensorF,

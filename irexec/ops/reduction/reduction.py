@@ -23,6 +23,7 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.operator import Check, Elements, Operator, operator, require, rounded
 from irexec.ops.spec.oracle import LARGEST, LEAST, ROUNDED, Undefined
 from irexec.ops.spec.tensors import BooleanTensor, IntegerIndices, NumericTensor
+from irexec.ops.spec.traits import AlongAxes, DeclaredTrait, MayOverflow
 
 if TYPE_CHECKING:
     pass
@@ -113,15 +114,17 @@ def _undefined(data: Array, axes: Array, *, type: str) -> Undefined:
     )
 
 
-def _made(type: str, opset: str, kernel: Callable[..., Array], **declared: Any) -> Operator:
-    made = operator(type, opset, shapes=reduced_shape, **declared)(kernel)
+def _made(type: str, opset: str, kernel: Callable[..., Array], *traits: DeclaredTrait, **declared: Any) -> Operator:
+    made = operator(type, opset, AlongAxes, *traits, shapes=reduced_shape, **declared)(kernel)
     made.oracle.draw("axes")(draw_axes)
     made.oracle.undefined_for(partial(_undefined, type=type))
     made.oracle.allowed = _ALLOWED.get(type, made.oracle.allowed)
     return made
 
 
-def _reduction(type: str, opset: str = "opset1", **declared: Any) -> Callable[[Callable[..., Array]], Operator]:
+def _reduction(
+    type: str, opset: str = "opset1", *traits: DeclaredTrait, **declared: Any
+) -> Callable[[Callable[..., Array]], Operator]:
     """Return a decorator that turns a function of data, axes, keep_dims and out into an operator on numbers."""
 
     def declare(function: Callable[..., Array]) -> Operator:
@@ -130,7 +133,7 @@ def _reduction(type: str, opset: str = "opset1", **declared: Any) -> Callable[[C
         ) -> NumericTensor:
             return function(data, axes, keep_dims, out)
 
-        return _made(type, opset, kernel, doc=function.__doc__, **declared)
+        return _made(type, opset, kernel, *traits, doc=function.__doc__, **declared)
 
     return declare
 
@@ -145,7 +148,7 @@ def _accumulated(type: str, ufunc: str, doc: str) -> Operator:
             _reduce(getattr(np, ufunc), data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out
         )
 
-    return _made(type, "opset1", kernel, tolerance=rounded(16), values="kernel", doc=doc)
+    return _made(type, "opset1", kernel, MayOverflow, tolerance=rounded(16), values="kernel", doc=doc)
 
 
 reduce_sum_1 = _accumulated("ReduceSum", "add", "The sum of the elements; 0 if there are none.")
@@ -220,7 +223,7 @@ def _filled(data: Array, axes: Array, keep_dims: bool, out: Array | None, value:
     return result
 
 
-@_reduction("ReduceL1", "opset4", tolerance=rounded(16))
+@_reduction("ReduceL1", "opset4", MayOverflow, tolerance=rounded(16))
 def reduce_l1_4(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The sum of the absolute values."""
     return narrow(

@@ -16,11 +16,12 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.spec.signature import InputsOf
 from irexec.ops.spec.tensors import AnyTensor2, IntegerTensor1
+from irexec.ops.spec.traits import Encoding, Steps
 
 T_DEPTH: TypeAlias = Annotated[Array, Elements("T_DEPTH", INTEGERS)]
 
 
-@operator("OneHot", "opset16")
+@operator("OneHot", "opset16", Steps, Encoding)
 def one_hot_16(
     indices: IntegerTensor1,
     depth: T_DEPTH,
@@ -55,7 +56,7 @@ def _(form: OlderForm, *inputs: TensorType | None, negative_indices_mode: str) -
     form.need(str(negative_indices_mode).startswith("ignore"), "negative indices are normalized")
 
 
-@operator("OneHot", "opset1")
+@operator("OneHot", "opset1", Steps, Encoding)
 def one_hot_1(*inputs: Annotated[Any, InputsOf(one_hot_16)], axis: int) -> AnyTensor2:
     """As OneHot-16 with negative indices ignored. The same constraints."""
     return np.asarray(one_hot_16.compute(*inputs, axis=axis))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -93,6 +94,8 @@ def declare_cell(cell: Operator, rows: int, defaults: Sequence[str]) -> None:
     hidden_size more.
     """
 
+    _declare_products(cell, 1)
+
     @cell.shapes
     def _(
         check: Check, *ports: TensorType | None, hidden_size: int, gates: Gates, linear_before_reset: bool = False
@@ -117,6 +120,8 @@ def declare_sequence(sequence: Operator, rows: int, defaults: Sequence[str]) -> 
 
     C1 to C3 as in `declare_cell`. C4: sequence_lengths. From C5: the states, W, R and B for each direction.
     """
+
+    _declare_products(sequence, 2)
 
     @sequence.shapes
     def _(
@@ -147,6 +152,17 @@ def declare_sequence(sequence: Operator, rows: int, defaults: Sequence[str]) -> 
         return [extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states]
 
     sequence.oracle.draw("sequence_lengths")(_draw_lengths)
+
+
+def _declare_products(operator: Operator, axes: int) -> None:
+    """Declare the multiply-adds: for each batch element (with two `axes`, each step), a product with the weights W and
+    one with the recurrent weights R, both of which contain all directions.
+    """
+
+    @operator.multiply_adds
+    def _(outputs: Sequence[TensorType], *ports: TensorType) -> int:
+        x, w, r = (operator.signature.named(ports)[name].shape.to_shape() for name in ("x", "w", "r"))
+        return prod(x[:axes]) * (prod(w) + prod(r))
 
 
 def _draw_lengths(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:

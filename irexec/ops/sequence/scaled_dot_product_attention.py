@@ -7,6 +7,7 @@ from the product.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod, sqrt
 from typing import Annotated, Any, TypeAlias
 
@@ -205,6 +206,13 @@ def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimen
         for axis, extent in ((-2, length), (-1, sources))
     )
     check("C4", fits, message, port="attention_mask", found=str(mask.shape))
+
+
+@scaled_dot_product_attention_13.multiply_adds
+def _(outputs: Sequence[TensorType], query: TensorType, key: TensorType, value: TensorType, *others: object) -> int:
+    """Return the products of the scores of every query with every key, and of the weighted sums of values."""
+    rows, sources = prod(outputs[0].shape.to_shape()[:-1]), key.shape.to_shape()[-2]
+    return rows * sources * (query.shape.to_shape()[-1] + value.shape.to_shape()[-1])
 
 
 @scaled_dot_product_attention_13.oracle.deviates("query", "key", "attention_mask")

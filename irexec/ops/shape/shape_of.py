@@ -15,15 +15,16 @@ from irexec.ops.spec.attributes import ReaderDefault
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.spec.tensors import AnyTensor
+from irexec.ops.spec.traits import ShapeReading
 
 
-@operator("ShapeOf", "opset1", unaligned="input", narrow="input")
+@operator("ShapeOf", "opset1", ShapeReading, unaligned="input", narrow="input")
 def shape_of_1(input: AnyTensor, /) -> Annotated[Array, Elements("T_OUT", {I64})]:
     """The shape of `input`, [rank] elements."""
     return np.array(input.shape, np.int64)
 
 
-@operator("ShapeOf", "opset3", unaligned="input", narrow="input")
+@operator("ShapeOf", "opset3", ShapeReading, unaligned="input", narrow="input")
 def shape_of_3(
     input: AnyTensor, /, *, output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64"
 ) -> Annotated[Array, TypeFrom("output_type")]:

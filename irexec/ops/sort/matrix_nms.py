@@ -18,9 +18,10 @@ from irexec.ops.sort.ties import tied_boxes
 from irexec.ops.spec.operator import operator, rounded
 from irexec.ops.spec.oracle import Allowed
 from irexec.ops.spec.tensors import FloatTensor, TensorOfOutputType
+from irexec.ops.spec.traits import BoxSelection, Steps
 
 
-@operator("MatrixNms", "opset8", tolerance=rounded(16), shapes=shared_shapes)
+@operator("MatrixNms", "opset8", Steps, BoxSelection, tolerance=rounded(16), shapes=shared_shapes)
 def matrix_nms_8(
     boxes: FloatTensor,
     scores: FloatTensor,

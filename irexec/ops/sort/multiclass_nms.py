@@ -32,6 +32,7 @@ from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.spec.oracle import Allowed
 from irexec.ops.spec.signature import InputsOf
 from irexec.ops.spec.tensors import FloatTensor, TensorOfOutputType
+from irexec.ops.spec.traits import BoxSelection, Steps
 
 T_ROISNUM: TypeAlias = Annotated[Array, Elements("T_ROISNUM", INDICES)]
 Eta = Annotated[float, Within(ge=0, le=1)]
@@ -57,7 +58,7 @@ def _image(
     return Found.join(parts, scores.dtype)
 
 
-@operator("MulticlassNms", "opset9")
+@operator("MulticlassNms", "opset9", Steps, BoxSelection)
 def multiclass_nms_9(
     boxes: FloatTensor,
     scores: FloatTensor,
@@ -148,7 +149,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return np.diff(np.concatenate([[0], cuts, [total]])).astype(kind.element_type.dtype)
 
 
-@operator("MulticlassNms", "opset8", shapes=shared_shapes)
+@operator("MulticlassNms", "opset8", Steps, BoxSelection, shapes=shared_shapes)
 def multiclass_nms_8(
     *inputs: Annotated[Any, InputsOf(multiclass_nms_9, without=1)],
     **rest: Annotated[Any, AttributesOf(multiclass_nms_9)],

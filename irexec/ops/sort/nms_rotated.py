@@ -19,6 +19,7 @@ from irexec.ops.sort.ties import tied_boxes
 from irexec.ops.spec.operator import Check, operator
 from irexec.ops.spec.oracle import Allowed
 from irexec.ops.spec.tensors import FloatTensor, MaxBoxes, TensorOfOutputType, Thresholds
+from irexec.ops.spec.traits import BoxSelection
 
 
 def corners_of(boxes: Array, clockwise: bool) -> Array:
@@ -81,7 +82,7 @@ def _convex_areas(points: Array, valid: Array) -> Array:
     return np.where(valid.sum(axis=1) > 2, areas, 0)
 
 
-@operator("NMSRotated", "opset13")
+@operator("NMSRotated", "opset13", BoxSelection)
 def nms_rotated_13(
     boxes: FloatTensor,
     scores: FloatTensor,

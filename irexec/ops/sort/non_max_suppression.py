@@ -27,6 +27,7 @@ from irexec.ops.spec.operator import Check, Elements, operator
 from irexec.ops.spec.oracle import Allowed, Undefined
 from irexec.ops.spec.signature import InputsOf
 from irexec.ops.spec.tensors import FloatTensor, MaxBoxes, TensorOfOutputType, Thresholds
+from irexec.ops.spec.traits import BoxSelection, Steps
 
 Encoding = Literal["corner", "center"]
 IndexType = Literal["i64", "i32"]
@@ -146,7 +147,7 @@ def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
     return Dimension(min(boxes.min, limit), limit if boxes.max is None else min(boxes.max, limit))
 
 
-@operator("NonMaxSuppression", "opset9")
+@operator("NonMaxSuppression", "opset9", Steps, BoxSelection)
 def non_max_suppression_9(
     boxes: FloatTensor,
     scores: FloatTensor,
@@ -214,7 +215,7 @@ def _shapes_5(
     return shape, TensorType(given, shape), PartialShape([1])
 
 
-@operator("NonMaxSuppression", "opset5", shapes=_shapes_5)
+@operator("NonMaxSuppression", "opset5", Steps, BoxSelection, shapes=_shapes_5)
 def non_max_suppression_5(
     *inputs: Annotated[Any, InputsOf(non_max_suppression_9)], how: Selection
 ) -> tuple[TensorOfOutputType, Thresholds, TensorOfOutputType]:
@@ -242,7 +243,7 @@ def _fill(indices: Array, rows: int, kind: ElementType) -> Array:
     return result
 
 
-@operator("NonMaxSuppression", "opset4")
+@operator("NonMaxSuppression", "opset4", Steps, BoxSelection)
 def non_max_suppression_4(
     boxes: FloatTensor,
     scores: FloatTensor,
@@ -270,7 +271,7 @@ def _(check: Check, *inputs: TensorType | None) -> PartialShape:
     return PartialShape([each * extents["num_batches"] * extents["num_classes"], 3])
 
 
-@operator("NonMaxSuppression", "opset3")
+@operator("NonMaxSuppression", "opset3", Steps, BoxSelection)
 def non_max_suppression_3(
     *inputs: Annotated[Any, InputsOf(non_max_suppression_4)], how: Selection
 ) -> TensorOfOutputType:
@@ -300,7 +301,7 @@ def _shapes_3(check: Check, *inputs: TensorType | None) -> PartialShape:
     return PartialShape([Dimension(min(boxes.min, most.min), min(highs) if highs else None), 3])
 
 
-@operator("NonMaxSuppression", "opset1", shapes=_shapes_3)
+@operator("NonMaxSuppression", "opset1", Steps, BoxSelection, shapes=_shapes_3)
 def non_max_suppression_1(
     *inputs: Annotated[Any, InputsOf(non_max_suppression_3)],
     **how: Annotated[Any, AttributesOf(non_max_suppression_3, without="output_type")],

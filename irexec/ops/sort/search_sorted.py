@@ -15,9 +15,10 @@ from irexec.ops.compute.precision import widen
 from irexec.ops.spec.operator import Check, TypeFrom, operator
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import NumericTensor
+from irexec.ops.spec.traits import Steps
 
 
-@operator("SearchSorted", "opset15")
+@operator("SearchSorted", "opset15", Steps)
 def search_sorted_15(
     sorted: NumericTensor,
     values: NumericTensor,

@@ -22,6 +22,7 @@ from irexec.ops.spec.older import OlderForm, unchanged
 from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.spec.oracle import Allowed, Undefined
 from irexec.ops.spec.tensors import NumericTensor, TensorOfIndexType
+from irexec.ops.spec.traits import AlongAxes, Ranking, Steps
 
 T_K: TypeAlias = Annotated[Array, Elements("T_K", INTEGERS)]
 Mode: TypeAlias = Literal["max", "min"]
@@ -29,7 +30,7 @@ Sort: TypeAlias = Literal["value", "index", "none"]
 IndexType: TypeAlias = Literal["i32", "i64"]
 
 
-@operator("TopK", "opset11")
+@operator("TopK", "opset11", Steps, AlongAxes, Ranking)
 def top_k_11(
     data: NumericTensor,
     k: T_K,
@@ -69,7 +70,7 @@ _BLOCK = 1 << 20
 """The number of elements that are ordered at once: each needs memory for several numbers."""
 
 
-@operator("TopK", "opset3")
+@operator("TopK", "opset3", Steps, AlongAxes, Ranking)
 def top_k_3(
     data: NumericTensor, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_11, without="stable")]
 ) -> tuple[NumericTensor, TensorOfIndexType]:
@@ -78,7 +79,7 @@ def top_k_3(
     return values, indices
 
 
-@operator("TopK", "opset1")
+@operator("TopK", "opset1", Steps, AlongAxes, Ranking)
 def top_k_1(
     data: NumericTensor, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_3)]
 ) -> tuple[NumericTensor, TensorOfIndexType]:

@@ -34,8 +34,9 @@ ONNX_OPSETS = {f"onnx{number}": number for number in range(1, 29)}
 # The opsets inside of OpenVINO's compiler.
 _INTERNAL = frozenset({"ie_internal_opset", "cpu_plugin_opset", "SnippetsOpset"})
 
-# Alternative spellings of types that OpenVINO's reader accepts.
 RENAMED = {"Constant": "Const", "PRelu": "PReLU", "Relu": "ReLU", "Softmax": "SoftMax"}
+"""The names of types in OpenVINO's node objects, which its reader accepts as well → in files."""
+_IN_API = {file: api for api, file in RENAMED.items()}
 
 # Exceptions to the cumulative rule: types that an opset lacks, and types that it contains before their version.
 ABSENT = {2: {"RNNCell", "ShuffleChannels"}, **{n: {"Reverse", "Xor"} for n in range(3, NEWEST + 1)}}
@@ -45,6 +46,16 @@ BEGUN = {17: {"BGRtoNV12", "Convert", "ErfInv", "GroupedMatMul", "Parameter", "R
 EARLY = {("LogicalXor", 1): 2, ("MVN", 1): 2, ("ROIPooling", 1): 2, ("ReorgYolo", 1): 2}
 
 _FOLDED = {name.lower(): name for name in CONTENTS} | {old.lower(): new for old, new in RENAMED.items()}
+
+
+def type_name(type: str) -> str:
+    """Return the name in OpenVINO's nodes of a type in a file: `Const` → `Constant`."""
+    return _IN_API.get(type, type)
+
+
+def file_type(name: str) -> str:
+    """Return the type in a file for the name in OpenVINO's nodes: `Constant` → `Const`."""
+    return RENAMED.get(name, name)
 
 
 def is_internal(version: str) -> bool:
@@ -142,6 +153,13 @@ TOKENIZERS = {
     "Truncate", "UTF8Validate", "UnigramTokenizer", "VocabDecoder", "VocabEncoder", "WordpieceTokenizer",
 }  # fmt: skip
 """The operators of OpenVINO Tokenizers that irexec supports, all of version "extension"."""
+OTHER_TOKENIZERS = {
+    "ContribStringJoin", "ContribStringSplit", "NumericToString", "SentencepieceDetokenizer",
+    "SentencepieceStreamDetokenizer", "SentencepieceTokenizer", "StringToHashBucket",
+}  # fmt: skip
+"""The operators of OpenVINO Tokenizers that irexec lacks, all of version "extension"."""
+ONCE_TOKENIZERS = {"StringTensorPack", "StringTensorUnpack"}
+"""Operators of OpenVINO Tokenizers that became operators of an opset."""
 
 
 def everything() -> Iterator[tuple[str, int, Operator | None]]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 from irexec.core.types import TensorType
 from irexec.ops.spec.binding import LaterBinding
+from irexec.ops.spec.oracle import Tolerance, exact, random
 from irexec.ops.spec.prepared import NodeTypes, PassThrough
 from irexec.ops.spec.signature import Signature, read_signature
-from irexec.ops.spec.tolerance import Tolerance, exact, random
 from irexec.ops.spec.traits import DeclaredTrait, HasBodies, Random, Stateful, traits_of
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Declaration:
         self.values = options.get("values")
         self.specializer: Callable[[NodeTypes], Special] | None = None
         self.worker: Callable[..., int] | None = None
+        self.multiplier: Callable[..., int] | None = None
         self.older_rule: Callable[[OlderForm, Sequence[TensorType | None]], None] | None = None
         self.make_node: Callable[[dict[str, Any], int], Any] | None = None
         """Creates a node from attributes and a number of inputs, if the operator's nodes have their own class."""
@@ -119,12 +120,19 @@ class Declaration:
         return function
 
     def work(self, function: Callable[..., int]) -> Callable[..., int]:
-        """Declare the cost of a call beyond its inputs and outputs: `f(output types, *input types, *, attributes)`.
+        """Declare the cost of a call beyond its inputs, outputs and multiply-adds: `f(output types, *input types, *,
+        attributes)`.
 
         The cost is a number of elements, including scratch memory. It is unknown if `f` requests an unknown extent.
         """
         binding = self.binding(function, "work", before=1)
         self.worker = lambda outputs, *inputs, attributes: function(outputs, *inputs, **binding(attributes))
+        return function
+
+    def multiply_adds(self, function: Callable[..., int]) -> Callable[..., int]:
+        """Declare the number of multiply-adds of a call, with the parameters of `work`; 0 by default."""
+        binding = self.binding(function, "rule of the multiply-adds", before=1)
+        self.multiplier = lambda outputs, *inputs, attributes: function(outputs, *inputs, **binding(attributes))
         return function
 
     def older(self, rule: R) -> R:

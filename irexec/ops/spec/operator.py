@@ -18,7 +18,7 @@ from irexec.ops.spec.binding import Binding, kernel_binding
 from irexec.ops.spec.checks import note, running
 from irexec.ops.spec.constraints import Breach, Check, ConstraintError, check_call, require
 from irexec.ops.spec.declaration import Declaration, Options, Special
-from irexec.ops.spec.oracle import Oracle
+from irexec.ops.spec.oracle import Oracle, Tolerance, exact, positioned, random, rounded, summed
 from irexec.ops.spec.prepared import NodeTypes, PassThrough
 from irexec.ops.spec.signature import (
     Elements,
@@ -28,7 +28,6 @@ from irexec.ops.spec.signature import (
     output_types,
     port_parameters,
 )
-from irexec.ops.spec.tolerance import Tolerance, exact, positioned, random, rounded, summed
 from irexec.ops.spec.traits import DeclaredTrait
 
 if TYPE_CHECKING:

@@ -7,11 +7,14 @@ object is declared, and `operator.traits[Class]` returns it. A package that need
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 
 class Trait:
     """A fact about an operator."""
+
+
+# What a call does beside its results.
 
 
 class Pure(Trait):
@@ -34,12 +37,190 @@ class HasBodies(Effect):
     """A layer contains models, which the engine runs, and which may have any effect."""
 
 
+# What an operator computes.
+
+
+class Arithmetic(Trait):
+    """The operator computes `a` · `b` for one of the four operations. `neutral`: the second operand that returns the
+    first one.
+    """
+
+    neutral: int
+
+
+class Sum(Arithmetic):
+    """a + b."""
+
+    neutral = 0
+
+
+class Difference(Arithmetic):
+    """a - b."""
+
+    neutral = 0
+
+
+class Product(Arithmetic):
+    """a · b."""
+
+    neutral = 1
+
+
+class Quotient(Arithmetic):
+    """a / b."""
+
+    neutral = 1
+
+
+class Division(Trait):
+    """The operator divides by its second input, which therefore must not be an integer 0."""
+
+
+class MatrixProduct(Trait):
+    """The operator multiplies the matrices in its two inputs."""
+
+
+class Convolution(Trait):
+    """The operator correlates its first input with the kernel in its second. `grouped`: the kernel's first axis counts
+    groups.
+    """
+
+    def __init__(self, *, grouped: bool) -> None:
+        self.grouped = grouped
+
+
+class Comparison(Trait):
+    """The operator compares two inputs, element by element."""
+
+
+class Conversion(Trait):
+    """The operator changes the element type alone."""
+
+
+class ConversionTo(Conversion):
+    """The attribute `destination_type` gives the element type."""
+
+
+class Quantization(Trait):
+    """The operator rounds values to levels, between the limits that are its inputs."""
+
+
+class Concatenation(Trait):
+    """The operator joins its inputs along an axis."""
+
+
+class Selection(Trait):
+    """The operator selects slices of its first input by the indices in its second."""
+
+
+class Transposition(Trait):
+    """The operator reorders the axes of its first input."""
+
+
+class Reshaping(Trait):
+    """The operator gives its first input the shape in its second."""
+
+
+class ShapeReading(Trait):
+    """The result is the shape of the input."""
+
+
+class Unchanged(Trait):
+    """The result is the input."""
+
+
+class Moving(Trait):
+    """The elements of the result are elements of an input, or zeros."""
+
+
+# What an operator does with values.
+
+
+class Commutative(Trait):
+    """The order of the two inputs does not change the result."""
+
+
+class CommutativeInPatterns(Commutative):
+    """OpenVINO's patterns match the inputs in either order as well."""
+
+
+class MayOverflow(Trait):
+    """Integer results may exceed their type, and wrap."""
+
+
+class Steps(Trait):
+    """A small change of an input may change the result by a whole step, as the result is rounded or chosen."""
+
+
+class AlongAxes(Trait):
+    """Each result depends on the elements along some axes, given by an attribute or by the second input."""
+
+
+class SizesIn(Trait):
+    """The inputs at some positions contain sizes, which determine the shape of the result."""
+
+    def __init__(self, *positions: int) -> None:
+        self.positions = positions
+
+
+class Indexing(Trait):
+    """The input `indices` contains positions, which may be negative; they are then counted from the end."""
+
+
+class Scattering(Indexing):
+    """The operator replaces the elements at the positions in `indices`."""
+
+
+class Slicing(Trait):
+    """The inputs `start` and `stop` are limited to the extent of their axis."""
+
+
+class StridedSlicing(Trait):
+    """The inputs `begin` and `end` are limited to the extent of their axis, unless masks replace them."""
+
+
+class Encoding(Trait):
+    """The input `indices` contains classes; a number that is no class gives a row of one value."""
+
+
+class Ranking(Trait):
+    """The operator returns the largest or smallest elements, and their positions."""
+
+
+class BoxSelection(Trait):
+    """The operator selects boxes in the order of their scores."""
+
+
+class KeepsGrid(Trait):
+    """The elements of the result are elements of the first input, so that multiples of a step remain such multiples."""
+
+
+class IgnoresUnconnected(Trait):
+    """Optional inputs at the end that have a port, but no edge, count as absent."""
+
+
+class Unpacking(Trait):
+    """The operator is a step in the expansion of compressed weights."""
+
+
 DeclaredTrait: TypeAlias = Trait | type[Trait]
-Traits: TypeAlias = dict[type[Trait], DeclaredTrait]
-"""The traits of an operator by class."""
+T = TypeVar("T", bound=Trait)
+
+
+class Traits(dict[type[Trait], DeclaredTrait]):
+    """The traits of an operator by class and base class."""
+
+    def find(self, kind: type[T]) -> T | None:
+        """Return the trait of a class with its details."""
+        return cast("T | None", self.get(kind))
 
 
 def traits_of(declared: Iterable[DeclaredTrait]) -> Traits:
-    """Return the declared traits by class; an operator without an effect is pure."""
-    found = {trait if isinstance(trait, type) else type(trait): trait for trait in declared}
-    return found if any(issubclass(trait, Effect) for trait in found) else {Pure: Pure, **found}
+    """Return the declared traits by class and base class; an operator without an effect is pure."""
+    found = Traits()
+    for trait in declared:
+        for kind in (trait if isinstance(trait, type) else type(trait)).__mro__[:-2]:
+            found[kind] = trait
+    if Effect not in found:
+        found[Pure] = Pure
+    return found

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from irexec.core.structure import CONVERT
 from irexec.core.threads.parallel import parallel_for
 from irexec.core.types import F32, Array, Stored
 from irexec.ir.weights.file import release_pages
@@ -42,7 +43,7 @@ def _halves(nodes: Sequence[Node]) -> dict[Value, Array]:
     """
     found: dict[Value, Array] = {}
     for node in nodes:
-        if node.type != "Convert" or node.inputs[0] is None or node.outputs[0].type.element_type is not F32:
+        if node.type != CONVERT or node.inputs[0] is None or node.outputs[0].type.element_type is not F32:
             continue
         source = node.inputs[0].node.constant
         if source is not None and source.dtype == np.float16 and source.size >= MANY:

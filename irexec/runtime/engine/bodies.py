@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.core.diagnostics.deadline import ask
 from irexec.core.diagnostics.findings import Findings
+from irexec.core.structure import IF, LOOP
 from irexec.core.types import Array, TensorType
 from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.model.graph.model import Body, Node
@@ -25,10 +26,10 @@ Run = Callable[[Sequence[Array]], list[Array]]
 
 def body_step(node: Node, runs: Sequence[Run], inference: Inference) -> Callable[..., list[Array]]:
     """Return the callable of a node with bodies, from outer inputs to outputs. `runs`: a function for each body."""
-    if node.type == "If":
+    if node.type == IF:
         return lambda *inputs: _run_if(node, runs, inputs)
     iterating = _Iterating(node.bodies[0], runs[0], inference)
-    if node.type == "Loop":
+    if node.type == LOOP:
         return lambda *inputs: _run_loop(iterating, inputs)
     return lambda *inputs: _run_tensor_iterator(iterating, inputs)
 

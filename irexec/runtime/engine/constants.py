@@ -18,7 +18,7 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.model.inference import Inference
 from irexec.model.inference.propagate import MAX_STEPS, as_list
 from irexec.ops.spec.prepared import Prepared
-from irexec.ops.spec.traits import Random
+from irexec.ops.spec.traits import Random, Unpacking
 from irexec.ops.spec.work import steps
 from irexec.runtime.engine.checking import checked
 from irexec.runtime.engine.errors import failure
@@ -36,8 +36,6 @@ _MAX_SMALL = 64
 # The least number of elements of a matrix of packed weights (engine/packed) that stays packed, and of all
 # constants of few bits in its model. Smaller matrices are folded, because copies cost little memory.
 LEAST_PACKED, LEAST_PACKED_TOTAL = 1 << 14, 1 << 21
-# The types of layers that may compute the final values of such a matrix.
-_LAST = frozenset({"Convert", "Multiply", "Reshape", "Subtract", "Transpose"})
 # The ranks of matrices, and of kernels of convolutions, which are stored as matrices with a row per output channel.
 _RANKS = range(2, 7)
 
@@ -52,7 +50,7 @@ class Packed:
 
 def may_be_packed(value: Value, type: TensorType) -> bool:
     """Return whether a value may be a matrix of packed weights, so that `packed_matrix` has to search for them."""
-    if value.node.type not in _LAST or type.rank not in _RANKS or not type.shape.is_static:
+    if Unpacking not in value.node.traits or type.rank not in _RANKS or not type.shape.is_static:
         return False
     return math.prod(type.shape.to_shape()) >= LEAST_PACKED
 

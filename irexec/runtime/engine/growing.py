@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.structure import ASSIGN, READ_VALUE
 from irexec.core.types import Array
+from irexec.ops.spec.traits import Concatenation, Selection, Stateful, Trait
 from irexec.runtime.engine.memory import MemoryPlan, Sharing
 from irexec.runtime.engine.step import Step
 
@@ -71,30 +73,34 @@ def growing(
     """Return, by the number of the step, the variable to which a Concat appends, and None for each Gather that may
     reorder its value.
     """
-    assigns = [step for step in steps if step.operator.type == "Assign"]
+    assigns = [step for step in steps if step.operator.type == ASSIGN]
     maker = {slot: number for number, step in enumerate(steps) for slot in step.outputs}
     readers = Counter(slot for step in steps for slot in step.inputs)
     escaping = {sharing.group[slot] for slot in results}
     found: dict[int, str | None] = {}
 
-    def made(slot: int, *types: str) -> int | None:
-        """Return the number of the step that makes a value without a buffer, if it has one of these types."""
+    def made(slot: int, trait: type[Trait]) -> int | None:
+        """Return the number of the step that makes a value without a buffer, if its operator has this trait."""
         number = maker.get(slot)
-        is_own = number is not None and steps[number].operator.type in types and number not in memory.buffer_of
+        is_own = number is not None and trait in steps[number].operator.traits and number not in memory.buffer_of
         return number if is_own else None
 
     for assign in assigns:
-        concat = made(assign.inputs[0], "Concat")
+        concat = made(assign.inputs[0], Concatenation)
         if concat is None or len(steps[concat].inputs) != 2 or sharing.group[assign.inputs[0]] in escaping:
             continue
         past = steps[concat].inputs[0]
-        gather = made(past, "Gather")
+        gather = made(past, Selection)
         if gather is not None and readers[past] == 1 and _is_along_first(steps[gather], template):
             past = steps[gather].inputs[0]
         else:
             gather = None
-        read, name = made(past, "ReadValue"), assign.node.attributes["variable_id"]
-        if read is not None and steps[read].node.attributes["variable_id"] == name:
+        read, name = made(past, Stateful), assign.node.attributes["variable_id"]
+        if (
+            read is not None
+            and steps[read].operator.type == READ_VALUE
+            and steps[read].node.attributes["variable_id"] == name
+        ):
             found[concat] = name
             if gather is not None:
                 found[gather] = None

@@ -12,6 +12,7 @@ from irexec.core.collector import no_collection
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.deadline import watched
 from irexec.core.records import record
+from irexec.core.structure import ASSIGN, ENDS, IF, READ_VALUE, RESULT
 from irexec.core.types import DYNAMIC, Array, PartialShape, TensorType
 from irexec.model.graph.model import Body, Model, Node, Value
 from irexec.model.inference import Inference
@@ -105,7 +106,7 @@ class _Planner:
         results = [self._input(node.inputs[0]) for node in self.model.results]
         self._free_after_last_use(steps, results)
         sharing = Sharing(steps, len(self.template))
-        assigned = {slot for step in bound if step.operator.type == "Assign" for slot in step.inputs}
+        assigned = {slot for step in bound if step.operator.type == ASSIGN for slot in step.inputs}
         kept = frozenset(results) | assigned
         memory = plan_memory(steps, sharing, kept)
         foreign = {*parameters, *(slot for step in bound for slot in step.outputs)}
@@ -123,7 +124,7 @@ class _Planner:
     def _add(self, model: Model) -> None:
         """Add the steps of a model, or of the body of an If that is known to run."""
         for node in watched(model.nodes, "planning"):
-            if (node.held is None and node.type in ("Parameter", "Result")) or self.folding.add(node):
+            if (node.held is None and node.type in ENDS) or self.folding.add(node):
                 continue
             if (branch := self._branch(node)) is not None:
                 self._inline(node, branch)
@@ -137,7 +138,7 @@ class _Planner:
 
         A plan for listeners keeps the If as a step.
         """
-        if node.type != "If" or self.observed or node.operator is None or not node.operator.is_run_by_engine:
+        if node.type != IF or self.observed or node.operator is None or not node.operator.is_run_by_engine:
             return None
         condition = self.template[self._input(node.inputs[0])]
         if condition is None or condition.size != 1:
@@ -148,7 +149,7 @@ class _Planner:
             external = given.get(number)
             if external is None or node.inputs[external] is None:
                 return None
-        has_states = any(inner.type in ("ReadValue", "Assign") for inner in body.model.nodes)
+        has_states = any(inner.type in (READ_VALUE, ASSIGN) for inner in body.model.nodes)
         is_complete = all(result.inputs[0] is not None for result in body.model.results)
         return body if is_complete and not has_states else None
 
@@ -181,7 +182,7 @@ class _Planner:
             return 0
         if (known := self.slots.get(value)) is not None:
             return known
-        while value.node.type == "Result":  # a Result has no step: it shares the slot of its input
+        while value.node.type == RESULT:  # a Result has no step: it shares the slot of its input
             value = value.node.inputs[0]
             assert value is not None
         if value not in self.slots:

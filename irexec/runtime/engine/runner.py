@@ -13,6 +13,7 @@ import numpy as np
 from irexec.core.collector import no_collection
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.deadline import watched
+from irexec.core.structure import ASSIGN, READ_VALUE
 from irexec.core.types import F32, Array, PartialShape, TensorType
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.operator import ConstraintError
@@ -108,9 +109,9 @@ class Runner:
         return self._outs
 
     def _bound(self, number: int, step: Step) -> Callable[..., Any]:
-        if step.operator.type == "ReadValue":
+        if step.operator.type == READ_VALUE:
             return self.variables.reader(step.node)
-        if step.operator.type == "Assign":
+        if step.operator.type == ASSIGN:
             return self.variables.writer(step.node)
         from irexec.runtime.engine.bodies import body_step
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irexec.core.structure import READ_VALUE
 from irexec.core.types import DYNAMIC, Array
 from irexec.model.graph.model import Model, Node
 
@@ -46,7 +47,7 @@ class Variables:
         self.pending: dict[str, Array] = {}
         self._buffers: dict[str, Buffer] = {}
         self.readers: dict[str, Node] = {
-            node.attributes["variable_id"]: node for node in model.walk() if node.type == "ReadValue"
+            node.attributes["variable_id"]: node for node in model.walk() if node.type == READ_VALUE
         }
         self.dtypes = {name: node.outputs[0].element_type.dtype for name, node in self.readers.items()}
 

@@ -13,9 +13,8 @@ from weakref import WeakKeyDictionary
 
 from irexec.core.threads.forking import held_while_forking
 from irexec.core.types import Array
-from irexec.model.graph.multiply_adds import multiply_adds
 from irexec.ops.spec.prepared import LOCK, Prepared
-from irexec.ops.spec.work import steps
+from irexec.ops.spec.work import multiply_adds, steps
 from irexec.runtime.engine.lowered import Call, Program, Replacements
 from irexec.runtime.engine.plan import Plan
 
@@ -119,5 +118,5 @@ def work_of(plan: Plan) -> int:
     total = len(plan.steps) * LAYER_WORK
     for step in plan.steps:
         total += steps(step.operator, step.given, step.node.all_attributes, step.types) or 0
-        total += multiply_adds(step.node, step.given, step.types) or 0
+        total += multiply_adds(step.operator, step.given, step.node.all_attributes, step.types) or 0
     return total + sum(work_of(body) for bodies in plan.subplans.values() for body in bodies)

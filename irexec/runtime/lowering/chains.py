@@ -10,12 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from irexec.core.types import I8, U8, Array, ElementType
+from irexec.ops.spec.traits import ConversionTo, Trait
 from irexec.runtime.engine.step import Step
 from irexec.runtime.lowering.follow import Link
 from irexec.runtime.lowering.fusion import Finder, Group
 from irexec.runtime.lowering.table import Lowered
 
 F32 = np.dtype(np.float32)
+Kind = type[Trait]
 
 
 class Chain:
@@ -39,13 +41,13 @@ class Chain:
         assert self.last.shape is not None
         return self.last.shape
 
-    def next(self, operator: str | None = None, to: ElementType | None = None) -> bool:
-        """Append the next step if it has this operator and a result of this type; return whether it was appended."""
+    def next(self, trait: Kind | None = None, to: ElementType | None = None) -> bool:
+        """Append the next step if its operator has this trait and its result this type; return whether it was."""
         number = self.finder.reader(self.taken[-1])
         if number is None:
             return False
         step = self.finder.steps[number]
-        if not step.is_sure or step.shape is None or (operator is not None and step.operator.type != operator):
+        if not step.is_sure or step.shape is None or (trait is not None and trait not in step.operator.traits):
             return False
         if to is not None and step.types[0].element_type is not to:
             return False
@@ -112,7 +114,7 @@ class Chain:
             return False
         low, high = (float(number) for number in links[-1].follow.numbers)
         limits = [(to, np.iinfo(to.to_dtype())) for to in (U8, I8)]
-        return any(i.min <= low <= high <= i.max and self.next("Convert", to) for to, i in limits)
+        return any(i.min <= low <= high <= i.max and self.next(ConversionTo, to) for to, i in limits)
 
     def group(self, form: Lowered, sources: Sequence[int]) -> Group | None:
         """Return the group of the chain, whose lowered form reads the slots `sources`; None if other steps may

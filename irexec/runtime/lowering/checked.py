@@ -10,6 +10,8 @@ import numpy as np
 
 from irexec.core.types import Array
 from irexec.ops.compute.precision import is_narrow, widen
+from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import Quantization
 from irexec.runtime.engine.lowered import Call, Program
 from irexec.runtime.engine.plan import Plan
 from irexec.runtime.lowering.backend import Backend, Mode
@@ -64,7 +66,7 @@ def _given(result: Array, *inputs: Any) -> Array:
 def _checked(plan: Plan, group: Group, call: Callable[..., Any]) -> Callable[..., Any]:
     """Return the call of a group that compares its result with that of the kernels."""
     first, last = group.begin, max((group.first, *group.following))
-    types = [step.operator.type for step in plan.steps[first : last + 1]]
+    operators = [step.operator for step in plan.steps[first : last + 1]]
     slots = group.slots(plan.steps)
 
     def run(*inputs: Any) -> Any:
@@ -73,15 +75,16 @@ def _checked(plan: Plan, group: Group, call: Callable[..., Any]) -> Callable[...
         found = call(*inputs)
         expected = _ByKernels(plan, first, last, known).results()
         for one, other in zip(_listed(found), expected, strict=False):
-            _compare(one.reshape(other.shape), other, types)
+            _compare(one.reshape(other.shape), other, operators)
         return found
 
     return run
 
 
-def _compare(found: Array, expected: Array, types: list[str]) -> None:
+def _compare(found: Array, expected: Array, operators: list[Operator]) -> None:
     """Raise WrongResult if compiled code's result `found` differs from the kernels' by more than rounding."""
     relative, of_largest = RELATIVE, OF_LARGEST
+    types = [operator.type for operator in operators]
     if "DynamicQuantizeLSTM" in types:
         # The states of this operator are rounded to 8-bit levels in each step.
         relative, of_largest = NARROW_RELATIVE, NARROW_OF_LARGEST
@@ -91,7 +94,7 @@ def _compare(found: Array, expected: Array, types: list[str]) -> None:
     allowed = max(of_largest * _largest(expected), SMALLEST)
     differs = ~np.isclose(found, expected, relative, allowed, equal_nan=True)
     share = float(np.mean(differs)) if expected.size else 0.0
-    if share > (OTHER_LEVEL if "FakeQuantize" in types else 0):
+    if share > (OTHER_LEVEL if any(Quantization in operator.traits for operator in operators) else 0):
         message = f"compiled code of {', '.join(types)}: {share:.1%} of the elements differ from the kernels'"
         raise WrongResult(message)
 

@@ -15,6 +15,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from irexec.core.records import record
+from irexec.core.structure import ASSIGN
 from irexec.core.types import PartialShape, TensorType
 from irexec.ops.compute.precision import widen
 from irexec.runtime.engine.memory import MemoryPlan
@@ -65,7 +66,7 @@ def find_groups(
     """
     steps = plan.steps
     # Slots whose values outlive the run.
-    kept = {*plan.results, *(slot for step in steps if step.operator.type == "Assign" for slot in step.inputs)}
+    kept = {*plan.results, *(slot for step in steps if step.operator.type == ASSIGN for slot in step.inputs)}
     readers: dict[int, list[int]] = {}
     made = {}
     for number, step in enumerate(steps):

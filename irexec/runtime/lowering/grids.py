@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irexec.core.records import record
+from irexec.core.structure import CONVERT
 from irexec.core.types import F32, I8, U8, Array
 from irexec.model.graph.model import Node, Value
+from irexec.ops.spec.traits import Difference, KeepsGrid, Product, Quantization
 from irexec.runtime.engine.packed.matrix import PackedMatrix
 from irexec.runtime.engine.step import Step
 
@@ -24,8 +26,6 @@ LEVELS = 256
 MOST_PRODUCTS = (1 << 31) // (2 * LEVELS * 128) - 1
 # The maximum distance of a number from its grid: about the error of f32 for 128 steps.
 NEAR = 2.0**-14
-# Operators whose results consist of elements of the first input. MaxPool's padding is never the largest element.
-_KEEPING = frozenset({"MaxPool", "Transpose"})
 
 
 class Grid(NamedTuple):
@@ -50,11 +50,11 @@ def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Gri
     for step in steps:
         if (dtype := step.types[0].element_type.dtype) not in (np.float32, np.float64):
             continue
-        if dtype == np.float64 and step.operator.type in ("Convert", "Subtract"):
+        if dtype == np.float64 and (step.operator.type == CONVERT or Difference in step.operator.traits):
             grid = _whole(step, found.get(step.inputs[0]), template)
-        elif step.operator.type == "FakeQuantize" and dtype == np.float32:
+        elif Quantization in step.operator.traits and dtype == np.float32:
             grid = _quantized(step, template)
-        elif step.operator.reshapes or step.operator.type in _KEEPING:
+        elif step.operator.reshapes or KeepsGrid in step.operator.traits:
             grid = found.get(step.inputs[0])
         else:
             grid = None
@@ -65,7 +65,7 @@ def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Gri
 
 def _whole(step: Step, before: Grid | None, template: Sequence[Any]) -> Grid | None:
     """Return the grid of a Convert of bytes, or of a subtraction of a constant integer from converted bytes."""
-    if step.operator.type == "Convert":
+    if step.operator.type == CONVERT:
         return None if step.given[0] is None else BYTES.get(step.given[0].element_type)
     zero = template[step.inputs[1]]
     if before is None or zero is None or zero.size != 1 or not abs(float(zero.reshape(-1)[0])) <= LEVELS:
@@ -141,13 +141,13 @@ def _declared_steps(value: Value) -> Array | None:
     node = value.node
     while node.operator is not None and node.operator.reshapes and node.inputs[0] is not None:
         node = node.inputs[0].node
-    if node.type == "FakeQuantize":
+    if Quantization in node.traits:
         low, high = (_constant(given) for given in node.inputs[3:5])
         levels = node.all_attributes["levels"]
         if low is None or high is None or levels < 2:
             return None
         return np.asarray((high - low) / np.float32(levels - 1))
-    if node.type == "Multiply":
+    if Product in node.traits:
         return _constant(node.inputs[1])
     return None
 
@@ -155,7 +155,7 @@ def _declared_steps(value: Value) -> Array | None:
 def _constant(value: Value | None) -> Array | None:
     """Return a small constant in f32, whatever its stored type; None if the value is not a small constant."""
     node: Node | None = None if value is None else value.node
-    if node is not None and node.type == "Convert" and node.inputs[0] is not None:
+    if node is not None and node.type == CONVERT and node.inputs[0] is not None:
         node = node.inputs[0].node
     constant = None if node is None else node.constant
     return None if constant is None else constant.astype(np.float32)

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.structure import ASSIGN
 from irexec.core.types import Array
 from irexec.runtime.engine.lowered import Call, Program
 from irexec.runtime.engine.memory import Sharing, may_view
@@ -256,7 +257,7 @@ class _Copies:
         for number, step in enumerate(plan.steps):
             for slot in (*step.inputs, *step.outputs):
                 self._end[self._sharing.group[slot]] = number
-        assigned = chain.from_iterable(step.inputs for step in plan.steps if step.operator.type == "Assign")
+        assigned = chain.from_iterable(step.inputs for step in plan.steps if step.operator.type == ASSIGN)
         self._assigned = {self._sharing.group[slot] for slot in assigned}
         self._results = set(plan.results)
         self._escaping = self._assigned | {self._sharing.group[slot] for slot in plan.results}

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.structure import CONVERT
 from irexec.core.types import F32 as F32_TYPE
 from irexec.core.types import F64, I8, I32, U8, Array, ElementType
+from irexec.ops.spec.traits import ConversionTo, Difference, MatrixProduct, Sum
 from irexec.runtime.lowering.byte_products import WholeProduct, whole_product
 from irexec.runtime.lowering.chains import Chain
 from irexec.runtime.lowering.convolution import WholeConvolution
@@ -86,7 +88,7 @@ class Quantized(Lowered):
 def chain_of(finder: Finder, first: int) -> Group | None:
     """Return the group that computes the chain beginning with a step; None if no such chain begins there."""
     step = finder.steps[first]
-    if step.operator.type == "Convert":
+    if step.operator.type == CONVERT:
         return _Product(finder, first).whole_numbers()
     return _quantized(Chain(finder, first)) if step.dtype == F32 and can_follow(step.operator) else None
 
@@ -127,14 +129,14 @@ class _Product(Chain):
         if (form := self._product(given.element_type)) is None:
             return None
         shape, bias = self.shape, None
-        if self.next("Add"):
+        if self.next(Sum):
             constant, axis = self.constant(), 1 if form.along == "channel" else len(shape) - 1
             bias = None if constant is None else along_axis(constant, shape, axis)
             if bias is None or not form.can_add(bias):
                 return None
-        if not self.next("Convert") or self.type not in (I32, F32_TYPE):
+        if not self.next(ConversionTo) or self.type not in (I32, F32_TYPE):
             return None
-        if self.type is I32 and not self.next("Convert", F32_TYPE):
+        if self.type is I32 and not self.next(ConversionTo, F32_TYPE):
             return self._made(form.of_bytes(source, bias, is_whole=True), (), Operands([]), [])
         start = len(self.taken)
         links, slots = self.links()
@@ -147,7 +149,7 @@ class _Product(Chain):
         """Append the steps up to the product, and return its lowered form; None if the steps do not form such a
         product.
         """
-        if self.next("Subtract"):
+        if self.next(Difference):
             if self.port != 0:
                 return None
             if self.constant() is None and not self._has_zero():
@@ -157,7 +159,9 @@ class _Product(Chain):
         number = self.taken[-1]
         if self._zero:
             return (
-                whole_product(self.finder.sites[number], BYTES[given]) if self.last.operator.type == "MatMul" else None
+                whole_product(self.finder.sites[number], BYTES[given])
+                if MatrixProduct in self.last.operator.traits
+                else None
             )
         form = self.finder.forms.get(number)
         return form if isinstance(form, (WholeProduct, WholeConvolution)) else None
@@ -166,7 +170,7 @@ class _Product(Chain):
         """Return whether the zero point is a single 8-bit number that is computed at run time."""
         maker = self.finder.made.get(self.other)
         step = None if maker is None else self.finder.steps[maker]
-        if step is None or step.operator.type != "Convert" or step.shape not in ((), (1,)):
+        if step is None or step.operator.type != CONVERT or step.shape not in ((), (1,)):
             return False
         self._zero = [self.other]
         return step.given[0] is not None and step.given[0].element_type in _SOURCES

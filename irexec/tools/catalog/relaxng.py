@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
+from irexec.core.structure import RESULT
 from irexec.core.types import FOREIGN, ElementType
 from irexec.ir.document import BODIES
 from irexec.ops.spec import contents
@@ -111,7 +112,7 @@ def _define(entry: _Entry) -> Iterator[str]:
         yield from (f"    {line}" for line in textwrap.wrap(text, _WIDTH, break_long_words=False))
     yield f'    <attribute name="type"><value>{entry.type}</value></attribute>'
     yield f'    <attribute name="version"><ref name="{_opsets_name(entry)}"/></attribute>'
-    if entry.type == "Result":
+    if entry.type == RESULT:
         yield '    <optional><attribute name="output_names"/></optional>'
     if entry.operator is None:
         yield '    <optional><ref name="any-data"/></optional>'

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
+from irexec.core.structure import CONST, RESULT, SOURCES
 from irexec.model.graph.model import Model, Node, Value
 from irexec.tools.compare.classes import Classes, attributes_of, counterparts, in_order
 
@@ -102,7 +103,7 @@ def _ports(found: Alignment, ours: Sequence[Node], theirs: Sequence[Node]) -> No
 
 def _port_names(node: Node, numbered: bool) -> set[str]:
     names = {*node.outputs[0].names, *([node.given_name] if node.given_name else [])}
-    if node.type == "Result" and node.inputs[0] is not None:
+    if node.type == RESULT and node.inputs[0] is not None:
         names |= node.inputs[0].names
     return {name for name in names if numbered or not _NUMBERED.fullmatch(name)}
 
@@ -139,7 +140,7 @@ def _trusted(found: Alignment) -> None:
     named = _unique(found.a.nodes, _name_and_type), _unique(found.b.nodes, _name_and_type)
     pairs = {node: named[1][key] for key, node in named[0].items() if key in named[1]}
     same = {node for node, other in pairs.items() if _is_same(found, node, other, pairs)}
-    computing = [node for node in found.a.nodes if node.type not in ("Parameter", "Const")]
+    computing = [node for node in found.a.nodes if node.type not in SOURCES]
     paired = [node for node in computing if node in pairs]
     if len(same.intersection(paired)) < _NEARLY_ALL * max(len(paired), len(computing) / 2):
         return
@@ -229,7 +230,7 @@ def _by_key(
     ours, theirs = (_unique(nodes, key) for nodes in (_left(found.a, found.forward), _left(found.b, found.back)))
     for name, node in ours.items():
         other = theirs.get(name)
-        if other is not None and (node.type == "Const") == (other.type == "Const") and accepts(found, node, other):
+        if other is not None and (node.type == CONST) == (other.type == CONST) and accepts(found, node, other):
             found.pair(node, other)
 
 
@@ -252,7 +253,7 @@ def _is_named(node: Node) -> bool:
 
 
 def _tensor_names(node: Node) -> Hashable | None:
-    if node.type in ("Result", "Const"):
+    if node.type in (RESULT, CONST):
         return None
     names = [name for name in (node.outputs[0].names if node.outputs else ()) if not _NUMBERED.fullmatch(name)]
     return (min(names), node.type) if names else None
@@ -261,7 +262,7 @@ def _tensor_names(node: Node) -> Hashable | None:
 def _is_near(found: Alignment, one: Node, other: Node) -> bool:
     """Return True for layers that read a paired value, or are read by a paired layer, at the same position."""
     for ours, theirs in counterparts(one, other):
-        if ours is not None and theirs is not None and ours.node.type != "Const" and found.value(ours) is theirs:
+        if ours is not None and theirs is not None and ours.node.type != CONST and found.value(ours) is theirs:
             return True
     return any(
         found.forward.get(user) is there and port == place
@@ -297,7 +298,7 @@ def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | No
     sources: list[Hashable] = []
     anything = False
     for value in node.inputs:
-        if value is None or value.node.type == "Const":
+        if value is None or value.node.type == CONST:
             sources.append(None)
             continue
         other = paired(value.node)
@@ -331,7 +332,7 @@ def _partly(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | Non
 
 def _place(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
     """Return the key of a layer of any type: the paired values that it reads, and the readers of its first output."""
-    if node.type == "Const" or not node.outputs:
+    if node.type == CONST or not node.outputs:
         return None
     above = frozenset((other, v.index) for v in node.inputs if v is not None and (other := paired(v.node)) is not None)
     below = frozenset((other, port) for user, port in node.outputs[0].uses() if (other := paired(user)) is not None)

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from irexec.core.records import replace
+from irexec.core.structure import CONST, SOURCES
 from irexec.core.types import Array
 from irexec.model.graph.model import Body, Model, Node, Value
+from irexec.ops.spec.traits import Commutative
 
-COMMUTATIVE = frozenset({"Add", "Multiply", "Maximum", "Minimum", "Equal", "NotEqual", "SquaredDifference"})
-COMMUTATIVE |= {"LogicalAnd", "LogicalOr", "LogicalXor", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
-"""Operators of two inputs whose order does not change the result."""
 # These layers are identified by other facts: a constant by its values, an input by its position.
 _PLACES = ("offset", "size", "element_type", "shape")
 # The number of bytes in the sample of a constant; the number of constants with equal samples that are compared, before
@@ -54,7 +53,7 @@ class Classes:
         if node.constant is not None:
             if node not in self._constants:
                 self._constants[node] = self._values_of(node.constant)
-            return self._number(("Const", str(node.outputs[0].element_type), self._constants[node]))
+            return self._number((CONST, str(node.outputs[0].element_type), self._constants[node]))
         attributes = [(k, str(v)) for k, v in sorted(attributes_of(node).items())]
         if variables is not None and node.has_state:
             attributes = [(k, str(variables.get(v, v)) if k == "variable_id" else v) for k, v in attributes]
@@ -99,7 +98,7 @@ def attributes_of(node: Node) -> dict[str, object]:
         # The layer belongs to a file with errors: attributes that have no value are compared as they are written.
         data = node.layer.data
         values |= {a.name: data[a.file_name] for a in declared if a.name not in node.attributes and a.file_name in data}
-    skipped = _PLACES if node.type in ("Const", "Parameter") else ()
+    skipped = _PLACES if node.type in SOURCES else ()
     return {name: value for name, value in values.items() if value is not None and name not in skipped}
 
 
@@ -112,7 +111,7 @@ def maps_of(body: Body) -> tuple[Any, ...]:
 
 def in_order(node: Node, sources: Sequence[Hashable]) -> tuple[Hashable, ...]:
     """Return the inputs of a layer, sorted if their order does not change the result."""
-    if node.type in COMMUTATIVE and len(sources) == 2 and attributes_of(node).get("auto_broadcast") != "pdpd":
+    if Commutative in node.traits and len(sources) == 2 and attributes_of(node).get("auto_broadcast") != "pdpd":
         return tuple(sorted(sources, key=repr))
     return tuple(sources)
 

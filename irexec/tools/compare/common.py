@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from irexec.core.structure import PARAMETER
 from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.model import Model, Node
 from irexec.model.graph.order import ordered
@@ -61,7 +62,7 @@ def _with(model: Model, paired: Collection[Node]) -> Model:
     """Return a copy of a model with its paired results, and with the inputs that are paired or read."""
     made, copies = copy_with_map(model)
     made.results = [copies[node] for node in model.results if node in paired]
-    read = {node for node in ordered([*made.sinks, *made.results]) if node.type == "Parameter"}
+    read = {node for node in ordered([*made.sinks, *made.results]) if node.type == PARAMETER}
     made.parameters = [copies[node] for node in model.parameters if node in paired or copies[node] in read]
     made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
     left = {copies[node] for node in model.nodes} - {*made.nodes}

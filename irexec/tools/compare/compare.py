@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
+from irexec.core.structure import ASSIGN, READ_VALUE
 from irexec.core.types import Array
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model
@@ -248,10 +249,10 @@ def _random(found: Comparison, model: Model) -> tuple[list[str], set[int]]:
     random = [node for node in model.nodes if Random in node.traits or node in undefined]
     stack = [node for node in random if node not in alike]
     names, reached = [node.friendly_name for node in stack], {*stack}
-    written = {n.attributes.get("variable_id"): n for n in model.nodes if n.type == "ReadValue"}
+    written = {n.attributes.get("variable_id"): n for n in model.nodes if n.type == READ_VALUE}
     while stack:
         node = stack.pop()
-        read = written.get(node.attributes.get("variable_id")) if node.type == "Assign" else None
+        read = written.get(node.attributes.get("variable_id")) if node.type == ASSIGN else None
         readers = [user for value in node.outputs for user in value.users] if read is None else [read]
         stack += [reader for reader in readers if reader not in reached]
         reached.update(readers)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from irexec.core.diagnostics import IRError
+from irexec.core.structure import ASSIGN, READ_VALUE, RESULT
 from irexec.core.types import F32, Array, ElementType
 from irexec.model.arrays.units import unit, widened
 from irexec.model.graph.cut import readers
@@ -50,7 +51,7 @@ class Compensation:
                 _NARROW_ROUNDING * float(unit(1.0, kind) / unit(1.0, F32)),
                 _NARROW_VANISHING,
             )
-        self._variables = {node.attributes.get("variable_id"): node for node in model.nodes if node.type == "ReadValue"}
+        self._variables = {node.attributes.get("variable_id"): node for node in model.nodes if node.type == READ_VALUE}
 
     def is_compensated(self, row: Row, *, rounded: bool) -> bool:
         """Return whether every path from a layer to a result contains a layer whose values agree. `rounded`: layers on
@@ -71,7 +72,7 @@ class Compensation:
             known = self._rows.get(node)
             if known is not None and known.can_differ and stops(known):
                 continue
-            if node.type == "Result":
+            if node.type == RESULT:
                 if not self._is_restored(node):
                     return False
                 continue
@@ -98,7 +99,7 @@ class Compensation:
         return kind.bitwidth >= _BITS and error.ulp >= self._vanishing * max(remaining.ulp, 1.0)
 
     def _readers(self, node: Node) -> list[Node]:
-        if node.type == "Assign":
+        if node.type == ASSIGN:
             there = self._variables.get(node.attributes.get("variable_id"))
             return [] if there is None else [there]
         return [user for value in node.outputs for user in value.users]
@@ -181,7 +182,7 @@ def _reaches_the_end(first: Node, group: set[Node]) -> bool:
     stack, seen = [first], {first}
     while stack:
         node = stack.pop()
-        if node.type in ("Result", "Assign"):
+        if node.type in (RESULT, ASSIGN):
             return True
         after = {reader for reader in readers(node) if reader not in seen and reader not in group}
         seen |= after

@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from irexec.core.structure import IF, READ_VALUE, STRUCTURAL
 from irexec.core.types import Array
 from irexec.model.arrays.brief import plural
 from irexec.model.arrays.units import widened
 from irexec.model.graph.model import Model, Node, Value
+from irexec.ops.spec.traits import AlongAxes, Ranking
 from irexec.tools.run.record import Reference
 
 Shapes = Mapping[Value, Sequence[tuple[int, ...]]]
 _FEW = 3
 _ALONG = ("axis", "axes", "reduction_axes")
-_REDUCING = ("SoftMax", "Softmax", "LogSoftmax", "CumSum", "TopK", "MVN", "NormalizeL2")
 
 
 def can_differ(array: Array) -> bool:
@@ -29,7 +30,7 @@ def can_differ(array: Array) -> bool:
 def not_exercised(reference: Reference, seen: Shapes) -> Iterator[str]:
     """Yield sentences about parts of the model that the inputs did not exercise. `seen`: shapes in each step."""
     model, steps = reference.model, reference.steps
-    states = [node for node in model.nodes if node.type == "ReadValue"]
+    states = [node for node in model.nodes if node.type == READ_VALUE]
     if states and len(steps) == 1:
         yield f"{plural(len(states), 'variable')} with only one step: the values that this step assigns were not read"
     empty = [
@@ -41,9 +42,9 @@ def not_exercised(reference: Reference, seen: Shapes) -> Iterator[str]:
     counts = reference.count() if outer else {}
     for node in outer:
         for number, body in enumerate(node.bodies):
-            inner = [n for n in body.model.nodes if n.type not in ("Parameter", "Const", "Result")]
+            inner = [n for n in body.model.nodes if n.type not in STRUCTURAL]
             if inner and not any(counts.get(n, 0) for n in inner):
-                what = ("the then branch", "the else branch")[number] if node.type == "If" else "the body"
+                what = ("the then branch", "the else branch")[number] if node.type == IF else "the body"
                 yield f"{what} of {node.friendly_name} did not run"
     if single := [node for node in model.nodes if _is_single(node, seen)]:
         yield f"{_names(single)}: an axis with one element, so that errors along it go unnoticed"
@@ -64,13 +65,13 @@ def _is_single(node: Node, seen: Shapes) -> bool:
 
 def watched(node: Node) -> list[Value]:
     """Return the values of a layer whose shapes matter to `not_exercised`."""
-    if node.type == "ReadValue":
+    if node.type == READ_VALUE:
         return [node.outputs[0]]
     return [value for value in node.inputs[:1] if value is not None] if _works_along(node) else []
 
 
 def _works_along(node: Node) -> bool:
-    return node.type in _REDUCING or node.type.startswith("Reduce")
+    return AlongAxes in node.traits
 
 
 def _axes(node: Node) -> list[int]:
@@ -78,7 +79,7 @@ def _axes(node: Node) -> list[int]:
         given = node.attributes.get(name)
         if given is not None:
             return [int(axis) for axis in np.atleast_1d(np.asarray(given))]
-    second = node.inputs[1] if len(node.inputs) > 1 and node.type not in ("TopK",) else None
+    second = node.inputs[1] if len(node.inputs) > 1 and Ranking not in node.traits else None
     known = second.node.constant if second is not None else None
     return [] if known is None else [int(axis) for axis in known.reshape(-1)]
 

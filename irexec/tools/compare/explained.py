@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from irexec.core.diagnostics import IRError
+from irexec.core.structure import RESULT
 from irexec.core.types import Array, ElementType
 from irexec.model.arrays.units import Typical, squeezed, unit, widened
 from irexec.model.graph.model import Node, Value
@@ -87,7 +88,7 @@ def disturbances(units: Mapping[Node, float], rng: np.random.Generator) -> Moves
     made: dict[Value, Callable[[Array], Array]] = {}
     for node, error in units.items():
         inner = [n for body in node.bodies for n in body.model.walk() if n.inputs and not n.bodies]
-        for value in (value for n in inner or [node] if n.type != "Result" for value in n.outputs):
+        for value in (value for n in inner or [node] if n.type != RESULT for value in n.outputs):
             made[value] = partial(_moved, units=error, rng=rng)
     return made
 

@@ -11,10 +11,12 @@ from enum import Enum
 
 import numpy as np
 
+from irexec.core.structure import ASSIGN, IF, READ_VALUE
 from irexec.core.types import BF16, F16, F32, Array, ElementType
 from irexec.model.arrays.brief import shown
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Node, Value
+from irexec.ops.spec.traits import MatrixProduct
 from irexec.runtime.engine import CompiledModel
 from irexec.tools.compare.align import Alignment
 from irexec.tools.compare.classes import Classes, attributes_of, counterparts, in_order
@@ -118,10 +120,10 @@ class LayerPairs:
 
     def assigned(self, node: Node) -> Node | None:
         """Return the layer that assigns the variable which a layer reads."""
-        if node.type != "ReadValue":
+        if node.type != READ_VALUE:
             return None
         name = node.attributes.get("variable_id")
-        sinks = (sink for sink in self.alignment.a.sinks if sink.type == "Assign")
+        sinks = (sink for sink in self.alignment.a.sinks if sink.type == ASSIGN)
         return next((sink for sink in sinks if sink.attributes.get("variable_id") == name), None)
 
     def _reads_the_same(self, node: Node, other: Node) -> bool:
@@ -170,7 +172,7 @@ class LayerPairs:
         transposed constant is nearer to this layer's constant than the constant as it is stored.
         """
         found, differing = dict[str, int](), self._attributes(node, other)
-        names = ("transpose_a", "transpose_b") if node.type == other.type == "MatMul" else ()
+        names = ("transpose_a", "transpose_b") if MatrixProduct in node.traits and MatrixProduct in other.traits else ()
         for port, (name, (one, two)) in enumerate(zip(names, counterparts(node, other), strict=False)):
             if len(set(differing.get(name, ""))) < 2 or one is None or two is None or not self._both_constant(one, two):
                 continue
@@ -249,7 +251,7 @@ class LayerPairs:
     def has_exchanged_bodies(self, node: Node) -> bool:
         """Return whether the branches of an If are those of its counterpart, in the other order."""
         other = self.alignment.forward.get(node)
-        if other is None or node.type != "If" or other.type != "If":
+        if other is None or node.type != IF or other.type != IF:
             return False
         classes = Classes()
         ours, theirs = classes.bodies(node), classes.bodies(other)

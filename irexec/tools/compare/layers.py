@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.deadline import watched as in_time
+from irexec.core.structure import ASSIGN, PARAMETER, READ_VALUE
 from irexec.core.types import F32, Array
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model, Node, Value
@@ -134,7 +135,7 @@ class Comparing:
     def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
         """Return the results and inputs of layers; all from one run, because another run may round differently."""
         values = {value for node in nodes for value in node.outputs if value in self._read}
-        given = {value for node in nodes for value in self._given(node, values) if value.node.type != "Parameter"}
+        given = {value for node in nodes for value in self._given(node, values) if value.node.type != PARAMETER}
         return sorted(values | given, key=_position)
 
     def _rows(self, nodes: Sequence[Node], theirs: Sequence[Mapping[Value, Array]]) -> list[Row]:
@@ -346,10 +347,10 @@ def _position(value: Value) -> tuple[str, str, int]:
 
 def _written(model: Model) -> dict[Node, Value]:
     """Return the values written to the variables that layers read."""
-    ids = {n.attributes.get("variable_id"): n.inputs[0] for n in model.nodes if n.type == "Assign"}
+    ids = {n.attributes.get("variable_id"): n.inputs[0] for n in model.nodes if n.type == ASSIGN}
     found: dict[Node, Value] = {}
     for node in model.nodes:
-        value = ids.get(node.attributes.get("variable_id")) if node.type == "ReadValue" else None
+        value = ids.get(node.attributes.get("variable_id")) if node.type == READ_VALUE else None
         if value is not None:
             found[node] = value
     return found

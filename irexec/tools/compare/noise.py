@@ -16,11 +16,13 @@ import ml_dtypes
 import numpy as np
 
 from irexec.core.diagnostics import IRError
+from irexec.core.structure import RESULT
 from irexec.core.types import BF16, F16, F32, Array, ElementType, PartialShape, TensorType
 from irexec.model.arrays.units import apart, unit, widened
 from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import MatrixProduct, Unpacking
 from irexec.runtime.engine import CompiledModel
 from irexec.tools.compare.errors import Error, Run, measure, percent, worst
 from irexec.tools.cut.extract import MAX_STRUCTURE
@@ -105,7 +107,7 @@ class Noise:
     def _disturbed(self, model: Model, rng: np.random.Generator) -> Model:
         made, copies = copy_with_map(model)
         for node, other in copies.items():
-            if other.operator is not None and other.inputs and not other.bodies and other.type != "Result":
+            if other.operator is not None and other.inputs and not other.bodies and other.type != RESULT:
                 group = self.group if packed(node) else 0
                 other.operator = _rounding(other.operator, other.all_attributes, self.kind, group, rng)
         return made
@@ -113,7 +115,7 @@ class Noise:
 
 def packed(node: Node) -> bool:
     """Return whether a MatMul reads a large constant that is not a float, through layers that depend on constants."""
-    if node.type != "MatMul":
+    if MatrixProduct not in node.traits:
         return False
     stack, seen = [value.node for value in node.inputs if value is not None], set[Node]()
     while stack:
@@ -121,7 +123,7 @@ def packed(node: Node) -> bool:
         if source.constant is not None:
             if source.constant.dtype.kind != "f" and source.constant.size > MAX_STRUCTURE:
                 return True
-        elif source.type in ("Convert", "Multiply", "Subtract", "Reshape") and source not in seen:
+        elif Unpacking in source.traits and source not in seen:
             seen.add(source)
             stack += [value.node for value in source.inputs if value is not None]
     return False

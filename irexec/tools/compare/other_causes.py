@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import permutations
 
+from irexec.core.structure import ASSIGN, READ_VALUE
 from irexec.core.types import Array
 from irexec.model.arrays.brief import shown_shape
 from irexec.model.graph.model import Model, Node, Value
@@ -70,11 +71,11 @@ def _backwards(model: Model, node: Node) -> list[Node]:
     """Return the layer and the layers from which it is computed, the nearest first, including those that assign the
     variables it reads.
     """
-    assigned = {sink.attributes.get("variable_id"): sink for sink in model.sinks if sink.type == "Assign"}
+    assigned = {sink.attributes.get("variable_id"): sink for sink in model.sinks if sink.type == ASSIGN}
     found, queue = {node}, [node]
     for top in queue:
         sources = [value.node for value in top.inputs if value is not None]
-        if top.type == "ReadValue" and (sink := assigned.get(top.attributes.get("variable_id"))) is not None:
+        if top.type == READ_VALUE and (sink := assigned.get(top.attributes.get("variable_id"))) is not None:
             sources.append(sink)
         for source in sources:
             if source not in found:

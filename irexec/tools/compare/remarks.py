@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from irexec.core.structure import CONVERT, READ_VALUE
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Node
+from irexec.ops.spec.traits import Steps
 from irexec.tools.compare.coverage import Shapes, not_exercised
 from irexec.tools.compare.errors import Error, shown_part
 from irexec.tools.compare.layer_pairs import LayerPairs, Relation
 from irexec.tools.compare.result import NO_EFFECT, Row, few
 from irexec.tools.run.record import Reference
 
-_COMPARING = ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual")
-_CHOOSING = ("TopK", "NonMaxSuppression", "MatrixNms", "MulticlassNms", "Bucketize", "SearchSorted", "OneHot", "Unique")
-_ROUNDING = ("Round", "Floor", "Ceiling", "Sign", "Mod", "FloorMod", "FakeQuantize", "QuantizeLinear", "FakeConvert")
-_TYPES = frozenset((*_COMPARING, *_CHOOSING, *_ROUNDING))
 # The relative error up to which the error of an input counts as rounding, including rounding to bf16.
 _SMALL = 0.02
 # The factor by which the relative error of the result must exceed the error of the input.
@@ -54,7 +52,7 @@ def _jump(row: Row, known: dict[Node, Row]) -> Error | None:
 
 def _is_step(node: Node) -> bool:
     whole = not node.outputs[0].element_type.is_real
-    return node.type in _TYPES or (node.type == "Convert" and whole)
+    return Steps in node.traits or (node.type == CONVERT and whole)
 
 
 # The largest number of layers without effect that are listed.
@@ -89,7 +87,7 @@ def _without_effect(rows: Sequence[Row], layer_pairs: LayerPairs) -> Iterator[st
 
 def _silent(rows: Sequence[Row]) -> list[str]:
     silent = (row.node for row in rows if row.total is not None and not row.can_differ)
-    names = [node.friendly_name for node in silent if node.type != "ReadValue"]
+    names = [node.friendly_name for node in silent if node.type != READ_VALUE]
     if not names:
         return []
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

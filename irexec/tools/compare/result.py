@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from irexec.core.structure import CONVERT, READ_VALUE, RESULT
 from irexec.core.types import Array
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Node
+from irexec.ops.spec.traits import ConversionTo, Moving
 from irexec.tools.compare.culprit import Culprit
 from irexec.tools.compare.errors import Error, off, worst
 from irexec.tools.compare.noise import GROUP, packed
@@ -140,7 +142,7 @@ class Comparison:
         """Whether the other side exposes no values but results, of more layers than those that compute the results."""
         seen = [row.node for row in self.rows if row.own is not None]
         users = ({user.type for value in node.outputs for user in value.users} for node in seen)
-        return 0 < len(seen) < self.layers and all("Result" in types for types in users)
+        return 0 < len(seen) < self.layers and all(RESULT in types for types in users)
 
     @property
     def same(self) -> bool:
@@ -293,8 +295,6 @@ def few(names: Sequence[str]) -> str:
 LOWER = ("f16", "bf16")
 """The types other than f32 in which devices compute models in f32."""
 _CACHE = "KV_CACHE_PRECISION"
-# The layers through which a cache of attention is read: it is reordered by beams, extended and repeated for groups.
-_MOVING = ("Gather", "Concat", "Convert", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Broadcast", "Tile")
 NOTABLE = 1e-3
 """The relative error of results from which an explanation is given."""
 
@@ -335,12 +335,14 @@ def hints(
 
 
 def _reads_a_state(node: Node) -> bool:
-    """Return whether a layer reads a variable, directly or through layers that only move its values."""
+    """Return whether a layer reads a variable, directly or through layers that only move its values, as a cache
+    of attention is reordered by beams, extended and repeated for groups.
+    """
     seen = [node]
     for layer in seen:
-        if layer is node or layer.type in _MOVING:
+        if layer is node or Moving in layer.traits or ConversionTo in layer.traits:
             seen += [v.node for v in layer.inputs if v is not None and v.node not in seen]
-    return any(layer.type == "ReadValue" for layer in seen)
+    return any(layer.type == READ_VALUE for layer in seen)
 
 
 def _halved(node: Node) -> bool:
@@ -348,5 +350,5 @@ def _halved(node: Node) -> bool:
     sources = [value.node for value in node.inputs if value is not None]
     sources += [value.node for source in sources for value in source.inputs if value is not None]
     return any(
-        s.type == "Convert" and s.inputs[0] is not None and s.inputs[0].element_type.name == "f16" for s in sources
+        s.type == CONVERT and s.inputs[0] is not None and s.inputs[0].element_type.name == "f16" for s in sources
     )

@@ -16,6 +16,7 @@ from irexec.core.types import Array
 from irexec.model.graph.cut import Cutter, needed_by
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
+from irexec.ops.spec.traits import Concatenation
 from irexec.tools.compare.culprit import Culprit, alone, function_of
 from irexec.tools.compare.errors import judge, measure
 from irexec.tools.compare.noise import Noise
@@ -109,7 +110,7 @@ def first_piece(model: Model, culprit: Culprit, noise: Noise | None = None) -> C
     layers if its inputs cannot be told apart. An unrolled sequence is thus narrowed to its first wrong iteration.
     """
     nodes, whole = culprit.together or culprit.nodes, Cutter(model)
-    node = next((node for node in reversed(nodes) if node.type == "Concat"), nodes[-1])
+    node = next((node for node in reversed(nodes) if Concatenation in node.traits), nodes[-1])
     before = nodes[: nodes.index(node)]
     ends = [value for value in node.inputs if value is not None and value.node in before]
     if len(ends) < max(2, len(node.inputs)):

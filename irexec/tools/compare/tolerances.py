@@ -9,8 +9,8 @@ import numpy as np
 
 from irexec.core.types import Array, ElementType, PartialShape, TensorType
 from irexec.model.graph.model import Node, Value
-from irexec.model.graph.multiply_adds import multiply_adds
 from irexec.ops.spec.operator import Tolerance, exact, rounded
+from irexec.ops.spec.work import multiply_adds
 from irexec.tools.run.record import known_value
 
 # Defaults if the number of terms or the extent of an axis is unknown.
@@ -57,7 +57,8 @@ def _terms(node: Node) -> float:
     """
     inputs = [None if value is None else _closed(value.type) for value in node.inputs]
     outputs = [_closed(value.type) for value in node.outputs]
-    total = multiply_adds(node, inputs, outputs)
+    assert node.operator is not None
+    total = multiply_adds(node.operator, inputs, node.all_attributes, outputs)
     return max(1.0, total / max(1, outputs[0].shape.size.min)) if total else _UNKNOWN_TERMS
 
 

@@ -9,14 +9,16 @@ import ml_dtypes
 import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
+from irexec.core.structure import CONVERT, PARAMETER
 from irexec.core.types import BF16, F16, F32, Array, ElementType, TensorType
 from irexec.model.graph.copies import copied
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
 from irexec.model.inference import infer_types
-from irexec.ops.spec.contents import load
-from irexec.ops.spec.operator import Tolerance
+from irexec.ops.arithmetic.binary import add_1, multiply_1
+from irexec.ops.spec.operator import Operator, Tolerance
+from irexec.ops.spec.traits import Quantization
 from irexec.tools.compare.errors import Bounds, Error, Run, judge
 
 _HALVES = (F16, BF16)
@@ -70,7 +72,7 @@ def widened(model: Model) -> Model | None:
 def _halves(model: Model) -> list[Node]:
     """Return the layers that convert constants computed in f16 or bf16 to f32."""
     constant = constant_nodes(model)
-    converts = (node for node in model.nodes if node.type == "Convert" and node in constant)
+    converts = (node for node in model.nodes if node.type == CONVERT and node in constant)
     return [
         node
         for node in converts
@@ -92,7 +94,7 @@ def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Va
             made = constant_node(node_class, array, element_type=F32, name=node.friendly_name)
         else:
             inputs = [None if given is None else _wide(given, known, node_class) for given in node.inputs]
-            changed = {"destination_type": F32} if node.type == "Convert" else {}
+            changed = {"destination_type": F32} if node.type == CONVERT else {}
             made = node_class(node.operator, inputs, node.attributes | changed, name=node.friendly_name)
             made.set_outputs([TensorType(F32, output.type.shape) for output in node.outputs])
         known[value] = made.outputs[value.index]
@@ -109,23 +111,23 @@ def moved_inside(model: Model, nudges: Mapping[ElementType, float] = _NUDGES) ->
         made = copied(model)
         inner = _inner(made)
         for value in (inner[number] for number in group):
-            steps = [("Multiply", 1 + sign * nudges[value.element_type])]
+            steps = [(multiply_1, 1 + sign * nudges[value.element_type])]
             if (limit := _limit_of_levels(value)) is not None:
-                steps.append(("Add", sign * _NUDGES[F32] * limit))
+                steps.append((add_1, sign * _NUDGES[F32] * limit))
             _move(value, steps)
         made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
         yield made
 
 
-def _move(value: Value, steps: Sequence[tuple[str, float]]) -> None:
+def _move(value: Value, steps: Sequence[tuple[Operator, float]]) -> None:
     """Change a value before it is read: apply operators, each with a number as the second input."""
     node_class, moved = type(value.node), value
     made: list[Node] = []
-    for type_, number in steps:
+    for operator, number in steps:
         operand = constant_node(
             node_class, np.asarray(number, value.element_type.dtype), element_type=value.element_type
         )
-        node = node_class(load(type_, 1), [moved, operand.outputs[0]], {}, name=f"{value.node.friendly_name}/{type_}")
+        node = node_class(operator, [moved, operand.outputs[0]], {}, name=f"{value.node.friendly_name}/{operator.type}")
         node.set_outputs([value.type])
         made.append(node)
         moved = node.outputs[0]
@@ -134,7 +136,7 @@ def _move(value: Value, steps: Sequence[tuple[str, float]]) -> None:
 
 def _limit_of_levels(value: Value) -> float | None:
     """Return the largest magnitude of the levels of a FakeQuantize: a level of 0 may be off by its rounding error."""
-    if value.node.type != "FakeQuantize":
+    if Quantization not in value.node.traits:
         return None
     limits = [given.node.constant for given in value.node.inputs[3:] if given is not None]
     known = [float(np.abs(limit.astype(np.float64)).max(initial=0)) for limit in limits if limit is not None]
@@ -145,7 +147,7 @@ def _inner(model: Model) -> list[Value]:
     """Return the floats between the layers of a model."""
     constant = constant_nodes(model)
     ends = {value for result in model.results for value in result.inputs}
-    computing = (node for node in model.nodes if node not in constant and node.type != "Parameter")
+    computing = (node for node in model.nodes if node not in constant and node.type != PARAMETER)
     values = (value for node in computing for value in node.outputs)
     # A value may also have users that contribute to no result, and are not copied with the model.
     nodes = set(model.nodes)

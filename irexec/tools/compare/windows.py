@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from irexec.core.structure import ASSIGN, CONST, PARAMETER, RESULT
 from irexec.core.types import DYNAMIC, Array, PartialShape, TensorType
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
@@ -20,7 +21,7 @@ _UNKNOWN_BYTES = 1 << 20
 def comparable(model: Model) -> list[Node]:
     """Return the layers whose results can be compared: not Assign, whose result runtimes do not expose."""
     constant = constant_nodes(model)
-    skipped = ("Parameter", "Result", "Const", "Assign")
+    skipped = (PARAMETER, RESULT, CONST, ASSIGN)
     return [n for n in model.nodes if n.type not in skipped and n not in constant and n.outputs]
 
 

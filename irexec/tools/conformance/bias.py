@@ -15,8 +15,10 @@ from irexec.model.arrays.units import unit
 from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.contents import category_of
 from irexec.ops.spec.operator import Operator, Tolerance
+from irexec.ops.spec.traits import Conversion
 from irexec.tools.compare.culprit import function_of
 from irexec.tools.compare.errors import percent
+from irexec.tools.conformance.case import computing
 from irexec.tools.conformance.exact import exact_values
 
 FEWEST = 64
@@ -34,7 +36,7 @@ def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], to
     a single elementwise layer whose result is rounded once (any in 16-bit types; in f32, those with a tolerance of at
     most one unit).
     """
-    nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
+    nodes = computing(model)
     if (
         len(nodes) != 1
         or len(found) != 1
@@ -42,7 +44,7 @@ def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], to
         or not _is_rounded_once(nodes[0], found[0], tolerance)
     ):
         return None
-    exact = list(inputs) if nodes[0].type in ("Convert", "ConvertLike") else exact_values(model, inputs)
+    exact = list(inputs) if Conversion in nodes[0].traits else exact_values(model, inputs)
     if not exact or exact[0].shape != found[0].shape or exact[0].dtype.kind not in "fV":
         return None
     errors, signs = _errors(exact[0].astype(np.float64), found[0])
@@ -63,7 +65,7 @@ def lost(model: Model, inputs: Sequence[Array], expected: Sequence[Array], found
     result has such an error, or if the model is not a single elementwise layer. Results that change as much if the
     inputs change by a few units in the last place, such as sines near a multiple of π, may differ.
     """
-    nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
+    nodes = computing(model)
     if len(nodes) != 1 or len(found) != 1 or not inputs or found[0].dtype != np.float32:
         return None
     operator = nodes[0].operator

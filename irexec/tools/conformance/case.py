@@ -9,10 +9,13 @@ import numpy as np
 
 from irexec.api.opsets.nodes import constant_node, make_node, parameter_node
 from irexec.core.records import field, record
+from irexec.core.structure import RESULT, STRUCTURAL
 from irexec.core.types import Array
 from irexec.model.graph.model import Model, Node, Value
+from irexec.ops.movement.transpose import transpose_1
 from irexec.ops.spec.contents import find
 from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import Transposition
 from irexec.tools.conformance.forbidden import FLAG as FORBIDDEN
 from irexec.tools.conformance.forbidden import forbidden_node, reason_of
 from irexec.tools.conformance.names import CaseName, Port, UnreadableName
@@ -84,7 +87,7 @@ def operator_case(name: CaseName) -> Case:
         node = make_node(Node, operator, values, dict(name.attributes), name="op")
     turned = "turned" in name.flags
     outputs = [_turned(value) if turned else value for value in node.outputs]
-    results = [make_node(Node, _operator("Result", 1), [value], {}, name=f"out{i}") for i, value in enumerate(outputs)]
+    results = [make_node(Node, _operator(RESULT, 1), [value], {}, name=f"out{i}") for i, value in enumerate(outputs)]
     model = Model(results, parameters, name.operator)
     inputs = [_given(name.ports, arrays) for arrays in drawn]
     calls = name.calls * 2 if "twice" in name.flags and len(name.calls) == 1 else name.calls
@@ -112,6 +115,11 @@ def facts_of(name: CaseName) -> dict[str, str]:
     return found
 
 
+def computing(model: Model) -> list[Node]:
+    """Return the layers that compute, without those that undo another layout of an input or result."""
+    return [node for node in model.nodes if node.type not in STRUCTURAL and Transposition not in node.traits]
+
+
 def _operator(type: str, version: int) -> Operator:
     return operator_named(f"{type}-{version}")
 
@@ -126,7 +134,7 @@ def _source(port: Port, array: Array | None, parameters: list[Node]) -> Value:
     if port.order is None:
         return parameter.outputs[0]
     back = np.argsort(np.array(port.order, np.int64)).astype(np.int64)
-    turned = make_node(Node, _operator("Transpose", 1), [parameter.outputs[0], back], {}, name=f"{port.name}_turned")
+    turned = make_node(Node, transpose_1, [parameter.outputs[0], back], {}, name=f"{port.name}_turned")
     return turned.outputs[0]
 
 
@@ -135,7 +143,7 @@ def _turned(value: Value) -> Value:
     if rank is None or rank < 2:
         return value
     order = np.arange(rank, dtype=np.int64)[::-1].copy()
-    return make_node(Node, _operator("Transpose", 1), [value, order], {}, name=f"turned{value.index}").outputs[0]
+    return make_node(Node, transpose_1, [value, order], {}, name=f"turned{value.index}").outputs[0]
 
 
 def _given(ports: Sequence[Port | None], arrays: Sequence[Array | None]) -> list[Array]:

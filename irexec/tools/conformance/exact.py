@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
 from irexec.core.diagnostics import IRError
+from irexec.core.structure import PARAMETER
 from irexec.core.types import BF16, F16, F32, F64, Array, ElementType, TensorType
 from irexec.model.graph.copies import copied
 from irexec.model.graph.model import Model
@@ -63,7 +64,7 @@ def computed_in(kind: ElementType, model: Model) -> Model | None:
         for node in made.nodes:
             if node.bodies:
                 return None
-            if node.type == "Parameter" and node.outputs[0].element_type in narrow:
+            if node.type == PARAMETER and node.outputs[0].element_type in narrow:
                 node._attributes = node.attributes | {"element_type": kind}
                 node.set_outputs([TensorType(kind, node.outputs[0].type.shape)])
             elif node.constant is not None and node.outputs[0].element_type in narrow:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.structure import ENDS
 from irexec.core.types import Array
 from irexec.model.graph.model import Model, Node, Value
 
@@ -44,7 +45,7 @@ class OnnxGraph:
         helper = onnx.helper
         inputs = [self._entry(value, f"x{i}") for i, value in enumerate(model.inputs)]
         for node in model.nodes:
-            if node.type in ("Parameter", "Result"):
+            if node.type in ENDS:
                 continue
             if node.constant is not None:
                 self._names[node.outputs[0]] = self.constant(node.constant, node.outputs[0])

@@ -15,12 +15,13 @@ from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.contents import category_of
 from irexec.ops.spec.operator import Tolerance
 from irexec.ops.spec.oracle import is_float
+from irexec.ops.spec.traits import Quantization
 from irexec.tools.compare.culprit import function_of
 from irexec.tools.compare.errors import Error, measure, shown_error
 from irexec.tools.compare.tolerances import FUSED, combined, tolerance_of
 from irexec.tools.compare.variants import judge_model
 from irexec.tools.conformance.bias import lost, systematic
-from irexec.tools.conformance.case import Case
+from irexec.tools.conformance.case import Case, computing
 from irexec.tools.conformance.default_precision import agrees_in_bf16
 from irexec.tools.conformance.defendant import Answer
 from irexec.tools.conformance.exact import agrees_if_rounded_once, exact_results
@@ -165,11 +166,11 @@ def _floor(case: Case) -> float:
     """
     if case.config == "default":
         # Rounding before a FakeQuantize may move values to a neighbouring level.
-        levels = [node.all_attributes["levels"] for node in case.model.nodes if node.type == "FakeQuantize"]
+        levels = [node.all_attributes["levels"] for node in case.model.nodes if Quantization in node.traits]
         return _DEFAULT_FLOOR + (2 / (min(levels) - 1) if levels else 0.0)
     if not case.operator.startswith("graph."):
         return 0.0
-    if any(node.type == "FakeQuantize" for node in case.model.nodes):
+    if any(Quantization in node.traits for node in case.model.nodes):
         # Transformations for low precision round zero points, which moves results by up to half a level.
         return _QUANTISED_FLOOR
     return _GRAPH_FLOOR if case.facts.get("type") == "f32" else _HALF_FLOOR
@@ -280,7 +281,7 @@ def _accepts(case: Case, inputs: Sequence[Array], expected: Sequence[Array], fou
 
 def _is_elementwise(model: Model) -> bool:
     """Return whether each result depends on single elements: no small result is then a difference of large numbers."""
-    nodes = [n.operator for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
+    nodes = [node.operator for node in computing(model)]
     return all(
         op is not None and category_of(op.type) in ("activation", "arithmetic") and not op.oracle.allowed.mixes
         for op in nodes
@@ -376,7 +377,7 @@ def _is_open(case: Case, inputs: Sequence[Array]) -> bool:
 
 
 def _nodes(model: Model, inputs: Sequence[Array]) -> list[tuple[Node, list[Array | None]]]:
-    nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
+    nodes = computing(model)
     wanted = {v for n in nodes for v in n.inputs if v is not None}
     values = Reference(model, [list(inputs)]).record(wanted)[0]
     for value in wanted:
@@ -403,7 +404,7 @@ def _tolerance(model: Model, inputs: Sequence[Array], expected: Sequence[Array])
     for result, array in zip(model.results, expected, strict=True):
         if result.inputs[0] is not None:
             known[result.inputs[0]] = array
-    nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
+    nodes = computing(model)
     return tolerance_of(nodes[0], known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
 
 

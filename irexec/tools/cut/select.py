@@ -5,6 +5,7 @@ from __future__ import annotations
 from irexec.core.diagnostics import IRError, Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import likely_names
+from irexec.core.structure import STRUCTURAL
 from irexec.model.graph.cut import around as layers_around
 from irexec.model.graph.cut import between, leaving, needed_by
 from irexec.model.graph.model import Model, Node, Value
@@ -13,7 +14,6 @@ from irexec.ops.spec.traits import Stateful
 from irexec.tools.cut.extract import Extract, anonymised, extract, find
 from irexec.tools.run.record import Reference
 
-_UNCUT = ("Parameter", "Const", "Result")
 """Types of layers that compute nothing, so that they cannot be cut out."""
 
 
@@ -79,7 +79,7 @@ def _between(reference: Reference, begin: str | None, end: str, call: int, findi
 
 def can_be_cut(type: str, operator: Operator | None) -> bool:
     """Return whether layers of this operator compute their results from their inputs alone, as `cut` requires."""
-    return type not in _UNCUT and not (operator is not None and Stateful in operator.traits)
+    return type not in STRUCTURAL and not (operator is not None and Stateful in operator.traits)
 
 
 def _find(model: Model, option: str, name: str, findings: Findings) -> tuple[Model, Node] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from irexec.core.structure import CONST, RESULT
 from irexec.core.types import Array, TensorType
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.cut import Cutter
@@ -22,7 +23,7 @@ _MANY = 9
 # The number of characters of an example that is shown after a count.
 _SHORT = 36
 _UNKNOWN = TensorType()
-_UNNAMED = ("Result", "Const")
+_UNNAMED = (RESULT, CONST)
 """Types of layers whose names are not compared; a Const is a layer of its own only if the weights are missing."""
 
 
@@ -223,7 +224,7 @@ class _Diff:
         """Yield element types or shapes that differ although inputs, constants and attributes do not."""
         for one, two in self.pairs:
             given = [*zip(one.inputs, two.inputs, strict=False)]
-            if one.type == "Result" or any(_type(x) != _type(y) for x, y in given):
+            if one.type == RESULT or any(_type(x) != _type(y) for x, y in given):
                 continue
             if str(attributes_of(one)) != str(attributes_of(two)):
                 continue
@@ -238,7 +239,7 @@ class _Diff:
 
     def _infos(self) -> Iterator[tuple[Node, Node, str, str]]:
         for one, two in self.pairs:
-            if one.rt_info != two.rt_info and one.type != "Const":
+            if one.rt_info != two.rt_info and one.type != CONST:
                 keys = sorted(k for k in {*one.rt_info, *two.rt_info} if one.rt_info.get(k) != two.rt_info.get(k))
                 text = f"rt_info {', '.join(keys)}"
                 yield one, two, text, text

@@ -10,6 +10,7 @@ from itertools import chain, count, pairwise
 
 from irexec.core.diagnostics import Diagnostic, Fix, Safety
 from irexec.core.diagnostics.nearest import nearest
+from irexec.core.structure import STRUCTURAL
 from irexec.ir.document import ROOT_TYPES, Layer, Net, Port
 from irexec.ir.xml.events import Span
 from irexec.ops.spec import contents
@@ -100,7 +101,6 @@ class Free:
         return own if own is not None and self._counts[own] == 1 and first <= own < found else found
 
 
-_IN_ALL_MODELS = ("Parameter", "Const", "Result")
 """Operators that an extension cannot replace."""
 _NEWEST_IR = "11"
 _OWN_OPSET = re.compile(r"[A-Za-z_][\w.:/-]*")
@@ -224,7 +224,7 @@ def other_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     layer, _ = written.layers.get(finding.at.element, (None, None)) if finding.at is not None else (None, None)
     if layer is None:
         return
-    may_be_own = layer.type not in _IN_ALL_MODELS and _OWN_OPSET.fullmatch(layer.version or "")
+    may_be_own = layer.type not in STRUCTURAL and _OWN_OPSET.fullmatch(layer.version or "")
     fixes = [] if may_be_own else list(_version(layer, written))
     if finding.candidates and not any(fix.safety is Safety.SAFE for fix in fixes):
         fixes = list(spelling.other_value(finding, written))
@@ -237,7 +237,7 @@ def _version(layer: Layer, written: Written) -> Iterator[Fix]:
     if canonical is None or canonical not in contents.CONTENTS:
         return
     versions = contents.CONTENTS[canonical][1]
-    safety = Safety.SAFE if len(versions) == 1 or layer.type in _IN_ALL_MODELS else Safety.UNSAFE
+    safety = Safety.SAFE if len(versions) == 1 or layer.type in STRUCTURAL else Safety.UNSAFE
     yield from written.write(layer.at, "version", f"opset{versions[-1]}", safety)
 
 

@@ -8,6 +8,7 @@ from math import prod
 
 from irexec.core.diagnostics import Diagnostic, Fix, Safety
 from irexec.core.forms import I64, INT64_MAX, read_list
+from irexec.core.structure import CONST
 from irexec.core.types import STRING, ElementType
 from irexec.ir.document import Layer
 from irexec.ir.text import listed
@@ -88,5 +89,5 @@ def _is_apart(found: _Declared, name: str, written: Written) -> bool:
 def _offsets(written: Written) -> Iterator[int]:
     for net in written.nets:
         for layer in net.layers:
-            if layer.type == "Const" and (offset := number(layer.data.get("offset"))) is not None:
+            if layer.type == CONST and (offset := number(layer.data.get("offset"))) is not None:
                 yield offset

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from irexec.core.diagnostics import Diagnostic, Edit, Fix, Safety
+from irexec.core.structure import RESULT
 from irexec.core.types import F32, ElementType
 from irexec.ir.checks.edges import END_NAMES, ends_of, meant_end
 from irexec.ir.document import ROOT_TYPES, Edge, Layer, Net, Port
@@ -130,7 +131,7 @@ def _missing_output(edge: Edge, net: Net, written: Written) -> Iterator[Fix]:
 def _added_output(id_of_layer: int | None, net: Net, written: Written) -> Edit | None:
     layers = written.layers_by_number(net).get(id_of_layer, [])
     named = written.ports_named(net).get((True, id_of_layer), set())
-    if len(layers) != 1 or len(named) != 1 or layers[0].type == "Result":
+    if len(layers) != 1 or len(named) != 1 or layers[0].type == RESULT:
         return None
     (id,) = named
     if any(number(port.id) == id for port in layers[0].inputs):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from irexec.core.diagnostics import Diagnostic, Fix, Safety
 from irexec.core.diagnostics.nearest import clearest
+from irexec.core.structure import CONST, PARAMETER, RESULT
 from irexec.core.types import DYNAMIC, PartialShape, UnreadableShape
 from irexec.ir.document import Layer, Net, Port
 from irexec.model.graph.build import declared_type
@@ -93,7 +94,7 @@ def implied_type_fixes(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     edits = [written.set_attribute(layer.at, name, text) for name, text in (("type", type), ("version", "opset1"))]
     if None not in edits:
         # If nothing depends on the layer, its type does not affect a runtime, unless it adds an input or a result.
-        safety = Safety.SAFE if type == "Const" else Safety.UNSAFE
+        safety = Safety.SAFE if type == CONST else Safety.UNSAFE
         yield Fix(f'write type="{type}"', safety, tuple(edit for edit in edits if edit is not None))
 
 
@@ -114,7 +115,7 @@ def _implied_type(layer: Layer, net: Net, written: Written) -> str | None:
     ports, id = written.ports_named(net), number(layer.id)
     takes, gives = bool(layer.inputs or ports.get((False, id))), bool(layer.outputs or ports.get((True, id)))
     if not takes and set(layer.data) == _OF_CONSTANTS:
-        return "Const"
+        return CONST
     if not takes and set(layer.data) == _OF_PARAMETERS:
-        return "Parameter"
-    return "Result" if len(layer.inputs) == 1 and not gives and not layer.data else None
+        return PARAMETER
+    return RESULT if len(layer.inputs) == 1 and not gives and not layer.data else None

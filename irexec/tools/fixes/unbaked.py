@@ -9,6 +9,7 @@ import numpy as np
 from irexec.api.opsets.nodes import constant_node, make_node
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.records import record
+from irexec.core.structure import CONST
 from irexec.core.types import Array, Stored, TensorType
 from irexec.model.arrays.given import Given
 from irexec.model.graph.copies import copied
@@ -17,7 +18,13 @@ from irexec.model.graph.order import ordered
 from irexec.model.graph.ports import port_name
 from irexec.model.inference import infer, infer_types
 from irexec.model.inference.inference import Inference
+from irexec.ops.arithmetic.binary import multiply_1
+from irexec.ops.movement.concat import concat_1
+from irexec.ops.movement.gather import gather_8
+from irexec.ops.shape.shape_of import shape_of_3
 from irexec.ops.spec.contents import load
+from irexec.ops.spec.operator import Operator
+from irexec.ops.spec.traits import Reshaping
 from irexec.runtime.engine.compiled import CompiledModel
 from irexec.tools.run.run import complete
 from irexec.tools.shapes.answer import Shapes
@@ -82,25 +89,23 @@ class _Extent:
                 array = np.array(values, target.element_type.dtype)
                 parts.append(constant_node(type(constant), array, element_type=target.element_type).outputs[0])
         name = f"{found.node.friendly_name}/sizes"
-        made = parts[0] if len(parts) == 1 else self._node("Concat", 1, parts, name, axis=0)
+        made = parts[0] if len(parts) == 1 else self._node(concat_1, parts, name, axis=0)
         found.node.replace_input_with(found.index, made)
 
     def _value(self, kind: str, times: int) -> Value:
         if (kind, times) not in self._made:
             name = f"{self._parameter.friendly_name}/extent_{self._axis}"
-            shape = self._node("ShapeOf", 3, [self._parameter.outputs[0]], f"{name}/shape", output_type=kind)
+            shape = self._node(shape_of_3, [self._parameter.outputs[0]], f"{name}/shape", output_type=kind)
             axes = [np.array([self._axis], np.int64), np.int64(0)]
-            extent = self._node("Gather", 8, [shape, *axes], name)
+            extent = self._node(gather_8, [shape, *axes], name)
             if times > 1:
                 dtype = extent.element_type.dtype
-                extent = self._node("Multiply", 1, [extent, np.array([times], dtype)], f"{name}/times_{times}")
+                extent = self._node(multiply_1, [extent, np.array([times], dtype)], f"{name}/times_{times}")
             self._made[kind, times] = extent
         return self._made[kind, times]
 
-    def _node(self, type_: str, opset: int, inputs: Sequence[object], name: str, **attributes: object) -> Value:
-        operator, node_class = load(type_, opset), type(self._parameter)
-        assert operator is not None
-        return make_node(node_class, operator, inputs, attributes, name).outputs[0]
+    def _node(self, operator: Operator, inputs: Sequence[object], name: str, **attributes: object) -> Value:
+        return make_node(type(self._parameter), operator, inputs, attributes, name).outputs[0]
 
 
 def _times(symbol: str, times: int) -> str:
@@ -189,7 +194,7 @@ def _replaced(model: Model, shapes: Shapes, base: Sizes, dim: int, size: int) ->
     reached = {node.number for node in shapes.reached(place.input)}
     changes: list[Change] = []
     for node in model.nodes:
-        if node.type == "Reshape" and node.number in reached:
+        if Reshaping in node.traits and node.number in reached:
             change = _changed(node, inference, place.axis, size)
             if change is not None:
                 changes.append(change)
@@ -209,7 +214,7 @@ def _infer_again(model: Model) -> None:
 def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change | None:
     """Change the baked size in the target of a Reshape, so that the extent is copied from its data or inferred."""
     data, target = node.inputs[:2]
-    held = None if target is None or target.node.type != "Const" else target.node.held
+    held = None if target is None or target.node.type != CONST else target.node.held
     if data is None or target is None or held is None or held.size > 16:
         return None
     before = tuple(int(v) for v in (held.values if isinstance(held, Stored) else held.ravel()))
@@ -225,7 +230,7 @@ def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change |
         return None
     after = (*before[:axis], new, *before[axis + 1 :])
     kind = target.element_type
-    constant = type(node)(load("Const", 1), (), {"element_type": kind}, name=f"{node.friendly_name}/target")
+    constant = type(node)(load(CONST, 1), (), {"element_type": kind}, name=f"{node.friendly_name}/target")
     constant.held = np.array(after, kind.dtype)
     constant.set_outputs([TensorType.of(constant.held, kind)])
     node.replace_input_with(1, constant.outputs[0])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from irexec.core.structure import CONST, RESULT
 from irexec.core.types import Array
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model
@@ -163,7 +164,7 @@ class Reduction(Result):
         page.line(self.verdict)
         rows = []
         for node in self.model.walk():
-            if node.type not in ("Const", "Result"):
+            if node.type not in (CONST, RESULT):
                 shapes = ", ".join(f"{value.element_type}{value.type.shape}" for value in node.outputs)
                 rows.append((node.friendly_name, node.type, shapes))
         page.table(rows, ("name",), names=0)

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from irexec.core.diagnostics.nearest import likely_names
+from irexec.core.structure import STRUCTURAL
 from irexec.core.types import Array
 from irexec.model.arrays.given import Origin, convert
 from irexec.model.arrays.loading import BadArrayFile, load
@@ -124,7 +125,7 @@ def _difference(value: Value, golden: Array, found: Array, bounds: Bounds | None
 
 
 def _computing(value: Value) -> list[Node]:
-    return [node for node in needed_by([value.node]) if node.type not in ("Parameter", "Const", "Result")]
+    return [node for node in needed_by([value.node]) if node.type not in STRUCTURAL]
 
 
 def _file_stem(name: str) -> str:

@@ -14,9 +14,8 @@ import numpy as np
 
 from irexec.core.records import record
 from irexec.model.graph.model import Model
-from irexec.model.graph.multiply_adds import multiply_adds
 from irexec.model.inference import Inference
-from irexec.tools.inspect.summary import live
+from irexec.tools.inspect.summary import live, multiply_adds_of
 from irexec.tools.shapes.answer import Shapes
 from irexec.tools.shapes.probe import Sizes
 
@@ -146,7 +145,7 @@ def _multiply_adds(model: Model, types: Inference) -> int | None:
     for node in model.nodes:
         if node.bodies:
             return None
-        found = multiply_adds(node, types.inputs(node), types.outputs(node))
+        found = multiply_adds_of(node, types)
         if found is None:
             return None
         total += found

@@ -14,13 +14,14 @@ from typing import Any
 
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import At
+from irexec.core.structure import CONST, CONVERT, IF, LOOP, READ_VALUE, RESULT
 from irexec.core.types import TensorType
 from irexec.ir.xml.source import Source
 from irexec.model.arrays.brief import shown
 from irexec.model.graph.model import Body, Model, Node, Value
-from irexec.model.graph.multiply_adds import multiply_adds
 from irexec.model.inference import Inference
 from irexec.ops.spec.attributes import attribute_text
+from irexec.ops.spec.work import multiply_adds
 from irexec.tools.inspect.facts import (
     Attribute,
     Input,
@@ -60,13 +61,13 @@ def most_live(
             if read is not None and read in owner:
                 last[owner[read]] = position
     for result in nodes:  # Results stay until the end.
-        for read in result.inputs if result.type == "Result" else ():
+        for read in result.inputs if result.type == RESULT else ():
             if read is not None and read in owner:
                 last[owner[read]] = len(nodes)
     freed: dict[int, list[int]] = {}
     now, most, where = 0, 0, None
     for position, node in enumerate(nodes):
-        for value in node.outputs if node.type not in ("Const", "Result") else ():
+        for value in node.outputs if node.type not in (CONST, RESULT) else ():
             if owner[value] is not value:
                 continue
             size = bytes_of(types[value])
@@ -89,12 +90,12 @@ def _owner(node: Node, value: Value, owner: dict[Value, Value]) -> Value:
         return value
     for index, read in enumerate(node.inputs):
         viewed = node.operator.signature.port_name(index) in node.operator.view
-        if viewed and read is not None and read.node.type != "Const" and read in owner:
+        if viewed and read is not None and read.node.type != CONST and read in owner:
             return owner[read]
     return value
 
 
-_BRANCHES = {"If": ("then", "else")}
+_BRANCHES = {IF: ("then", "else")}
 _SHOWN_CONSTANT = 64
 
 
@@ -173,7 +174,7 @@ def _layer(
     facts.outputs = [_output(value, types[value]) for value in node.outputs]
     if node.constant is not None:
         facts.constant = _constant_text(node)
-    facts.multiply_adds = 0 if operator is None else multiply_adds(node, types.inputs(node), types.outputs(node))
+    facts.multiply_adds = multiply_adds_of(node, types)
     if node.layer is not None and source is not None:
         place = source.locate(At(node.layer.at))
         facts.line, facts.column = place.line, place.column
@@ -182,7 +183,7 @@ def _layer(
 
 def _attributes(node: Node) -> Iterator[Attribute]:
     written = node.layer.data if node.layer is not None else {}
-    if node.operator is None or node.type == "Const":
+    if node.operator is None or node.type == CONST:
         yield from (Attribute(name, text) for name, text in written.items())
         if node.operator is None and node.layer is None:
             yield from (Attribute(name, str(value)) for name, value in node.attributes.items())
@@ -200,7 +201,7 @@ def _attributes(node: Node) -> Iterator[Attribute]:
 
 def _output(value: Value, type: TensorType) -> Output:
     declared = value.declared
-    if value.node.type == "Result" or str(declared) == str(type):
+    if value.node.type == RESULT or str(declared) == str(type):
         declared = None
     return Output(
         str(type.element_type),
@@ -234,9 +235,9 @@ def _result_name(result: Node) -> str:
 
 def _iterations(node: Node, body: Body, types: Inference) -> int | None:
     """Return the number of iterations of a body, if a sliced input or a constant trip count of a Loop determines it."""
-    if node.type == "If":
+    if node.type == IF:
         return 1
-    if node.type == "Loop":
+    if node.type == LOOP:
         trip = types[node.inputs[0]].scalar if node.inputs and node.inputs[0] is not None else None
         goes_on = body.model.results[body.condition].inputs[0] if body.condition is not None else None
         steady = goes_on is not None and types[goes_on].scalar is not None and bool(types[goes_on].scalar)
@@ -273,7 +274,7 @@ def _add_findings(rows: Sequence[_Row], report: Report) -> None:
 
 
 def _totals(model: Model, rows: Sequence[_Row], types: Inference) -> Totals:
-    constants = [node for row in rows if ((node := row.node).type == "Const" or node.held is not None) and node.outputs]
+    constants = [node for row in rows if ((node := row.node).type == CONST or node.held is not None) and node.outputs]
     weights: Counter[str] = Counter()
     for node in constants:
         weights[str(node.outputs[0].element_type)] += _stored(node)
@@ -322,8 +323,15 @@ def _stored(node: Node) -> int:
 
 def _is_parameter(node: Node) -> bool:
     value = node.outputs[0]
-    converts = (user for user in value.users if user.type == "Convert")
+    converts = (user for user in value.users if user.type == CONVERT)
     return bool(value.element_type.is_real) or any(user.outputs[0].element_type.is_real for user in converts)
+
+
+def multiply_adds_of(node: Node, types: Inference) -> int | None:
+    """Return the multiply-adds of a layer, without its bodies; None if they depend on dynamic shapes."""
+    if node.operator is None:
+        return 0
+    return multiply_adds(node.operator, types.inputs(node), node.all_attributes, types.outputs(node))
 
 
 def live(model: Model, types: Inference) -> tuple[int | None, Node | None]:
@@ -344,5 +352,5 @@ def _states(rows: Sequence[_Row], types: Inference) -> list[State]:
         name = str(row.node.attributes.get("variable_id", ""))
         type = types[row.node.outputs[0]] if row.node.outputs else TensorType()
         state = found.setdefault(name, State(name, str(type.element_type), str(type.shape)))
-        (state.reads if row.node.type == "ReadValue" else state.assigns).append(row.facts.index)
+        (state.reads if row.node.type == READ_VALUE else state.assigns).append(row.facts.index)
     return list(found.values())

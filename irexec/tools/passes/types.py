@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from irexec.core.structure import CONVERT, PARAMETER, RESULT
 from irexec.core.types import F32, I64, ElementType
 from irexec.model.graph.model import Model
 
 # The layers whose types stay when the layers between them compute in another type.
-_BETWEEN = ("Parameter", "Convert", "Result")
+_BETWEEN = (PARAMETER, CONVERT, RESULT)
 
 
 class Types:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from irexec.core.structure import RESULT
 from irexec.model.arrays.brief import abridged, plural
 from irexec.model.graph.model import Model, Node
 from irexec.tools.diff.change import Change
@@ -35,7 +36,7 @@ def _of(change: Change, before: Model, after: Model) -> str:
 def _place(node: Node) -> str:
     """Return the neighbours of a layer."""
     sources = [value.node for value in node.inputs if value is not None and value.node.constant is None]
-    readers = [user for value in node.outputs for user in value.users if user.type != "Result"]
+    readers = [user for value in node.outputs for user in value.users if user.type != RESULT]
     if sources and readers:
         return f" between {_named(sources[0])} and {_named(readers[0])}"
     return f" after {_named(sources[0])}" if sources else ""

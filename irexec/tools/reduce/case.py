@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from irexec.core.diagnostics import IRError
+from irexec.core.structure import ASSIGN, STRUCTURAL
 from irexec.core.types import Array
 from irexec.ir.io.writing import Together
 from irexec.model.graph.copies import copy_with_map
@@ -51,12 +52,12 @@ class Case:
 
 def computing(model: Model) -> list[Node]:
     """Return the layers that compute something, in order: all but Parameters, Results and constants."""
-    return [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result")]
+    return [n for n in model.nodes if n.type not in STRUCTURAL]
 
 
 def size_of(model: Model) -> int:
     """Return the number of layers that compute, including layers of bodies."""
-    return sum(n.type not in ("Parameter", "Const", "Result") for n in model.walk())
+    return sum(n.type not in STRUCTURAL for n in model.walk())
 
 
 def case_of(model: Model, steps: Sequence[Sequence[Array]]) -> Case:
@@ -143,5 +144,5 @@ def read_by_others(model: Model, nodes: Collection[Node]) -> list[Value]:
     """Return the values of these layers that other layers read, without values that only a sink stores."""
     inside, constant = {*nodes}, constant_nodes(model)
     outer = {value for node in model.nodes if node not in inside | constant for value in node.inputs}
-    made = (node for node in model.nodes if node in inside and node not in constant and node.type != "Assign")
+    made = (node for node in model.nodes if node in inside and node not in constant and node.type != ASSIGN)
     return [value for node in made for value in node.outputs if value in outer]

@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from irexec.core.diagnostics import IRError
+from irexec.core.structure import RESULT
 from irexec.core.types import Array, ElementType
 from irexec.frontends.onnx import parts
 from irexec.frontends.reading import accepted, read
@@ -95,7 +96,7 @@ def _part(case: Case, nodes: Collection[int], outputs: Collection[str] = ()) -> 
 
 def _recorded(case: Case, names: Sequence[str]) -> list[dict[str, Array]]:
     """Return the tensors with these names that irexec computed, per step."""
-    made = [value for node in case.model.nodes if node.type != "Result" for value in node.outputs]
+    made = [value for node in case.model.nodes if node.type != RESULT for value in node.outputs]
     values = {name: value for value in made for name in value.names if name in names}
     runs = Reference(case.model, case.steps).record(set(values.values()))
     return [{name: run[value] for name, value in values.items() if value in run} for run in runs]

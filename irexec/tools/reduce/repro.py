@@ -17,6 +17,7 @@ import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.render.markdown import code, prose
+from irexec.core.structure import CONST, RESULT
 from irexec.core.types import Array
 from irexec.ir.beside import json_of, shaped
 from irexec.ir.io.files import read_file
@@ -201,7 +202,7 @@ def _table(case: Case) -> list[str]:
     """Return the layers with their types, as a table of Markdown."""
     rows = ["| layer | inputs | outputs | attributes |", "|---|---|---|---|"]
     for node in case.model.walk():
-        if node.type in ("Const", "Result"):
+        if node.type in (CONST, RESULT):
             continue
         attributes = (
             {a.file_name: node.attributes.get(a.name) for a in node.operator.attributes} if node.operator else {}

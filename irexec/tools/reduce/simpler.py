@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
+from irexec.core.structure import CONST, STRUCTURAL
 from irexec.core.types import Array, ElementType, PartialShape
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.attributes import attribute_text
@@ -105,7 +106,7 @@ def attributes(case: Case) -> list[Setting]:
     """Return the attributes that could have a plainer value: their default, or zeros or ones."""
     found: list[Setting] = []
     for node in case.model.walk():
-        for attribute in node.operator.attributes if node.operator is not None and node.type != "Const" else ():
+        for attribute in node.operator.attributes if node.operator is not None and node.type != CONST else ():
             value = node.attributes.get(attribute.name, attribute.default)
             plain = _plainer(value) if attribute.required else attribute.default
             if plain is not None and not isinstance(value, (PartialShape, ElementType)) and value != plain:
@@ -144,7 +145,7 @@ def _check_attributes(node: Node) -> None:
 def inner_layers(case: Case) -> list[Node]:
     """Return the layers of bodies that compute."""
     inside = set(case.model.walk()) - {*case.model.nodes}
-    return [n for n in case.model.walk() if n in inside and n.type not in ("Parameter", "Result", "Const")]
+    return [n for n in case.model.walk() if n in inside and n.type not in STRUCTURAL]
 
 
 def keep_inner_layers(case: Case, kept: list[Node]) -> Case:
@@ -180,7 +181,7 @@ def passed(node: Node) -> Value | None:
     if len(node.outputs) != 1:
         return None
     kind, shape = node.outputs[0].element_type, node.outputs[0].type.shape
-    found = (v for v in node.inputs if v is not None and v.node.type != "Const")
+    found = (v for v in node.inputs if v is not None and v.node.type != CONST)
     return next((v for v in found if v.element_type is kind and v.type.shape == shape), None)
 
 

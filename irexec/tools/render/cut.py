@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from irexec.core.structure import STRUCTURAL
 from irexec.core.types import Array, ElementType
 from irexec.model.arrays.brief import plural, shown, shown_shape
 from irexec.model.graph.model import Model
@@ -16,7 +17,7 @@ _FEW = 40
 
 def show_extract(extract: Extract, files: Sequence[str], whole: Model, page: Printout) -> None:
     """Print the part's inputs and outputs, and the files it was written to."""
-    computing = [n for n in extract.model.nodes if n.type not in ("Parameter", "Const", "Result")]
+    computing = [n for n in extract.model.nodes if n.type not in STRUCTURAL]
     page.line(f"{plural(len(computing), 'layer')} of {whole.name or 'the model'}", "heading")
     page.heading("inputs")
     rows = [_row(port_name(p), a) for p, a in zip(extract.model.inputs, extract.inputs, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from irexec.core.structure import CONST, RESULT
 from irexec.model.arrays.brief import plural
 from irexec.tools.reduce.reduce import Reduction
 from irexec.tools.reduce.stages import Stage
@@ -20,7 +21,7 @@ def show_reduction(reduction: Reduction, layers: int, files: Sequence[str], page
     page.heading("layers")
     rows = []
     for node in reduction.case.model.walk():
-        if node.type not in ("Const", "Result"):
+        if node.type not in (CONST, RESULT):
             shapes = ", ".join(f"{v.element_type}{v.type.shape}" for v in node.outputs)
             rows.append((node.friendly_name, node.type, shapes))
     page.table(rows, ("name",), names=0)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from irexec.core.diagnostics import Report
+from irexec.core.structure import ASSIGN, PARAMETER, READ_VALUE
 from irexec.core.types import Array, ElementType
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
@@ -44,9 +45,9 @@ class Sanitizer:
     def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
         """Check the inputs now, because the result may overwrite them."""
         self._calls[node] = self._calls.get(node, 0) + 1
-        if node.type == "Assign":
+        if node.type == ASSIGN:
             self._written.add(str(node.attributes["variable_id"]))
-        elif node.type == "ReadValue" and not node.inputs and str(node.attributes["variable_id"]) not in self._written:
+        elif node.type == READ_VALUE and not node.inputs and str(node.attributes["variable_id"]) not in self._written:
             self._say(
                 node,
                 "A008",
@@ -56,7 +57,7 @@ class Sanitizer:
             self._is_odd(v, a) for v, a in zip(node.inputs, inputs, strict=True) if v is not None and a is not None
         )
         asked = []
-        for suspicion in SUSPICIONS.get(node.type, ()):
+        for suspicion in (s for trait in node.traits for s in SUSPICIONS.get(trait, ())):
             if suspicion.output is not None and node.outputs[suspicion.output] not in self._read:
                 continue
             known = suspicion.before(node, inputs)
@@ -111,7 +112,7 @@ class Sanitizer:
 
     def _is_odd(self, value: Value, array: Array) -> bool:
         """Return whether a value contains NaN or infinity. Answers for results of layers were recorded earlier."""
-        if value not in self._odd or value.node.type == "Parameter":
+        if value not in self._odd or value.node.type == PARAMETER:
             self._odd[value] = any(_not_finite(array))
         return self._odd[value]
 

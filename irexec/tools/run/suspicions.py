@@ -13,6 +13,20 @@ from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Node
 from irexec.ops.movement.strided_slice import STRIDED_SLICE_MASKS, steps_of
 from irexec.ops.spec.oracle import Inputs
+from irexec.ops.spec.traits import (
+    BoxSelection,
+    Conversion,
+    Division,
+    Encoding,
+    Indexing,
+    MayOverflow,
+    Ranking,
+    Scattering,
+    Selection,
+    Slicing,
+    StridedSlicing,
+    Trait,
+)
 
 # An end of a slice that is as large as this means "to the end".
 _TO_THE_END = 2**31 - 1
@@ -207,29 +221,21 @@ def _lost(node: Node, given: Array, outputs: Sequence[Array]) -> str | None:
 
 
 _OPEN = _at_once("A003", _tied)
-_BOXES = _at_once("A003", _tied, "scores")
 _OVERFLOW = Suspicion("A005", _in_float, _overflowed)
 _DIVISION = _at_once("A007", _by_zero)
 _CONVERSION = Suspicion("A006", _before_convert, _lost)
-_SUMS = (
-    "Abs", "Add", "CumSum", "Einsum", "MatMul", "Multiply", "Negative", "Power", "ReduceL1", "ReduceProd",
-    "ReduceSum", "SquaredDifference", "Subtract",
-)  # fmt: skip
-_SCATTERS = ("ScatterUpdate", "ScatterElementsUpdate", "ScatterNDUpdate", "ScatterND")
-SUSPICIONS: dict[str, tuple[Suspicion, ...]] = {
-    **dict.fromkeys(_SUMS, (_OVERFLOW,)),
-    **dict.fromkeys(("Divide", "Mod", "FloorMod"), (_DIVISION,)),
-    "Gather": (_at_once("A004", _gathered, "indices"),),
-    **dict.fromkeys(("GatherElements", "GatherND"), (_wrapped("indices"),)),
-    **dict.fromkeys(_SCATTERS, (_OPEN, _wrapped("indices"), _OVERFLOW)),
+SUSPICIONS: dict[type[Trait], tuple[Suspicion, ...]] = {
+    MayOverflow: (_OVERFLOW,),
+    Division: (_DIVISION,),
+    Selection: (_at_once("A004", _gathered, "indices"),),
+    Indexing: (_wrapped("indices"),),
+    Scattering: (_OPEN, _OVERFLOW),
     # Only the second output depends on the order of equal values.
-    "TopK": (_at_once("A003", _tied, output=1),),
-    **dict.fromkeys(("NonMaxSuppression", "NMSRotated", "MatrixNms", "MulticlassNms"), (_BOXES,)),
-    "Slice": (_at_once("A004", _clamped("start", "stop")),),
-    "SliceScatter": (_at_once("A004", _clamped("start", "stop")),),
-    "StridedSlice": (_at_once("A004", _strided),),
-    "OneHot": (_at_once("A004", _no_class, "indices"),),
-    "Convert": (_CONVERSION,),
-    "ConvertLike": (_CONVERSION,),
+    Ranking: (_at_once("A003", _tied, output=1),),
+    BoxSelection: (_at_once("A003", _tied, "scores"),),
+    Slicing: (_at_once("A004", _clamped("start", "stop")),),
+    StridedSlicing: (_at_once("A004", _strided),),
+    Encoding: (_at_once("A004", _no_class, "indices"),),
+    Conversion: (_CONVERSION,),
 }
-"""The checks of the layers of each type."""
+"""The checks of layers by the traits of their operators."""

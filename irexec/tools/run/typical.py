@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.core.structure import CONVERT
 from irexec.core.types import BOOLEAN, Array, ElementType
 from irexec.model.graph.model import Model, Value
+from irexec.ops.spec.traits import Selection
 
 EXTENTS = (12, 16, 8, 32, 64, 128, 224, 4, 2, 1)
 """Extents to try for dynamic dimensions: texts of 8 to 16 tokens first."""
 STEPS = 3
 """The number of steps for a model with variables: a text, and then one token at a time."""
 _CHANNELS = (1, 3, 4)
-_SHAPING = ("Convert", "Reshape", "Squeeze", "Unsqueeze")
+_SHAPING = (CONVERT, "Reshape", "Squeeze", "Unsqueeze")
 
 
 def typical(
@@ -57,7 +59,7 @@ def _rows(port: Value) -> int:
     while stack:
         value = stack.pop()
         for node in value.users:
-            if node.type == "Gather" and len(node.inputs) > 2 and node.inputs[1] is value:
+            if Selection in node.traits and len(node.inputs) > 2 and node.inputs[1] is value:
                 table, axis = node.inputs[0], node.inputs[2]
                 known = axis.node.constant if axis is not None else None
                 if table is not None and known is not None and known.size == 1 and table.type.shape.rank:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import likely_names
+from irexec.core.structure import RESULT
 from irexec.model.graph.cut import cut, needed_by
 from irexec.model.graph.model import Model, Node
 
@@ -29,7 +30,7 @@ def reduce(model: Model, name: str, findings: Findings) -> Model | None:
     """
     node = find_layer(model, name)
     if node is not None and node.outputs:
-        return cut(model, needed_by([node]), [node] if node.type == "Result" else node.outputs).model
+        return cut(model, needed_by([node]), [node] if node.type == RESULT else node.outputs).model
     outer = find_in_bodies(model, name)
     if node is not None:
         message, hint = f"--until {name}: the layer has no outputs", None

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from irexec.core.structure import CONVERT
 from irexec.model.graph.model import Model, Node, Value
 from irexec.tools.sensitivity.constants import Constants
 from irexec.tools.sensitivity.statistics import Range
 
 QUANTIZERS = ("FakeQuantize", "QuantizeLinear")
 # The layers that compute the real numbers that a quantizer returns from the integers that it stores.
-_DEQUANTIZING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
+_DEQUANTIZING = (CONVERT, "Subtract", "Multiply", "DequantizeLinear")
 # The layers of ONNX's QuantizeLinear between a Divide by the scale and a Convert to integers.
 _ROUNDING = ("Clamp", "Add", "Round")
 _MOST_BITS = 16
@@ -65,7 +66,7 @@ def chains(model: Model, constant: Collection[Node]) -> Iterator[Chain]:
         if node.type in QUANTIZERS and read.element_type.is_real:
             given, after = _given(node)
             yield Chain(node, read, given, [node, *after])
-        elif node.type == "Convert" and read.element_type.is_real and _is_whole(node):
+        elif node.type == CONVERT and read.element_type.is_real and _is_whole(node):
             before = _rounding(node)
             if before and before[-1].inputs[0] is not None:
                 given, after = _given(node)
@@ -99,7 +100,7 @@ def _given(node: Node) -> tuple[Value, list[Node]]:
     whole = not value.element_type.is_real
     while len(users := value.users) == 1 and users[0].type in _DEQUANTIZING and users[0].inputs[0] is value:
         following = users[0]
-        if not whole and (following.type != "Convert" or following.outputs[0].element_type.is_real):
+        if not whole and (following.type != CONVERT or following.outputs[0].element_type.is_real):
             break
         whole, value = True, following.outputs[0]
         after.append(following)

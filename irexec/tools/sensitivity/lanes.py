@@ -14,9 +14,11 @@ import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.deadline import watched
+from irexec.core.structure import ASSIGN, PARAMETER, READ_VALUE, RESULT
 from irexec.core.threads.parallel import computing
 from irexec.core.types import Array
 from irexec.model.graph.model import Node, Value
+from irexec.ops.spec.traits import ShapeReading
 from irexec.runtime.engine.errors import failure
 from irexec.tools.sensitivity.batching import compute_rows
 from irexec.tools.sensitivity.constants import call_of
@@ -75,7 +77,7 @@ class Pass:
         needed = [node for node in self.board.order if node in self._needs.nodes]
         with computing():
             for node in watched(needed, "running", of=lambda _, node: node):
-                if node.type not in ("Parameter", "Result", "Assign"):
+                if node.type not in (PARAMETER, RESULT, ASSIGN):
                     self._run(node)
         ends = [self._input(*self.board.reads[result][0], self._all) for result in self.board.model.results]
         return [[end.of(lane) for end in ends if end is not None] for lane in range(len(self.lanes))]
@@ -111,7 +113,7 @@ class Pass:
             nodes[result] = self._all
         for node in reversed(self.board.order):
             lanes = nodes.get(node, 0)
-            if not lanes or node.type == "Assign":
+            if not lanes or node.type == ASSIGN:
                 continue
             for read, site in self.board.reads[node]:
                 for value, some in self._sources(read, site, lanes):
@@ -138,7 +140,7 @@ class Pass:
             self._store(node.outputs[0], self._constant(node.outputs[0]) or Rows(_initial(node)))
             return
         inputs = [self._input(read, site, lanes) for read, site in self.board.reads[node]]
-        if node.type == "ReadValue":
+        if node.type == READ_VALUE:
             self._store(node.outputs[0], (inputs[0] if inputs else None) or Rows(_initial(node)))
             return
         made = self._computed(node, inputs, lanes)
@@ -188,7 +190,7 @@ class Pass:
         """Return the results of a layer whose inputs have either one row or the same number of rows."""
         count = max(rows.count for rows in inputs if rows is not None)
         self.layers_run += count
-        if node.type == "ShapeOf" and inputs[0] is not None and inputs[0].stacked is not None:
+        if ShapeReading in node.traits and inputs[0] is not None and inputs[0].stacked is not None:
             return [Rows(array) for array in self._call(node, [inputs[0].first])]
         given = [None if rows is None else rows.first if rows.lanes is None else rows.stacked for rows in inputs]
         is_many = [rows is not None and rows.lanes is not None for rows in inputs]

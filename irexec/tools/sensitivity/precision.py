@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
+from irexec.core.structure import CONVERT, SOURCES, STRUCTURAL
 from irexec.core.types import BF16, F16, F32, Array, ElementType, TensorType
 from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.model import Model, Node, Value
@@ -30,7 +31,6 @@ _LONGEST_WAY = 8
 # The least number of units of the type that rounding explains, even if operators are exact.
 _LEAST_EXPLAINED = 16.0
 # Types of the layers whose values a layer kept in f32 reads without conversion.
-GIVEN = ("Parameter", "Const")
 
 
 @dataclass(slots=True)
@@ -169,7 +169,7 @@ def _lower(model: Model, kind: ElementType, kept: Collection[Node], origin: dict
     for value in [value for node in model.nodes for value in node.outputs if value.element_type is F32]:
         coarse = None
         for node, index in value.uses():
-            if node in kept and (value.node in kept or value.node.type in GIVEN):
+            if node in kept and (value.node in kept or value.node.type in SOURCES):
                 continue
             if coarse is None:
                 coarse = rounded(value, kind, origin, model.node_class)
@@ -192,7 +192,7 @@ def rounded(value: Value, kind: ElementType, origin: dict[Node, Node], node_clas
         steps = [kind, F32]
     for step in steps:
         name = f"{node.friendly_name}/{step}"
-        convert = node_class(load("Convert", 1), [value], {"destination_type": step}, name=name)
+        convert = node_class(load(CONVERT, 1), [value], {"destination_type": step}, name=name)
         convert.set_outputs([TensorType(step, value.type.shape)])
         origin[convert] = origin[node]
         value = convert.outputs[0]
@@ -300,11 +300,11 @@ class _Trial:
         while (run := self.run(kept)).broken is not None:
             broken = run.broken
             more = {broken}
-            if run.by_reader and (broken in kept or broken.type in GIVEN):
+            if run.by_reader and (broken in kept or broken.type in SOURCES):
                 more = {user for value in broken.outputs if value.element_type is F32 for user in value.users}
             elif broken in kept:
                 more = {value.node for value in broken.inputs if value is not None and value.element_type is F32}
-            more = {node for node in more - kept if node.type not in ("Parameter", "Const", "Result")}
+            more = {node for node in more - kept if node.type not in STRUCTURAL}
             if not more:
                 return None
             kept |= more

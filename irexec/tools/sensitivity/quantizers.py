@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
 from irexec.core.diagnostics import WrongArgument
+from irexec.core.structure import CONVERT, RESULT
 from irexec.core.types import BOOLEAN, Array, ElementType, TensorType
 from irexec.model.graph.copies import copy_with_map, like
 from irexec.model.graph.cut import constant_nodes, needed_by
@@ -167,7 +168,7 @@ class _Pairing:
         stack, seen = [node], set[Node]()
         while stack:
             node = stack.pop()
-            if node in seen or node.type in ("Result", "ShapeOf"):
+            if node in seen or node.type in (RESULT, "ShapeOf"):
                 continue
             seen.add(node)
             if node.type in _MOVING:
@@ -213,7 +214,7 @@ class _Pairing:
         if value.element_type is kind:
             return value
         type_, name = TensorType(kind, value.type.shape), value.node.friendly_name
-        return computed(type(value.node), "Convert", [value], {"destination_type": kind}, type_, name)
+        return computed(type(value.node), CONVERT, [value], {"destination_type": kind}, type_, name)
 
     def _smoothed(self, node: Node, port: int, weights: Value) -> Value:
         """Return weights for a value that a layer without counterpart divides by a scale per channel (SmoothQuant)."""
@@ -240,7 +241,7 @@ class _Pairing:
     def _range_of_weights(self, value: Value) -> Range | None:
         """Return the range of the stored codes, and the step between them."""
         node: Node | None = value.node
-        while node is not None and node.type in ("Reshape", "Convert") and node.inputs:
+        while node is not None and node.type in ("Reshape", CONVERT) and node.inputs:
             node = node.inputs[0].node if node.inputs[0] is not None else None
         if node is not None and node.type == "FakeQuantize":
             return range_of(node, self._array, self.constant)

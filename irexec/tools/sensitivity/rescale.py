@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
+from irexec.core.structure import ENDS
 from irexec.core.types import F32, TensorType
 from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.cut import constant_nodes
@@ -103,7 +104,7 @@ class _Rescaling:
 
     def _plain(self, node: Node, wanted: int) -> None:
         """Undo the division of the inputs of a layer through which no factor can be moved."""
-        if wanted and node.type not in ("Result", "Parameter"):
+        if wanted and node.type not in ENDS:
             raise CannotRescale(f"{node.friendly_name} ({node.type}) overflows and is not linear")
         for port, value in enumerate(node.inputs):
             if value is None or not (power := self._power(node, port)):

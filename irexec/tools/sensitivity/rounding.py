@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from irexec.core.structure import ASSIGN, PARAMETER, READ_VALUE, RESULT, SOURCES, STRUCTURAL
 from irexec.core.types import F32, ElementType
 from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.cut import constant_nodes
@@ -32,8 +33,8 @@ class RoundingBoard(Board):
         names, found = {*layers}, set()
         for site in self.sites.values():
             source, reader = site.fine.node, site.node
-            reads = (source if reader.type == "Result" else reader).friendly_name in names
-            if reads and (source.friendly_name in names or source.type == "Parameter" or self.is_given(source)):
+            reads = (source if reader.type == RESULT else reader).friendly_name in names
+            if reads and (source.friendly_name in names or source.type == PARAMETER or self.is_given(source)):
                 found.add(site)
         return frozenset(found)
 
@@ -57,7 +58,7 @@ def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
     units = {n: Unit(n.friendly_name, "result", n, []) for n in made.nodes if n not in constant}
     coarse: dict[Value, Value] = {}
     for node in made.nodes:
-        if node in constant or node.type in ("Assign", "ReadValue"):
+        if node in constant or node.type in (ASSIGN, READ_VALUE):
             continue
         for port, value in enumerate(node.inputs):
             if value is None or value.element_type is not F32 or _stays_f32(node, value):
@@ -85,10 +86,10 @@ def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
 
 def _stays_f32(node: Node, value: Value) -> bool:
     """Return whether marks of the model keep both the layer that reads a value and its own layer in f32."""
-    if node.type == "Result":
+    if node.type == RESULT:
         return _is_marked(value.node)
     source = value.node
-    return _is_marked(node) and (_is_marked(source) or source.type in ("Parameter", "Const"))
+    return _is_marked(node) and (_is_marked(source) or source.type in SOURCES)
 
 
 def _is_marked(node: Node) -> bool:
@@ -96,4 +97,4 @@ def _is_marked(node: Node) -> bool:
 
 
 def _computes(node: Node) -> bool:
-    return node.type not in ("Parameter", "Result", "Const")
+    return node.type not in STRUCTURAL

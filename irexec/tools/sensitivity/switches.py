@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from irexec.core.structure import ASSIGN, PARAMETER, READ_VALUE, RESULT
 from irexec.core.types import Array
 from irexec.model.graph.copies import copy_with_map, like
 from irexec.model.graph.cut import constant_among
@@ -69,7 +70,7 @@ class Board:
         """Return whether a node computes nothing in a run: constants, inputs, results, and layers that read or assign
         variables.
         """
-        return node in self._constant or node.type in ("Parameter", "Result", "Assign", "ReadValue")
+        return node in self._constant or node.type in (PARAMETER, RESULT, ASSIGN, READ_VALUE)
 
     @property
     def groups(self) -> list[frozenset[str]]:

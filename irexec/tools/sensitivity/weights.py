@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
+from irexec.core.structure import CONVERT
 from irexec.core.types import I4, I8, Array, PartialShape, TensorType
 from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.cut import constant_nodes
@@ -88,7 +89,7 @@ def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) ->
     held: Array = codes.astype(np.int8 if bits == 8 else ml_dtypes.int4)
     made = constant_node(node_class, held, element_type=kind, name=f"{name}/compressed").outputs[0]
     type_ = TensorType(value.element_type, PartialShape(wide.shape))
-    made = computed(node_class, "Convert", [made], {"destination_type": value.element_type}, type_, f"{name}/convert")
+    made = computed(node_class, CONVERT, [made], {"destination_type": value.element_type}, type_, f"{name}/convert")
     stored = scale.astype(value.element_type.dtype)
     scales = constant_node(node_class, stored, element_type=value.element_type, name=f"{name}/scale")
     made = computed(node_class, "Multiply", [made, scales.outputs[0]], {}, type_, f"{name}/dequantized")

@@ -6,22 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from irexec.core.records import record
+from irexec.core.structure import CONST
 from irexec.core.types import Stored
 from irexec.model.graph.model import Node
+from irexec.ops.spec.traits import Concatenation, Reshaping, SizesIn
 from irexec.tools.shapes.case import Case
 from irexec.tools.shapes.probe import OpenDim, Prober
 
 # The numbers of the inputs that contain sizes, by operator.
-_SIZE_INPUTS = {
-    "Reshape": (1,),
-    "Broadcast": (1,),
-    "Tile": (1,),
-    "Slice": (1, 2),
-    "StridedSlice": (1, 2),
-    "Concat": (0, 1, 2, 3, 4, 5, 6, 7),
-    "VariadicSplit": (2,),
-    "Interpolate": (1,),
-}
 
 
 @record(frozen=True)
@@ -97,27 +89,35 @@ def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -
     """
     waiting, seen = [node] if node is not None else [], set[Node]()
     # A Reshape multiplies sizes; elsewhere, a multiple of the size is most probably unrelated to it.
-    multiplies = node is not None and node.type == "Reshape"
+    multiplies = node is not None and Reshaping in node.traits
     while waiting:
         current = waiting.pop(0)
         if current in seen:
             continue
         seen.add(current)
         is_reached = bool(prober.reached.get(current, 0) & dim.bits)
-        for index in _SIZE_INPUTS.get(current.type, ()):
+        for index in _positions(current):
             values = _known(current, index)
-            if current.type == "Concat" and not _makes_sizes(current):
+            if Concatenation in current.traits and not _makes_sizes(current):
                 continue
-            position = _position(values, dim.axis, size, multiplies and current.type in ("Reshape", "Concat"))
+            position = _position(
+                values, dim.axis, size, multiplies and (Reshaping in current.traits or Concatenation in current.traits)
+            )
             if position is not None and (is_reached or size > 1 or position == dim.axis):
                 yield SizeConstant(current, index, position, values[position] // size, values)
         waiting += [value.node for value in current.inputs if value is not None]
 
 
+def _positions(node: Node) -> tuple[int, ...]:
+    """Return the positions of the inputs that contain sizes."""
+    sizes = node.traits.find(SizesIn)
+    return () if sizes is None else sizes.positions
+
+
 def _known(node: Node, index: int) -> tuple[int, ...]:
     """Return the integers of a small constant input; an empty tuple for any other input."""
     value = node.inputs[index] if index < len(node.inputs) else None
-    held = value.node.held if value is not None and value.node.type == "Const" else None
+    held = value.node.held if value is not None and value.node.type == CONST else None
     if value is None or held is None or held.size > 16 or not value.element_type.is_integral_number:
         return ()
     return tuple(int(v) for v in (held.values if isinstance(held, Stored) else held.ravel()))
@@ -139,6 +139,6 @@ def _makes_sizes(node: Node) -> bool:
         user.inputs[index] is value
         for value in node.outputs
         for user in value.users
-        for index in _SIZE_INPUTS.get(user.type, ())
-        if user.type != "Concat" and index < len(user.inputs)
+        for index in _positions(user)
+        if Concatenation not in user.traits and index < len(user.inputs)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from irexec.core.structure import PARAMETER
 from irexec.core.types import MAX_LENGTH, TensorType
 from irexec.model.graph.model import Node, Value
 from irexec.model.graph.ports import port_name
@@ -156,7 +157,7 @@ def _origin(types: Inference, value: Value) -> str:
             continue
         seen.add(node)
         before = [each.node for each in node.inputs if each is not None and _is_open(types[each])]
-        before = [each for each in before if each.type != "Parameter"]
+        before = [each for each in before if each.type != PARAMETER]
         if not before:
             return f"the values that {node.type} {node.friendly_name!r} reads"
         waiting += before

@@ -12,12 +12,14 @@ from irexec.core.diagnostics.codes import CODES
 from irexec.core.diagnostics.deadline import ask, watched
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.records import record
+from irexec.core.structure import PARAMETER, READ_VALUE
 from irexec.core.types import PartialShape, TensorType
 from irexec.model.graph.model import Model, Node
 from irexec.model.inference.infer import Inferring
 from irexec.model.inference.inference import Inference
 from irexec.model.inference.repeats import Repeats
 from irexec.model.inference.variables import check_variables
+from irexec.ops.spec.traits import Selection
 from irexec.tools.shapes.calls import Layers
 from irexec.tools.shapes.declared import open_places
 
@@ -137,7 +139,7 @@ class Prober:
     def _prepare(self) -> None:
         run = Inferring(Findings(), declared=False, repeats=self._repeats)
         for position, node in enumerate(watched(self.model.nodes, "inferring types")):
-            if node.type == "Parameter" and node.held is None:
+            if node.type == PARAMETER and node.held is None:
                 continue
             if node in self.reached or node.has_state or node.bodies:
                 self._changing.append((position, node))
@@ -214,7 +216,7 @@ class Prober:
         variables are those for the variables' initial values.
         """
         found = self.outputs(sizes)
-        reads = {node for node in self.changing if node.type == "ReadValue" and node.inputs}
+        reads = {node for node in self.changing if node.type == READ_VALUE and node.inputs}
         if not reads or not any(shape is not None and None in shape for shape in found):
             return found
         run = self._begun(sizes, Findings())
@@ -278,7 +280,7 @@ class Prober:
                 errors = findings.error_count
                 if (refusal := self._refused(position, node, findings, run.inference)) is not None:
                     return run, Outcome(refusal=refusal, beyond=tuple(beyond))
-            if node.type == "Gather" and (rows := _rows_exceeded(node, run.inference)) is not None:
+            if Selection in node.traits and (rows := _rows_exceeded(node, run.inference)) is not None:
                 beyond.append((node, rows))
         check_variables(self.model, run.inference, findings)
         if findings.error_count > errors:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
+from irexec.core.structure import PARAMETER
 from irexec.model.graph.model import Node
 from irexec.tools.shapes.case import Case, Reason
 from irexec.tools.shapes.probe import Prober, Sizes
@@ -71,7 +72,7 @@ def path_to(prober: Prober, reason: Reason) -> tuple[Node, ...]:
     bits = prober.dims[reason.dim].bits
     path: list[Node] = []
     node: Node | None = target
-    while node is not None and node.type != "Parameter":
+    while node is not None and node.type != PARAMETER:
         path.append(node)
         node = next((v.node for v in node.inputs if v is not None and prober.reached.get(v.node, 0) & bits), None)
     return tuple(reversed(path))

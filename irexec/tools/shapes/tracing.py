@@ -15,6 +15,7 @@ from irexec.core.diagnostics.codes import CODES
 from irexec.core.diagnostics.deadline import ask
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.records import record
+from irexec.core.structure import PARAMETER
 from irexec.core.types import Dimension, PartialShape, TensorType
 from irexec.core.types.tape_program import Program
 from irexec.core.types.traced import Tape, Traced, is_traced, untraced
@@ -25,10 +26,10 @@ from irexec.model.inference.inference import Inference, Types
 from irexec.model.inference.propagate import propagate
 from irexec.model.inference.variables import check_variables
 from irexec.ops.spec.operator import Breach
+from irexec.ops.spec.traits import Comparison
 from irexec.tools.shapes.calls import Hidden, Layer, Layers, filled
 from irexec.tools.shapes.probe import Extents, Outcome, Prober, Sizes
 
-_COMPARISONS = frozenset({"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
 _BETWEEN_LOOKS = 64
 
 
@@ -160,7 +161,7 @@ class _Tracing:
             None if value is None else self.types.get(value.node, plain.outputs(value.node))[value.index]
             for value in node.inputs
         ]
-        if node.type == "Parameter" or not any(type is not None and _is_special(type) for type in inputs):
+        if node.type == PARAMETER or not any(type is not None and _is_special(type) for type in inputs):
             return
         expected = plain.outputs(node)
         made: Types | None = None
@@ -239,7 +240,7 @@ class _Tracing:
             raise _Refused
         if any(type.__class__ is Hidden for type in inputs):
             return types
-        if node.type in _COMPARISONS and (compared := self._compared(node, inputs, types)) is not None:
+        if Comparison in node.traits and (compared := self._compared(node, inputs, types)) is not None:
             return compared
         pins, guards = len(self.tape.pinned), len(self.tape.guards)
         try:

@@ -13,8 +13,8 @@ from irexec.api.opsets.computed import value_of
 from irexec.api.opsets.nodes import constant_node, parameter_node
 from irexec.core.types import DYNAMIC, Array, TensorType
 from irexec.model.graph.model import Value
+from irexec.ops.spec.contents import file_type
 from irexec.ops.spec.operator import REGISTRY
-from irexec.ops.spec.type_names import file_type
 
 if TYPE_CHECKING:
     from irexec.api.openvino.arguments import AttributeValue, Operand

@@ -18,6 +18,7 @@ from irexec.api.openvino.kinds.kind import KindOfNode
 from irexec.api.opsets import nodes
 from irexec.api.opsets.computed import value_of
 from irexec.core.arguments import expected
+from irexec.core.structure import IF, LOOP, PARAMETER, RESULT, TENSOR_ITERATOR
 from irexec.model.graph import model as graph
 from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.model.graph.model import Body, Model, Node, Value
@@ -103,7 +104,7 @@ class Loop(_Repeating):
     """A node whose body runs as long as its condition holds, at most as often as the trip count allows."""
 
     __slots__ = ()
-    type_name = "Loop"
+    type_name = LOOP
 
     def set_special_body_ports(self, special_body_ports: Sequence[int]) -> None:
         """Set the Parameter that counts the iterations (-1: none), and the Result that decides whether to continue."""
@@ -125,14 +126,14 @@ class TensorIterator(_Repeating):
     """A node whose body runs for every slice of its inputs."""
 
     __slots__ = ()
-    type_name = "TensorIterator"
+    type_name = TENSOR_ITERATOR
 
 
 class If(KindOfNode):
     """A node that runs one of two bodies, depending on a condition."""
 
     __slots__ = ()
-    type_name = "If"
+    type_name = IF
 
     def set_then_body(self, body: Model) -> None:
         _set_branch(self, 0, body)
@@ -155,7 +156,7 @@ class If(KindOfNode):
     def set_input(self, value: Any, then_parameter: Node | None, else_parameter: Node | None) -> None:
         """Pass a value to Parameters of one or both bodies."""
         parameters = then_parameter, else_parameter
-        nodes_of_type([each for each in parameters if each is not None], "Parameter", "set_input()")
+        nodes_of_type([each for each in parameters if each is not None], PARAMETER, "set_input()")
         external = _take(self, value)
         for body, parameter in zip(self.bodies, parameters, strict=True):
             if parameter is not None:
@@ -163,7 +164,7 @@ class If(KindOfNode):
 
     def set_output(self, then_result: Node, else_result: Node) -> Value:
         """Return an output with the value of one of two Results: that of the body that runs."""
-        nodes_of_type([then_result, else_result], "Result", "set_output()")
+        nodes_of_type([then_result, else_result], RESULT, "set_output()")
         number = len(self.outputs)
         for body, result in zip(self.bodies, (then_result, else_result), strict=True):
             body.outputs.append(BodyOutput(body.model.results.index(result), number))
@@ -222,7 +223,7 @@ def _result(node: graph.Node, value: Any) -> int:
     for index, result in enumerate(model.results):
         if result.inputs[0] is taken or result.outputs[0] is taken:
             return index
-    operator = contents.load("Result", 1)
+    operator = contents.load(RESULT, 1)
     assert operator is not None
     model.results.append(nodes.make_node(type(node), operator, [taken], {}))
     order(model)
@@ -245,7 +246,7 @@ def _iterations(node: graph.Node) -> int:
         outer = node.inputs[entry.external] if entry.external is not None else None
         if entry.slicing is not None and outer is not None and outer.type.shape.is_static:
             return entry.slicing.count(outer.type.shape.to_shape()[entry.slicing.axis])
-    trips = node.inputs[0].type.scalar if node.type == "Loop" and node.inputs and node.inputs[0] else None
+    trips = node.inputs[0].type.scalar if node.type == LOOP and node.inputs and node.inputs[0] else None
     return -1 if trips is None else int(trips)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from irexec.api.openvino.kinds.kind import KindOfNode
 from irexec.api.openvino.shapes import Strides
 from irexec.api.openvino.tensor import Tensor
+from irexec.core.structure import ASSIGN, CONST, READ_VALUE
 from irexec.core.types import BOOLEAN, Array
 from irexec.model.graph import model as graph
 
@@ -17,7 +18,7 @@ class Constant(KindOfNode):
     """A node with a constant value."""
 
     __slots__ = ()
-    type_name = "Const"
+    type_name = CONST
 
     @property
     def data(self) -> Array:
@@ -88,14 +89,14 @@ class Assign(_OfVariable):
     """A node that assigns a variable."""
 
     __slots__ = ()
-    type_name = "Assign"
+    type_name = ASSIGN
 
 
 class ReadValue(_OfVariable):
     """A node that reads a variable."""
 
     __slots__ = ()
-    type_name = "ReadValue"
+    type_name = READ_VALUE
 
 
 def _read_only(array: Array) -> Array:

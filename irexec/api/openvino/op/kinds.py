@@ -16,6 +16,7 @@ from irexec.api.openvino.shapes import Shape, partial_shape
 from irexec.api.openvino.tensor import Tensor
 from irexec.api.opsets import nodes
 from irexec.api.opsets.element_types import element_type_of
+from irexec.core.structure import ASSIGN, PARAMETER, READ_VALUE, RESULT
 from irexec.core.types import STRING, TensorType
 from irexec.model.graph import model as graph
 from irexec.ops.compute.casting import elements
@@ -69,7 +70,7 @@ class Parameter(KindOfNode):
     """An input of the model: `Parameter(type, shape)`."""
 
     __slots__ = ()
-    type_name = "Parameter"
+    type_name = PARAMETER
 
     @staticmethod
     def make(element_type: Any, shape: Any) -> graph.Node:
@@ -80,7 +81,7 @@ class Result(KindOfNode):
     """An output of the model: `Result(output)`."""
 
     __slots__ = ()
-    type_name = "Result"
+    type_name = RESULT
 
     @staticmethod
     def make(value: Any) -> graph.Node:
@@ -99,7 +100,7 @@ class assign(constants.Assign):
     ) -> graph.Node:
         variable = variable if variable_id is None else variable_id
         if new_value is None:
-            return _empty("Assign")
+            return _empty(ASSIGN)
         made: graph.Node = opset("opset6").assign(new_value, variable, name)
         return made
 
@@ -112,7 +113,7 @@ class read_value(constants.ReadValue):
     @staticmethod
     def make(new_value: Any = None, variable: Any = None, name: str = "") -> graph.Node:
         if new_value is None:
-            return _empty("ReadValue")
+            return _empty(READ_VALUE)
         made: graph.Node = opset("opset6").read_value(new_value, variable, name=name)
         return made
 

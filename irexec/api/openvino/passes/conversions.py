@@ -10,6 +10,7 @@ from irexec.api.openvino.editing import changed, checked_model, current, order, 
 from irexec.api.openvino.node import Node
 from irexec.api.openvino.passes.base import ModelPass
 from irexec.api.opsets.nodes import constant_node
+from irexec.core.structure import CONST, ENDS
 from irexec.core.types import F16, F32
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Model
@@ -31,11 +32,11 @@ class ConstantFolding(ModelPass):
         inference = infer(model)
         folded = False
         with Constants().folding(model, inference) as folding:
-            constant = {n for n in model.nodes if n.type not in ("Parameter", "Result") and folding.add(n)}
+            constant = {n for n in model.nodes if n.type not in ENDS and folding.add(n)}
             for node in model.nodes:
                 for body in node.bodies:
                     folded |= self._fold(body.model)
-                if node not in constant or node.type == "Const":
+                if node not in constant or node.type == CONST:
                     continue
                 for value in node.outputs:
                     # A node that only folded nodes read is removed with them.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from irexec.api.openvino.editing import changed, order, replace
+from irexec.core.structure import PARAMETER, RESULT
 from irexec.model.graph.model import Model, Node, Value
-
-# The constant operand with which arithmetic returns its other operand; Subtract and Divide have it on the right.
-_NEUTRAL = {"Add": 0, "Subtract": 0, "Multiply": 1, "Divide": 1}
+from irexec.ops.spec.traits import Arithmetic, Commutative, Unchanged
 
 
 def remove_identities(model: Model) -> None:
@@ -18,8 +17,8 @@ def remove_identities(model: Model) -> None:
         value = _returned(node)
         if value is None:
             continue
-        if any(user.type == "Result" for user in node.outputs[0].users):
-            if value.node.type == "Parameter" or len(value.node.outputs) > 1:
+        if any(user.type == RESULT for user in node.outputs[0].users):
+            if value.node.type == PARAMETER or len(value.node.outputs) > 1:
                 continue  # Such a node cannot take the name of this layer, which names the Result.
             value.node.given_name = node.friendly_name
         replace(node.outputs[0], value)
@@ -31,16 +30,17 @@ def remove_identities(model: Model) -> None:
 
 def _returned(node: Node) -> Value | None:
     """Return the input that a node returns unchanged, if there is one."""
-    if node.type == "Identity":
+    if Unchanged in node.traits:
         return node.inputs[0]
-    if node.type not in _NEUTRAL:
+    arithmetic = node.traits.find(Arithmetic)
+    if arithmetic is None:
         return None
     left, right = node.inputs
-    operands = [(left, right)] if node.type in ("Subtract", "Divide") else [(left, right), (right, left)]
+    operands = [(left, right), (right, left)] if Commutative in node.traits else [(left, right)]
     for value, other in operands:
         if value is None or other is None or (constant := other.node.constant) is None:
             continue
-        if _fits(constant.shape, value) and bool((constant == _NEUTRAL[node.type]).all()):
+        if _fits(constant.shape, value) and bool((constant == arithmetic.neutral).all()):
             return value
     return None
 

@@ -8,10 +8,7 @@ from typing import Any
 from irexec.api.openvino.passes.patterns import AnyInput, Optional, Or, Pattern, WrapType
 from irexec.api.opsets.computed import value_of
 from irexec.model.graph.model import Node, Value
-
-_COMMUTATIVE = frozenset(
-    {"Add", "Equal", "LogicalAnd", "LogicalOr", "LogicalXor", "Maximum", "Minimum", "Multiply", "NotEqual"}
-)
+from irexec.ops.spec.traits import CommutativeInPatterns
 
 
 class _Match:
@@ -131,7 +128,7 @@ def _inputs_match(pattern: Node, node: Node, match: _Match) -> bool:
         return True
     if len(pattern.inputs) != len(node.inputs):
         return False
-    orders = permutations(pattern.inputs) if node.type in _COMMUTATIVE else [pattern.inputs]
+    orders = permutations(pattern.inputs) if CommutativeInPatterns in node.traits else [pattern.inputs]
     for patterns in orders:
         trial = _Match(match)
         pairs = zip(patterns, node.inputs, strict=True)

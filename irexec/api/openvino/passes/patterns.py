@@ -13,8 +13,8 @@ from irexec.core.types import TensorType
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Value
 from irexec.ops.spec import contents
+from irexec.ops.spec.contents import file_type, type_name
 from irexec.ops.spec.operator import Operator
-from irexec.ops.spec.type_names import file_type, type_name
 
 
 class Pattern(Node):

@@ -12,6 +12,7 @@ from irexec.api.openvino.opsets import opset
 from irexec.api.openvino.passes.base import ModelPass
 from irexec.api.openvino.shapes import PartialShape
 from irexec.core.arguments import expected
+from irexec.core.structure import LOOP, TENSOR_ITERATOR
 from irexec.model.graph.model import Model, Node
 
 Pairs = Iterable[tuple[Node, Node]] | Mapping[str, str]
@@ -45,7 +46,7 @@ class LowLatency2(ModelPass):
     def run_on_model(self, model: Any) -> bool:
         """Return False. Raises NotOffered for a model with TensorIterator or Loop: irexec keeps their state in the
         layer."""
-        loops = [node.friendly_name for node in checked_model(model).walk() if node.type in ("TensorIterator", "Loop")]
+        loops = [node.friendly_name for node in checked_model(model).walk() if node.type in (TENSOR_ITERATOR, LOOP)]
         if loops:
             raise NotOffered(f"the conversion of the state of {loops[0]!r} to variables", "its body runs unchanged")
         return False

@@ -13,6 +13,7 @@ from irexec.api.openvino.preprocess.formats import OF_MODELS
 from irexec.api.openvino.preprocess.inputs import InputInfo
 from irexec.api.openvino.preprocess.outputs import OutputInfo
 from irexec.core.arguments import expected
+from irexec.core.structure import PARAMETER
 
 
 class PrePostProcessor:
@@ -72,7 +73,7 @@ class PrePostProcessor:
         names = set(result.outputs[0].names)
         connect(result, 0, last.value)
         last.value.names |= names
-        if source.node.type != "Parameter":
+        if source.node.type != PARAMETER:
             source.names -= names
         give_layout(result, last.layout)
 

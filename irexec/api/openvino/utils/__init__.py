@@ -12,6 +12,7 @@ from irexec.api.openvino.tensor import Tensor
 from irexec.api.openvino.utils import decorators, input_validation, node_factory, types
 from irexec.api.openvino.utils.postponed import make_postponed_constant
 from irexec.core.arguments import expected
+from irexec.core.structure import PARAMETER, RESULT
 from irexec.model.graph.model import Node, Value
 
 __all__ = [
@@ -49,7 +50,7 @@ def replace_output_update_name(output: Value, target_output: Value) -> bool:
     if _is_result(expected(output, Value, "replace_output_update_name()")):
         if len(output.node.outputs) != 1 or len(target_output.node.outputs) != 1:
             return False
-        if target_output.node.type == "Parameter" or _is_result(target_output):
+        if target_output.node.type == PARAMETER or _is_result(target_output):
             return False
         target_output.node.friendly_name = output.node.friendly_name
     replace(output, target_output)
@@ -58,7 +59,7 @@ def replace_output_update_name(output: Value, target_output: Value) -> bool:
 
 
 def _is_result(value: Value) -> bool:
-    return any(user.type == "Result" for user in value.users)
+    return any(user.type == RESULT for user in value.users)
 
 
 def clone_model(model: Any) -> Any:

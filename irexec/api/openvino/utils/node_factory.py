@@ -12,8 +12,8 @@ from irexec.api.opsets.computed import value_of
 from irexec.core.types import TensorType
 from irexec.model.graph.model import Value
 from irexec.ops.spec import contents
+from irexec.ops.spec.contents import file_type
 from irexec.ops.spec.operator import Operator
-from irexec.ops.spec.type_names import file_type
 
 DEFAULT_OPSET = "opset16"
 

@@ -20,6 +20,7 @@ from irexec.ops.movement.gather import as_index, check_range
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.windows import Windowing, Windows
 from irexec.ops.spec.operator import require
+from irexec.ops.spec.traits import Convolution, MatrixProduct
 from irexec.runtime.engine.packed.matrix import PackedMatrix, Turned
 
 F32 = np.dtype(np.float32)
@@ -29,10 +30,10 @@ _UNPACKED, _CHANNELS = 1 << 19, 16
 
 def packed_call(node: Node) -> Callable[..., Array]:
     """Return the call of a layer that reads a packed matrix; it takes `out`."""
-    if node.type == "MatMul":
+    if MatrixProduct in node.traits:
         return product
     assert node.operator is not None
-    if node.type in ("Convolution", "GroupConvolution"):
+    if Convolution in node.traits:
         return partial(convolved, **node.operator.bind(node.all_attributes))
     return partial(selected, is_filled=node.operator.opset == "opset8")
 

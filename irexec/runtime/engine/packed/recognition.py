@@ -7,17 +7,28 @@ from math import prod
 
 import numpy as np
 
+from irexec.core.structure import CONVERT, PARAMETER
 from irexec.core.types import BF16, F16, F32, F64, Array, TensorType
 from irexec.model.graph.model import Node, Value
 from irexec.model.inference import Inference
+from irexec.ops.spec.traits import (
+    Convolution,
+    Difference,
+    MatrixProduct,
+    Product,
+    Reshaping,
+    Selection,
+    ShapeReading,
+    Trait,
+    Transposition,
+    Unpacking,
+)
 from irexec.runtime.engine.constants import Folding, may_be_packed
 from irexec.runtime.engine.packed.codes import INTEGERS, TYPES, Codes
 from irexec.runtime.engine.packed.matrix import PackedMatrix, is_zero_exact
 
 _FLOATS = frozenset({F16, BF16, F32, F64})
-_ARITHMETIC = ("Subtract", "Multiply")
-# The number of leading axes of a convolution's kernel that number the output channels.
-_ROW_AXES = {"Convolution": 1, "GroupConvolution": 2}
+Kind = type[Trait]
 
 
 def packed_matrix(value: Value, inference: Inference, folding: Folding) -> PackedMatrix | None:
@@ -27,11 +38,13 @@ def packed_matrix(value: Value, inference: Inference, folding: Folding) -> Packe
     type = inference[value]
     if type.element_type not in _FLOATS or not may_be_packed(value, type):
         return None
-    readers = [(node, index) for node, index in value.uses() if node.type != "ShapeOf"]
+    readers = [(node, index) for node, index in value.uses() if ShapeReading not in node.traits]
     search = _Search(inference, folding)
     if type.rank != 2:
-        kinds = {node.type if index == 1 else "" for node, index in readers}
-        axes = _ROW_AXES.get(kinds.pop(), 0) if len(kinds) == 1 else 0
+        kinds = {node.traits.find(Convolution) if index == 1 else None for node, index in readers}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        # The leading axes of a convolution's kernel number the output channels.
+        axes = 0 if kind is None else 1 + kind.grouped
         return search.matrix(value, type, axes) if axes and not _is_depthwise(type.shape.to_shape(), axes) else None
     is_upright = any(_takes_upright(*reader) for reader in readers)
     takes = all(_takes_upright(*reader) if is_upright else _takes_rows(*reader, inference) for reader in readers)
@@ -45,9 +58,9 @@ def _is_depthwise(shape: tuple[int, ...], axes: int) -> bool:
 
 def _takes_rows(node: Node, index: int, inference: Inference) -> bool:
     """Return whether a layer reads a matrix `[N, K]` row by row at this input."""
-    if node.type == "MatMul":
+    if MatrixProduct in node.traits:
         return index == 1 and node.all_attributes["transpose_b"] and not node.all_attributes["transpose_a"]
-    if node.type == "Gather":
+    if Selection in node.traits:
         axis = node.inputs[2]
         is_first = axis is not None and inference[axis].scalar in (0, -2)
         return index == 0 and is_first and not node.all_attributes.get("batch_dims")
@@ -57,7 +70,7 @@ def _takes_rows(node: Node, index: int, inference: Inference) -> bool:
 def _takes_upright(node: Node, index: int) -> bool:
     """Return whether a layer multiplies rows by a matrix `[K, N]` at this input."""
     attributes = node.all_attributes
-    return node.type == "MatMul" and index == 1 and not (attributes["transpose_b"] or attributes["transpose_a"])
+    return MatrixProduct in node.traits and index == 1 and not (attributes["transpose_b"] or attributes["transpose_a"])
 
 
 class _Search:
@@ -75,7 +88,7 @@ class _Search:
         current, final = value, type.element_type
         # Whether the file has the columns of the matrix `[N, K]` as rows.
         is_turned = is_upright
-        if current.node.type == "Transpose":
+        if Transposition in current.node.traits:
             order = current.node.inputs[1]
             if order is None or list(self._inference[order].ints or ()) != [1, 0]:
                 return None
@@ -83,20 +96,20 @@ class _Search:
         extents = self._inference[current].shape.to_shape()
         rows, columns = prod(extents[:axes]), prod(extents[axes:])
         types = {final}
-        while current.node.type in ("Convert", "Reshape") and self._is_final(current):
+        while _changes_form(current.node) and self._is_final(current):
             current = self._before(current)
             types.add(self._inference[current].element_type)
         arithmetic = self._inference[current].element_type
         if types != {arithmetic, final}:
             return None
-        steps: dict[str, Value] = {}
-        for kind in ("Multiply", "Subtract"):
-            if current.node.type == kind:
+        steps: dict[Kind, Value] = {}
+        for kind in (Product, Difference):
+            if kind in current.node.traits:
                 parts = self._apart(current.node)
                 if parts is None:
                     return None
                 current, steps[kind] = parts
-        source = self._before(current) if current.node.type == "Convert" else None
+        source = self._before(current) if current.node.type == CONVERT else None
         if arithmetic not in _FLOATS or source is None or source.node.held is None or not _is_constant(source):
             return None
         grouped = self._inference[source].shape.to_shape()
@@ -124,13 +137,13 @@ class _Search:
         groups = max([1, *(p.shape[1] for p in parameters.values() if p is not None)])
         shape = type.shape.to_shape()
         return PackedMatrix(
-            codes, parameters.get("Subtract"), parameters.get("Multiply"), groups, final, shape, is_upright=is_upright
+            codes, parameters.get(Difference), parameters.get(Product), groups, final, shape, is_upright=is_upright
         )
 
-    def _is_whole(self, source: Value, parameters: Mapping[str, Array | None]) -> bool:
+    def _is_whole(self, source: Value, parameters: Mapping[Kind, Array | None]) -> bool:
         """Return whether all elements are integers, which f32 represents exactly, like f64."""
-        type, zero = self._inference[source].element_type, parameters.get("Subtract")
-        return type in INTEGERS and "Multiply" not in parameters and (zero is None or is_zero_exact(type, zero))
+        type, zero = self._inference[source].element_type, parameters.get(Difference)
+        return type in INTEGERS and Product not in parameters and (zero is None or is_zero_exact(type, zero))
 
     def _before(self, value: Value) -> Value:
         before = value.node.inputs[0]
@@ -139,7 +152,8 @@ class _Search:
 
     def _is_final(self, value: Value) -> bool:
         """Return whether a Convert or Reshape follows the Convert of the constant."""
-        return self._before(value).node.type in ("Reshape", "Convert", *_ARITHMETIC)
+        before = self._before(value).node
+        return Unpacking in before.traits and Transposition not in before.traits
 
     def _apart(self, node: Node) -> tuple[Value, Value] | None:
         """Return the input that leads to the weights, and the second input, which must be a smaller constant; None if
@@ -149,7 +163,7 @@ class _Search:
         if left is None or right is None or node.all_attributes["auto_broadcast"] != "numpy":
             return None
         is_larger = self._size(right) > self._size(left)
-        if node.type == "Multiply" and is_larger:
+        if Product in node.traits and is_larger:
             left, right = right, left
         return (left, right) if self._size(left) > self._size(right) and _is_constant(right) else None
 
@@ -183,6 +197,10 @@ class _Search:
 def _is_constant(value: Value) -> bool:
     """Return whether a value is a constant, in this or another type and shape."""
     node = value.node
-    while node.type in ("Convert", "Reshape") and node.inputs[0] is not None:
+    while _changes_form(node) and node.inputs[0] is not None:
         node = node.inputs[0].node
-    return node.held is not None and node.type != "Parameter"
+    return node.held is not None and node.type != PARAMETER
+
+
+def _changes_form(node: Node) -> bool:
+    return node.type == CONVERT or Reshaping in node.traits

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from irexec.core.diagnostics import IRError
+from irexec.core.structure import CONST
 from irexec.core.types import BF16, F16, Array
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model, Node, Value
@@ -189,7 +190,7 @@ class _Pairing:
     def _constants(self) -> Iterator[Sample]:
         """Yield samples of the model's constants: exporters store values that depend on no input as constants."""
         for node in self.model.nodes:
-            if node.type == "Const" and (made := sample(np.asarray(node.constant))) is not None:
+            if node.type == CONST and (made := sample(np.asarray(node.constant))) is not None:
                 yield made
 
     def _best(self, values: Sequence[Value], made: Made) -> Value:
@@ -339,4 +340,4 @@ class _Pairing:
 
 def has_narrow_weights(model: Model) -> bool:
     """Return whether the model has real constants in f16 or bf16, to which an exporter may have rounded them."""
-    return any(node.type == "Const" and node.outputs[0].element_type in (F16, BF16) for node in model.nodes)
+    return any(node.type == CONST and node.outputs[0].element_type in (F16, BF16) for node in model.nodes)

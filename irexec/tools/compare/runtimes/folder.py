@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.structure import RESULT
 from irexec.core.types import DYNAMIC, F16, Array, ElementType
 from irexec.ir.beside import Unreadable, json_of, written_by
 from irexec.ir.io.guard import reads
@@ -260,7 +261,7 @@ def _archive_key(model: Model, number: int) -> str:
 
 
 def _key(name: str, output: int, type: str) -> str:
-    return f"{name}\0{output}" + ("\0result" if type == "Result" else "")
+    return f"{name}\0{output}" + ("\0result" if type == RESULT else "")
 
 
 def _keys(value: Value) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from irexec.core.environment import installing
+from irexec.core.structure import RESULT
 from irexec.core.types import STRING, Array, ElementType, is_numpys
 from irexec.model.arrays.brief import abridged
 from irexec.model.graph.model import Model, Value
@@ -224,7 +225,7 @@ class _Ports:
         self._layers: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
         for op in model.get_ops():
-            if op.get_type_name() == "Result":
+            if op.get_type_name() == RESULT:
                 continue
             name = op.get_friendly_name()
             self._layers[name] = None if name in self._layers else op

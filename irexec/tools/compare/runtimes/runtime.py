@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from irexec.core.diagnostics import IRError
+from irexec.core.structure import PARAMETER
 from irexec.core.types import Array
 from irexec.model.arrays.brief import shown_shape
 from irexec.model.graph.cut import Cutter
@@ -291,7 +292,7 @@ class Aligned:
             return False
         if ours.type.shape.compatible(theirs.type.shape):
             return True
-        return ours.node.type == "Parameter" or self.layer_pairs.relation([ours.node]) is not Relation.RESTRUCTURED
+        return ours.node.type == PARAMETER or self.layer_pairs.relation([ours.node]) is not Relation.RESTRUCTURED
 
     def fused(self) -> list[list[str]]:
         return []

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from irexec.core.diagnostics.nearest import common_start
+from irexec.core.structure import CONST, ENDS
 from irexec.tools.inspect.facts import Layer
 from irexec.tools.render.drawing.scopes import NameScope, path_of, scopes
 
@@ -84,7 +85,6 @@ are one box each. If there are more consecutive blocks than this, they are group
 """
 _MOST = 0.6
 """The share of layers that must be in scopes, so that scopes decide where blocks begin."""
-_ENDS = ("Parameter", "Result")
 
 
 class Stretch(NamedTuple):
@@ -105,7 +105,7 @@ def interrupted(layers: Sequence[Layer], other: Sequence[Layer]) -> set[tuple[st
 
     Layers are identified by their names. Constants are not considered.
     """
-    own, theirs = ({layer.name for layer in some if layer.type != "Const"} for some in (layers, other))
+    own, theirs = ({layer.name for layer in some if layer.type != CONST} for some in (layers, other))
     found = {(name, name) for name in own - theirs}
     names = {layer.index: layer.name for layer in other}
     before: dict[int, set[str]] = {}
@@ -113,7 +113,7 @@ def interrupted(layers: Sequence[Layer], other: Sequence[Layer]) -> set[tuple[st
         added = [before[entry.layer] for entry in layer.inputs if entry.layer in before]
         if layer.name in own:
             found |= {(source, layer.name) for sources in added for source in sources}
-        elif layer.type != "Const":
+        elif layer.type != CONST:
             read = {names[entry.layer] for entry in layer.inputs if entry.layer is not None}
             before[layer.index] = {source for sources in added for source in sources} | (read & own)
     return found
@@ -126,7 +126,7 @@ def divided(layers: Sequence[Layer], crossing: Sequence[int], apart: Collection[
     """
     if len(layers) <= SMALL_ENOUGH:
         return [Stretch(n, n + 1) for n in range(len(layers))]
-    found = list(scopes([None if layer.type in _ENDS else layer.name for layer in layers]))
+    found = list(scopes([None if layer.type in ENDS else layer.name for layer in layers]))
     runs = repeats([_signature(layer) for layer in layers], _joined(layers, crossing))
     if _names_suffice(found, len(layers)):
         edges = {edge for scope in found for edge in (scope.start, scope.end)}
@@ -151,7 +151,7 @@ def _between(found: Sequence[NameScope], layers: Sequence[Layer], start: int, en
     inside = [s for s in found if start <= s.start and s.end <= end]
     cut = any(s.start < edge < s.end for s in found for edge in (start, end))
     if cut:
-        names = [None if layer.type in _ENDS else layer.name for layer in layers[start:end]]
+        names = [None if layer.type in ENDS else layer.name for layer in layers[start:end]]
         inside = [NameScope(start + s.start, start + s.end, s.path) for s in scopes(names)]
     position = start
     for scope in inside:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from irexec.core.diagnostics.nearest import common_start
+from irexec.core.structure import CONST, READ_VALUE, RESULT
 from irexec.tools.inspect.facts import Layer
 from irexec.tools.render.drawing.division import Stretch, divided, interrupted
 
@@ -99,13 +100,13 @@ def fold_constants(layers: Sequence[Layer]) -> dict[int, int]:
         for entry in layer.inputs:
             if entry.layer is not None:
                 first.setdefault(entry.layer, layer.index)
-                if layer.type == "Result":
+                if layer.type == RESULT:
                     results.add(entry.layer)
     constant: set[int] = set()
     for layer in layers:
         sources = [entry.layer for entry in layer.inputs]
-        derived = bool(sources) and layer.type not in ("Result", "ReadValue") and all(s in constant for s in sources)
-        if (layer.type == "Const" or derived) and layer.index in first and layer.index not in results:
+        derived = bool(sources) and layer.type not in (RESULT, READ_VALUE) and all(s in constant for s in sources)
+        if (layer.type == CONST or derived) and layer.index in first and layer.index not in results:
             constant.add(layer.index)
     folded: dict[int, int] = {}
     for index in sorted(constant, reverse=True):

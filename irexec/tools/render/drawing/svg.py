@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
+from irexec.core.structure import CONST, ENDS, RESULT, STRUCTURAL
 from irexec.ops.spec import contents
 from irexec.tools.inspect.facts import Layer, Summary
 from irexec.tools.inspect.together import Together, together
@@ -122,7 +123,7 @@ class Drawing:
         half, wide, radius = (
             _n(-box.width / 2),
             _n(box.width),
-            20 if layer and layer.type in ("Parameter", "Result") else 6,
+            20 if layer and layer.type in ENDS else 6,
         )
         parts = []
         if box.item.insides:
@@ -136,7 +137,7 @@ class Drawing:
             parts.append(f'<text class="name" y="31">{escape(subtitle)}</text>')
         if layer is not None and layer.findings:
             parts.append(f'<text class="flag" x="{_n(box.width / 2)}" y="-3">{self._flag(layer)}</text>')
-        if (types := self._types(box.item, layer)) and (layer is None or layer.type != "Result"):
+        if (types := self._types(box.item, layer)) and (layer is None or layer.type != RESULT):
             side, y = "" if box.below > 0 else " left", 56 if box.item.insides else 52
             parts.append(f'<text class="shape{side}" x="{_n(box.below)}" y="{y}">{escape(types)}</text>')
         return "".join(parts)
@@ -190,8 +191,8 @@ def _stretch(s: Stretch) -> str:
 
 
 def _kind(layer: Layer) -> str:
-    if layer.type in ("Parameter", "Result", "Const"):
-        return {"Const": "const"}.get(layer.type, "port")
+    if layer.type in STRUCTURAL:
+        return {CONST: "const"}.get(layer.type, "port")
     found = contents.CONTENTS.get(layer.type)
     return _KINDS.get(found[0].partition(".")[0], "other") if found is not None else "other"
 

@@ -10,6 +10,7 @@ from typing import Literal
 import ml_dtypes
 import numpy as np
 
+from irexec.core.structure import CONST, RESULT, SOURCES
 from irexec.core.types import ElementType, is_numpys
 from irexec.model.arrays.brief import shown_number, shown_seconds
 from irexec.tools.inspect.observed import (
@@ -100,7 +101,7 @@ def _memory(shown: Together) -> Overlay:
     amounts = {
         layer.index: float(sum(output.bytes or 0 for output in layer.outputs))
         for layer in shown.layers
-        if layer.type not in ("Const", "Result")
+        if layer.type not in (CONST, RESULT)
     }
     overlay = Overlay("memory", "memory", "size of a layer's results relative to the largest")
     most = max(amounts.values(), default=0.0)
@@ -211,7 +212,7 @@ def _births(shown: Together, rows: Sequence[tuple[int, Traced]]) -> Overlay:
         words = " and ".join(filter(None, (f"{nan} NaN" if nan else "", f"{inf} infinite" if inf else "")))
         sources = [entry.layer for entry in shown.layers[index].inputs if entry.layer is not None]
         given = any(sum(odd.get(source, (0, 0))) for source in sources)
-        holds = shown.layers[index].type in ("Parameter", "Const")
+        holds = shown.layers[index].type in SOURCES
         if given:
             overlay.marks[index] = Mark(0.35, f"propagated: {words}", "○")
         else:
