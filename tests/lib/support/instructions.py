@@ -31,6 +31,6 @@ def has_avx2() -> bool:
 
 
 def skip_unless_computed(name: str) -> None:
-    """Skip a test for which OpenVINO's CPU plugin has no right result of an operator with the instructions of this processor."""
+    """Skip a test where OpenVINO's CPU plugin computes an operator wrongly with the instructions of this processor."""
     if IS_X86 and name in WITHOUT_AVX2 and not has_avx2():
         pytest.skip(f"OpenVINO's {name} {WITHOUT_AVX2[name]} without AVX2")
