@@ -79,7 +79,7 @@ def interrupted(words: tuple[str, ...], folder: Path, after: float) -> tuple[int
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command(command: str, tmp_path: Path) -> None:
+def test_a_command_ends(command: str, tmp_path: Path) -> None:
     if "openvino" in COMMANDS[command] or command == "passes":
         pytest.importorskip("openvino")
     usual, _, takes = interrupted(COMMANDS[command], tmp_path, PATIENCE)

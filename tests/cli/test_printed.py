@@ -59,7 +59,7 @@ COMMANDS = [
     "name", ["::error::x", "a&#10;::error file=a::x", "##[error]x", "\u009b31m\u009d52;c;aa\u009c"]
 )
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_command(
+def test_what_a_command_prints_is_inert(
     command: list[str], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -21,9 +21,10 @@ class Refused(Exception):
 class Editor:
     """Opens texts, sends requests, and stores notifications of the server: `diagnostics`, by the text's address."""
 
-    def __init__(self, capabilities: dict[str, Any] | None = None) -> None:
+    def __init__(self, capabilities: dict[str, Any] | None = None, *, safe: bool = False) -> None:
+        """`safe`: Python itself does not look for modules in the current folder."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "irexec", "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, *["-P"] * safe, "-m", "irexec", "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._number = 0
