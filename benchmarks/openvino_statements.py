@@ -147,7 +147,9 @@ def anomalies(origin: Origin) -> Iterator[Anomaly]:
 
 
 class Treatment(NamedTuple):
-    """`read`, `compiled`: the first line of the exception, or an empty text. `same`: the model without the place."""
+    """`read`, `compiled`: the first line of the exception, or an empty text. `same`: as for the file without the place,
+    which OpenVINO may reject as well.
+    """
 
     read: str
     compiled: str
@@ -174,9 +176,9 @@ def _read(text: str, weights: bytes) -> tuple[Any, str]:
 
 
 def _print(model: Any) -> list[str]:
-    """Return the model's operators with their attributes and types."""
+    """Return the operators of a model with their attributes and types; an empty list if OpenVINO rejects its file."""
     found = []
-    for node in model.get_ordered_ops():
+    for node in [] if model is None else model.get_ordered_ops():
         attributes: Any = None
         with contextlib.suppress(Exception):
             attributes = node.get_attributes()
@@ -185,14 +187,18 @@ def _print(model: Any) -> list[str]:
     return found
 
 
-def treated(anomaly: Anomaly) -> Treatment:
+def treated(anomaly: Anomaly, statements: str) -> Treatment:
+    """Return what OpenVINO does with a file; it compiles the model only if the statements are about that."""
     model, read = _read(anomaly.text, anomaly.weights)
+    same = None
+    if anomaly.without and _OF_MODELS.search(statements):
+        without = _read(anomaly.without, anomaly.weights)[0]
+        same = _print(model) == _print(without)
     if model is None:
-        return Treatment(read, read, None)
-    without = _read(anomaly.without, anomaly.weights)[0] if anomaly.without else None
-    same = None if without is None else _print(model) == _print(without)
+        return Treatment(read, read, same)
     try:
-        _core().compile_model(model, "CPU")
+        if _OF_THE_PLUGIN in statements:
+            _core().compile_model(model, "CPU")
     except Exception as error:
         return Treatment("", str(error).strip().splitlines()[-1][:120], same)
     return Treatment("", "", same)
@@ -202,24 +208,26 @@ def treated(anomaly: Anomaly) -> Treatment:
 
 
 # Messages of operators, not of the reader: the values that were read do not fit together.
+_OF_MODELS = re.compile(r"\b(ignores? it|inferred|never (compares|reads))\b")
+_OF_THE_PLUGIN = "CPU plugin rejects"
 _NOT_READING = re.compile(r"parse|parameters!|stoll|member of|mandatory|Missing|must be defined|unsupported opset")
 
 
 def truth(statement: str, treatment: Treatment) -> bool | None:
     """Return whether a statement is true; None if it promises nothing for one file."""
-    if re.search(r"\b(most|some|unless|probably|depends|undefined)\b", statement):
+    if re.search(r"\b(most|some|unless|probably|depend(s|ing)|undefined)\b", statement):
         return None
     if statement.startswith("rejects"):
         return bool(treatment.read)
-    if treatment.read:
+    if treatment.read and not (treatment.same and "ignores it" in statement):
         return (
             None
             if re.match(r"(silently )?(reads|uses|accepts)\b", statement) and not _NOT_READING.search(treatment.read)
             else False
         )
-    if "CPU plugin rejects" in statement:
+    if _OF_THE_PLUGIN in statement:
         return bool(treatment.compiled)
-    if re.search(r"\b(ignores? it|inferred|never (compares|reads))\b", statement):
+    if _OF_MODELS.search(statement):
         return treatment.same is not False
     return True
 
@@ -239,7 +247,7 @@ def judged(anomaly: Anomaly) -> list[Judgement]:
     report: Report = examine(anomaly.text.encode("utf-8", "surrogatepass"), weights=anomaly.weights).report
     if not len(report):
         return []
-    treatment = treated(anomaly)
+    treatment = treated(anomaly, "; ".join(finding.openvino or "" for finding in report))
     found = []
     for code, statement in dict.fromkeys((f.code, f.openvino) for f in report if f.openvino):
         assert statement is not None
@@ -253,6 +261,8 @@ def judged(anomaly: Anomaly) -> list[Judgement]:
 def _may_prevent(finding: Diagnostic) -> bool:
     """Return whether OpenVINO may reject a file, or read it differently, because of a finding."""
     statement = finding.openvino
+    if (statement or "").startswith("rejects the file"):
+        return True
     return finding.severity is Severity.ERROR and (
         statement is None or truth(statement, Treatment("", "", None)) is not True
     )
@@ -274,7 +284,7 @@ def _is_sound(origin: str, folders: tuple[Path, ...]) -> bool:
     model = next(model for model in models(folders) if model.name == origin)
     if not examine(model.text.encode(), weights=model.weights).report.ok:
         return False
-    return not treated(Anomaly(origin, "", model.text, "", model.weights)).compiled
+    return not treated(Anomaly(origin, "", model.text, "", model.weights), _OF_THE_PLUGIN).compiled
 
 
 def in_children(numbers: list[int], folders: tuple[Path, ...] = ()) -> Iterator[list[Judgement]]:

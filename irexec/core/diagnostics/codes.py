@@ -6,7 +6,14 @@ from enum import Enum
 from typing import NamedTuple
 
 from irexec.core.diagnostics.diagnostic import Severity
-from irexec.core.diagnostics.statements import IF_NEEDED, IGNORES_EDGE, READS_START, REJECTS, UNDEFINED
+from irexec.core.diagnostics.statements import (
+    CHECKED_BY_SOME,
+    IF_NEEDED,
+    IGNORES_EDGE,
+    READS_START,
+    REJECTS,
+    UNDEFINED,
+)
 
 E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -139,7 +146,8 @@ _TABLE = [
     Code("P010", E, "the precision of an input port is unknown", "never reads it", lenient=True),
     Code("P011", E, "the size of a port's tensor in bytes exceeds 64 bits", "never computes the size", lenient=True),
     Code("P012", W, "two output ports have the same tensor name", "renames the second name since 2025"),
-    Code("P013", E, "two ports of one section have the same id", "connects all edges to the first port"),
+    Code("P013", E, "two ports of one section have the same id",
+         "connects all edges to the first port, and rejects most such files"),
     Code("D001", E, "the operator does not have this attribute", "silently ignores it", lenient=True),
     Code("D002", E, "a required attribute is missing",
          UNDEFINED, lenient=True),
@@ -148,7 +156,7 @@ _TABLE = [
     Code("D004", E, "a boolean is not true, false, 1 or 0", "silently uses the default", lenient=True),
     Code("D005", E, "the value is not allowed for the attribute", REJECTS),
     Code("D006", E, "a list has the wrong length or an empty item", "accepts one trailing comma", lenient=True),
-    Code("D007", E, "the value of an attribute must not be negative", "silently accepts it"),
+    Code("D007", E, "the value of an attribute must not be negative", CHECKED_BY_SOME),
     Code("D008", W, "an enumeration value is written in a different letter case", "accepts the file"),
     Code("D010", E, "an attribute's value cannot be read at all", REJECTS),
     Code("D011", N, "an omitted attribute has different defaults in OpenVINO and on its page"),
@@ -180,13 +188,13 @@ _TABLE = [
     Code("E002", E, "an edge names a port that its layer does not have", REJECTS),
     Code("E003", E, "an input port has two producers", REJECTS),
     Code("E004", E, "an input port is not connected", "rejects most such files"),
-    Code("E005", E, "layers form a cycle", "rejects the file, unless nothing depends on the cycle"),
+    Code("E005", E, "layers form a cycle", REJECTS),
     Code("E006", E, "an edge ends at a layer that has no inputs", REJECTS),
     Code("E007", E, "the two ends of an edge declare different precisions", "never compares them", lenient=True),
     Code("E008", E, "the two ends of an edge declare different dims", "never compares them", lenient=True),
     Code("E009", W, "an edge ends at a layer that does not exist", IGNORES_EDGE),
     Code("E010", E, "an end of an edge is missing or not an unsigned integer", REJECTS),
-    Code("B001", E, "an operator with bodies has no body or no port map", REJECTS),
+    Code("B001", E, "an operator with bodies has no body or no port map", "rejects most such files"),
     Code("B002", E, "a port map entry does not refer to a Parameter or Result of its body",
          'rejects the file with the message "unordered_map::at"'),
     Code("B003", E, "two entries of a port map have the same external port",

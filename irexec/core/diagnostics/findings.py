@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 from irexec.core.diagnostics.diagnostic import At, Diagnostic, LayerRef, Place, Related, Report, Severity
-from irexec.core.diagnostics.statements import UNLESS_EXTENDED, UNREAD
+from irexec.core.diagnostics.statements import IF_NEEDED, REJECTS, UNLESS_EXTENDED, UNREAD
 from irexec.core.records import replace
 from irexec.core.structure import PARAMETER
 
@@ -20,9 +20,10 @@ well-defined result (see Code.lenient)."""
 
 _UNCHECKED = frozenset({"B015", "D001", "E007", "E008"})
 """The codes of further findings that are notes in a dump of OpenVINO's compiler."""
-_CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})
 # What OpenVINO reads of every layer, whether a result depends on it or not. It also creates every Parameter.
-_READ_ALWAYS = _CONNECTING | {"P003", "P009"}
+_READ_ALWAYS = frozenset({"L001", "L002", "L010", "P001", "P003", "P009", "E010"})
+# Errors that may be the reason why nothing depends on a layer.
+_CONNECTING = _READ_ALWAYS | {"P013", "E001", "E002", "E003"}
 
 
 class Correction(NamedTuple):
@@ -64,6 +65,8 @@ class Findings:
         self.error_count = 0
         self.corrections: dict[int, Correction] = {}
         """The corrected attributes of layers with faulty attributes, by the number of the layer's element."""
+        self.readers: dict[int, LayerRef] = {}
+        """The layers at which faulty edges end, by the number of the edge's element."""
         self.assumption: str | None = None
         """The assumption on which findings that are added depend."""
         self._locate = locate
@@ -98,7 +101,7 @@ class Findings:
     def trial(self) -> Findings:
         """Return a separate collection for the same file, whose findings count only when they are passed to `take`."""
         trial = Findings(self._locate, file=self.file, mode=self.mode, internal=self.internal)
-        trial.corrections, trial.assumption = self.corrections, self.assumption
+        trial.corrections, trial.readers, trial.assumption = self.corrections, self.readers, self.assumption
         return trial
 
     @contextmanager
@@ -123,16 +126,16 @@ class Findings:
 
         Errors about layer ids and edges remain errors: they may be the reason why nothing depends on the layer.
         """
-        if not idle:
-            return
 
         def excused(finding: Diagnostic) -> Diagnostic:
-            layer = finding.layer
-            if finding.severity is not Severity.ERROR or layer is None or layer not in idle:
+            layer = finding.layer if finding.at is None else self.readers.get(finding.at.element, finding.layer)
+            is_conditional = finding.openvino == IF_NEEDED
+            if layer is None or layer not in idle or layer.type == PARAMETER:
+                return replace(finding, openvino=REJECTS) if is_conditional else finding
+            if finding.severity is not Severity.ERROR or (finding.code in _READ_ALWAYS and not is_conditional):
                 return finding
-            if finding.code in _READ_ALWAYS or layer.type == PARAMETER:
-                return finding
-            severity = Severity.WARNING if self.mode == "openvino" else finding.severity
+            is_lowered = self.mode == "openvino" and finding.code not in _CONNECTING
+            severity = Severity.WARNING if is_lowered else finding.severity
             return replace(finding, severity=severity, openvino=UNREAD)
 
         self.report.replace([excused(finding) for finding in self.report])

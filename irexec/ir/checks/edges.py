@@ -195,6 +195,8 @@ def _ends(
         # OpenVINO follows edges from their ends: it never looks at the start of an edge that ends nowhere.
         lost.append((edge, to_layer))
         return None, None
+    if to_layer is not None:
+        scope.findings.readers[edge.at] = scope.by_id[to_layer].ref
     if from_layer is not None and (layer := scope.by_id.get(from_layer)) is None:
         _unknown_layer("E001", "starts", from_layer, At(edge.at, "from-layer"), scope)
     elif from_layer is not None and from_port is not None and layer is not None:

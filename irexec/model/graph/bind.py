@@ -10,7 +10,15 @@ from typing import Any
 from irexec.core.diagnostics import Severity
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.diagnostics.nearest import alike, clearest
-from irexec.core.diagnostics.statements import COMPUTES, READS_EMPTY, REJECTS, UNDEFINED
+from irexec.core.diagnostics.statements import (
+    ACCEPTS,
+    CHECKED_BY_SOME,
+    COMPUTES,
+    READS_EMPTY,
+    REJECTS,
+    UNDEFINED,
+    WITHOUT_BYTES,
+)
 from irexec.core.forms import INT64_MAX
 from irexec.core.structure import ASSIGN, CONST, PARAMETER, RESULT
 from irexec.core.types import ElementType, PartialShape
@@ -19,7 +27,7 @@ from irexec.ir.document import Layer
 from irexec.ir.text import cut
 from irexec.model.arrays.brief import plural
 from irexec.ops.spec import contents
-from irexec.ops.spec.attributes import AttributeFault
+from irexec.ops.spec.attributes import Attribute, AttributeFault
 from irexec.ops.spec.operator import REGISTRY, Operator
 
 # Hints for OpenVINO's plugins, allowed on any layer.
@@ -63,7 +71,8 @@ def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()
         # OpenVINO calls the operator "Constant" everywhere except in the file, and reads such a layer without its
         # bytes.
         message, hint = f"{layer.type!r} is not a layer type of IR", "write 'Const'"
-        findings.add("L009", message, hint=hint, severity=Severity.ERROR, candidates=(canonical,), **of_type)
+        of_type |= {"severity": Severity.ERROR, "openvino": WITHOUT_BYTES}
+        findings.add("L009", message, hint=hint, candidates=(canonical,), **of_type)
     elif layer.type != canonical and layer.type not in contents.RENAMED:
         message = f"the type is spelled {layer.type!r} instead of {canonical!r}"
         if canonical in OTHER_ENDS:
@@ -177,7 +186,7 @@ class Binder:
     def attributes(self, layer: Layer, operator: Operator) -> dict[str, Any]:
         """Return the result of `bind_attributes` as a new dict, which the caller may change."""
         if operator.type in _SINGLE:
-            return bind_attributes(layer, operator, self._findings)
+            return bind_attributes(layer, operator, self._findings, self._leftovers)
         key = (operator, *layer.data.items())
         found = self._bound.get(key)
         if found is None:
@@ -230,7 +239,8 @@ def bind_attributes(
             continue  # Faults of a constant are reported when its weights are read.
         if fault.attribute == "variable_id" and findings.has_finding("V001", layer.ref):
             continue
-        taken = differing.get(fault.attribute) if fault.code == "D002" else None
+        absent_name = fault.missing or (fault.attribute if fault.code == "D002" else "")
+        taken = differing.get(absent_name)
         if fault.code == "D005":
             taken = next((a.not_rejected for a in operator.attributes if a.file_name == fault.attribute), None)
         if _report(fault, layer, operator, findings, taken) is Severity.ERROR and not fault.computed:
@@ -247,9 +257,10 @@ def bind_attributes(
         name = attribute.file_name
         if name in differing and name not in layer.data and not attribute.required:
             message = f"{name} is omitted; its default on the operation page is {_text(attribute.default)}"
-            findings.add(
-                "D011", message, at=At(_data_of(layer)), layer=layer.ref, attribute=name, openvino=differing[name]
-            )
+            details: dict[str, Any] = {"attribute": name, "openvino": differing[name]}
+            if differing[name] == REJECTS:
+                details["severity"] = Severity.WARNING
+            findings.add("D011", message, at=At(_data_of(layer)), layer=layer.ref, **details)
     if of_one_length:
         _check_lengths({name: values.get(name, ()) for name in of_one_length if name in layer.data}, layer, findings)
     for attribute in operator.attributes:
@@ -317,7 +328,9 @@ def _statement(fault: AttributeFault, layer: Layer, operator: Operator) -> str |
     """Return what OpenVINO does with a fault, where it depends on more than the code."""
     if fault.computed:
         return COMPUTES
-    if fault.code == "D006" and not fault.defined:
+    if fault.is_limit:
+        return ACCEPTS if fault.defined else CHECKED_BY_SOME
+    if (fault.code == "D006" and not fault.defined) or (fault.missing is not None and operator.type == "Const"):
         return REJECTS
     if fault.code == "D002" and operator.type == PARAMETER:
         return None if layer.data_at >= 0 else REJECTS
@@ -341,9 +354,17 @@ def _words(operator: Operator) -> tuple[frozenset[str], dict[str, str], dict[str
     return (
         frozenset(a.file_name for a in attributes),
         {a.name: a.file_name for a in attributes if a.name != a.file_name},
-        {a.file_name: f"takes {_text(a.reader_default)}" for a in attributes if a.differs},
+        {a.file_name: _without(a, operator) for a in attributes if a.differs},
         tuple(a.name for a in attributes if a.of_one_length),
     )
+
+
+def _without(attribute: Attribute, operator: Operator) -> str:
+    """Return what OpenVINO does if an attribute with another default is missing."""
+    name, default = attribute.file_name, attribute.reader_default
+    if any(fault.attribute == name for fault in operator.parse_attributes({name: default})[1]):
+        return attribute.not_rejected or REJECTS
+    return f"takes {_text(default)}"
 
 
 def _check_lengths(written: dict[str, tuple[int, ...]], layer: Layer, findings: Findings) -> None:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 from irexec.core.diagnostics.deadline import watched
 from irexec.core.diagnostics.findings import At, Findings
+from irexec.core.diagnostics.statements import WITHOUT_BYTES
 from irexec.core.forms import EXTENT, ID, digits, read
+from irexec.core.records import replace
 from irexec.core.structure import CONST, IF, PARAMETER, RESULT
-from irexec.core.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import DYNAMIC, Dimension, ElementType, PartialShape, Stored, TensorType
 from irexec.ir.document import ROOT_TYPES, Document, Edge, Layer, Net, Port
 from irexec.ir.text import name_list
 from irexec.ir.weights.file import Weights
@@ -203,8 +205,18 @@ class _Builder:
         elif type == PARAMETER and node.given_name and node.outputs:
             node.outputs[0].names.add(node.given_name)
         if type == CONST:
-            node.held = self.weights.of_layer(layer, self.findings, plain)
+            node.held = self._held(layer, plain)
         return node
+
+    def _held(self, layer: Layer, plain: dict[str, Any] | None) -> Stored | None:
+        """Return the value of a constant. OpenVINO never looks for the bytes of a layer that is not a `Const`."""
+        if layer.type == CONST:
+            return self.weights.of_layer(layer, self.findings, plain)
+        trial = self.findings.trial()
+        held = self.weights.of_layer(layer, trial, plain)
+        for finding in trial.report:
+            self.findings.keep(replace(finding, openvino=WITHOUT_BYTES))
+        return held
 
     def _connect(self, nodes: Sequence[Node]) -> None:
         """Connect the nodes' inputs as the edges specify; of several edges into a port the first one is used."""

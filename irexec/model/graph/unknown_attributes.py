@@ -26,8 +26,9 @@ DetectionOutput : label_map_file name_size_file output_directory output_format o
 GRUSequence LSTMSequence RNNSequence : batch_dim = 0
 GRUSequence LSTMSequence RNNSequence : axis sequence_dim = 1
 LSTMCell LSTMSequence RNNCell RNNSequence : linear_before_reset = 0 false
-NonMaxSuppression-opset1 ShapeOf-opset1 : output_type = i64
 PriorBox PriorBoxClustered : img_h img_size img_w = 0
+AvgPool MaxPool : dilations = 1
+Pad : pad_value = 0
 PriorBox : step_h step_w = 0
 PriorBoxClustered : flip = 0 1 false true
 """
@@ -50,8 +51,21 @@ def is_leftover(operator: Operator, name: str, text: str) -> bool:
     owners = ("*", operator.type, f"{operator.type}-{operator.opset}")
     neutral = next((values for owner in owners if (values := _neutral().get((owner, name))) is not None), None)
     if neutral is None:
-        return False
+        return _is_default_of_another_version(operator, name, text)
     return not neutral or all(_plain(item) in neutral for item in text.split(","))
+
+
+def _is_default_of_another_version(operator: Operator, name: str, text: str) -> bool:
+    """Return True for the default of another version's attribute: with it both versions compute the same. The
+    quantization tool of OpenVINO wrote all attributes that it knew.
+    """
+    for other in _other_versions(operator):
+        for attribute in other.attributes:
+            if attribute.file_name == name and not attribute.required:
+                given, faults = other.parse_attributes({name: text})
+                if attribute.name in given and not any(fault.attribute == name for fault in faults):
+                    return bool(given[attribute.name] == attribute.default)
+    return False
 
 
 def _plain(item: str) -> str:
@@ -85,15 +99,22 @@ def explained(fault: AttributeFault, layer: Layer, operator: Operator) -> Attrib
 
 def _versions_with(name: str, operator: Operator) -> str | None:
     """Return a hint that names the opsets whose version of the operator has the attribute; None if none has it."""
-    own = contents.OPSETS.get(operator.opset)
-    versions = contents.CONTENTS[operator.type][1] if own is not None and operator.type in contents.CONTENTS else ()
-    found = {n: contents.load(operator.type, n) for n in versions if n != own}
-    having = [n for n, other in found.items() if other and any(a.file_name == name for a in other.attributes)]
-    if own is None or not having:
+    others = {contents.OPSETS[other.opset]: other for other in _other_versions(operator)}
+    having = [n for n, other in others.items() if any(a.file_name == name for a in other.attributes)]
+    if not having:
         return None
+    own = contents.OPSETS[operator.opset]
     if later := [n for n in having if n > own]:
         return f'version="opset{min(later)}" has it'
-    return f"opset{min(n for n in versions if n > max(having))} removed it: remove the attribute"
+    return f"opset{min(n for n in (*others, own) if n > max(having))} removed it: remove the attribute"
+
+
+def _other_versions(operator: Operator) -> list[Operator]:
+    """Return the operators of other opsets with the same type."""
+    if operator.opset not in contents.OPSETS or operator.type not in contents.CONTENTS:
+        return []
+    found = (contents.load(operator.type, n) for n in contents.CONTENTS[operator.type][1])
+    return [other for other in found if other is not None and other is not operator]
 
 
 def _port_of(name: str, operator: Operator) -> tuple[int, str] | None:

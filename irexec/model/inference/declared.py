@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from irexec.core.diagnostics import Severity
 from irexec.core.diagnostics.findings import At, Findings
-from irexec.core.types import DYNAMIC, F16, ElementType, PartialShape, TensorType
+from irexec.core.types import DYNAMIC, F16, F32, ElementType, PartialShape, TensorType
 from irexec.ir.document import Layer, Port
 from irexec.model.graph.build import declared_type
 from irexec.model.graph.model import Node, Value
@@ -100,7 +101,9 @@ def _check_output(
     if not agrees[0] and not _is_decompression(node, declared):
         found, allowed = port.precision or "", inferred.element_type.port_name
         message = f"output {index} is declared as {found}, but the operator produces {allowed}"
-        findings.add("P004", message, at=At(port.at, "precision"), found=found, allowed=allowed, **details)
+        severity = Severity.WARNING if _is_of_converters(node, index, declared) else None
+        where = At(port.at, "precision")
+        findings.add("P004", message, at=where, severity=severity, found=found, allowed=allowed, **details)
     if not agrees[1]:
         found, allowed = str(declared.shape), str(inferred.shape)
         message = f"output {index} is declared as {found}, but the operator produces {allowed}"
@@ -117,6 +120,15 @@ def _is_decompression(node: Node, declared: TensorType) -> bool:
     ports.
     """
     return "decompression_0" in node.rt_info and declared.element_type is F16
+
+
+def _is_of_converters(node: Node, index: int, declared: TensorType) -> bool:
+    """Return True for a precision that the Model Optimizer wrote whatever the operator produces: f32 for detections,
+    and the type of the values for the positions of pooling.
+    """
+    if node.type == "DetectionOutput":
+        return declared.element_type is F32
+    return index == 1 and node.type in ("MaxPool", "AdaptiveMaxPool") and node.outputs[0].declared == declared
 
 
 def _same_kind(a: ElementType, b: ElementType) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import Array, PartialShape, TensorType
+from irexec.core.types import NUMERIC, Array, PartialShape, TensorType
 from irexec.ops.activation.formulas import (
     elu,
     gelu_erf,
@@ -27,13 +27,17 @@ from irexec.ops.activation.formulas import (
 )
 from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import Formula, blockwise, result_like, through_floats, wide_pair
-from irexec.ops.compute.precision import is_float, narrow
+from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
 from irexec.ops.spec.attributes import Double
 from irexec.ops.spec.older import OlderForm
-from irexec.ops.spec.operator import Check, Operator, operator, rounded
+from irexec.ops.spec.operator import Check, Elements, Operator, operator, rounded
 from irexec.ops.spec.oracle import FINITE, LARGEST, ROUNDED, Allowed, Tolerance, Undefined
 from irexec.ops.spec.tensors import FloatTensor, NumericTensor
+
+# On the page the slope has the type of data. In f16 models of OpenVINO's converters it may stay f32.
+SLOPE: TypeAlias = Annotated[Array, Elements("slope", NUMERIC)]
+
 
 # For negative x, 1 + erf(x / √2) cancels: the error is a rounding error of 1, times x. In OpenVINO: up to 2.6 units.
 _GELU = rounded(4, among=("x",))
@@ -138,17 +142,21 @@ def _(check: Check, x: TensorType, alpha: TensorType, beta: TensorType) -> Parti
 
 
 @operator("PReLU", "opset1", inplace="data", tolerance=rounded(1))
-def prelu_1(data: NumericTensor, slope: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
+def prelu_1(data: NumericTensor, slope: SLOPE, /, *, out: Array | None = None) -> NumericTensor:
     """data if it is not negative, otherwise slope · data.
 
     A slope of rank 1 with the length of data's second dimension (for rank-1 data: the first) applies along that
     dimension; any other slope is broadcast by NumPy's rules. C1: slope broadcasts into data's shape (without leading
-    axes of extent 1, if it has more axes). As in OpenVINO, a scalar slope is accepted, which the page does not mention.
+    axes of extent 1, if it has more axes). As in OpenVINO, a scalar slope and one of another element type than data are
+    accepted, which the page does not mention.
     """
     if slope.ndim == 1 and data.ndim > 1 and data.shape[1] == slope.shape[0]:
         slope = slope.reshape(-1, *[1] * (data.ndim - 2))
     while slope.ndim > data.ndim and slope.shape[0] == 1:
         slope = slope[0]
+    if slope.dtype != data.dtype:
+        with np.errstate(all="ignore"):
+            return narrow(wide_pair(_prelu, widen(data), widen(slope), Broadcasting()), data.dtype, out)
     return wide_pair(_prelu, data, slope, Broadcasting(), out)
 
 

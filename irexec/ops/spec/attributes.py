@@ -84,7 +84,7 @@ class AttributeFault(NamedTuple):
 
     `defined`: despite the fault, the operator's result is well defined by the value among the accepted attributes.
     `missing`: the name of the required attribute that is missing because of the fault. `computed`: OpenVINO computes
-    with the value.
+    with the value. `is_limit`: the value is outside the declared range.
     """
 
     code: str
@@ -96,6 +96,7 @@ class AttributeFault(NamedTuple):
     candidates: tuple[str, ...] = ()
     missing: str | None = None
     computed: bool = False
+    is_limit: bool = False
 
 
 class Unreadable(ValueError):

@@ -89,7 +89,8 @@ def _refused(attribute: Attribute, given: Any, error: ValueError, faults: list[A
         if not any(fault.code == code and fault.attribute == name for fault in faults):
             message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(given)}"
             allowed, defined = _allowed(attribute), taken_as is not None
-            faults.append(AttributeFault(code, name, message, allowed=allowed, defined=defined, computed=computed))
+            fault = AttributeFault(code, name, message, allowed=allowed, defined=defined, computed=computed)
+            faults.append(fault._replace(is_limit=True))
     return _neutral(attribute) if taken_as is None else taken_as
 
 

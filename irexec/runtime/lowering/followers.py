@@ -84,6 +84,8 @@ def _(port: int, types: NodeTypes) -> Follow | None:
     slope, data = types.constants[1], types.inputs[0]
     if port or slope is None or data is None or data.rank is None or not np.isfinite(slope).all():
         return None
+    if slope.dtype != data.element_type.dtype:
+        return None
     if slope.size == 1:
         return Follow("leaky", numbers=(float(slope.reshape(-1)[0]),))
     if slope.ndim == 1 and data.rank > 1 and data.shape[1].contains(slope.size):

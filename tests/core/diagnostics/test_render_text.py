@@ -15,6 +15,7 @@ from irexec.core.diagnostics import Diagnostic, Edit, Fix, LayerRef, Place, Rela
 from irexec.core.diagnostics.render import render, wants_color, write
 from irexec.core.diagnostics.render.characters import cells, visible, visible_text, width
 from irexec.core.diagnostics.render.text import SOURCE_CELLS, chunks, excerpt
+from irexec.core.diagnostics.statements import MEASURED_WITH
 
 
 def at(source: str, part: str, line: int = 12, file: str = "model.xml") -> Place:
@@ -287,15 +288,18 @@ def test_the_summary_names_the_errors_because_of_which_openvino_rejects_the_file
     rejected = replace(DIM, code="D005", openvino="rejects the file")
     probably = replace(DIM, code="E004", openvino="rejects most such files")
     assert "OpenVINO" not in render(Report([DIM]))
-    assert "\nOpenVINO rejects the file, at least because of D005 in line 12\n" in render(Report([DIM, rejected]))
-    assert "\nOpenVINO probably rejects the file, at least because of E004 in line 12\n" in render(Report([probably]))
+    openvino = f"OpenVINO {MEASURED_WITH}"
+    assert f"\n{openvino} rejects the file, at least because of D005 in line 12\n" in render(Report([DIM, rejected]))
+    assert f"\n{openvino} probably rejects the file, at least because of E004 in line 12\n" in render(
+        Report([probably])
+    )
     lines = [replace(rejected, place=replace(rejected.place, line=line)) for line in range(21, 27)]
     many = render(Report([probably, *lines]))
     assert "rejects the file, at least because of E004 in line 12, D005 in line 21," in many
     assert "and 2 more errors\n" in many
     assert "at least because of D005 in line 12\n" in render(Report([rejected, replace(rejected, message="again")]))
     other = replace(rejected, place=replace(rejected.place, file="other.xml"))
-    assert "OpenVINO rejects 2 files, at least because of D005 in model.xml:12, D005 in other.xml:12\n" in render(
+    assert f"{openvino} rejects 2 files, at least because of D005 in model.xml:12, D005 in other.xml:12\n" in render(
         Report([rejected, other])
     )
 

@@ -16,6 +16,7 @@ openvino = pytest.importorskip("openvino")
 LAYER = '<layer id="{}" name="{}" type="{}" version="{}"><data {}/>{}</layer>'
 CONVOLUTION = 'strides="1,1" dilations="1,1" pads_begin="0,0" pads_end="0,0" auto_pad="explicit"'
 DETECTIONS = 'keep_top_k="2" nms_threshold="0.5" normalized="true" top_k="2" code_type="caffe.PriorBoxParameter.CORNER"'
+POOLING = 'strides="1,1" pads_begin="0,0" pads_end="0,0" kernel="2,2" rounding_type="floor" auto_pad="valid"'
 BOXES = 'width="1" height="1" step="1" offset="0.5" variance="0.1" clip="false"'
 
 
@@ -67,6 +68,19 @@ def boxes(left: str) -> str:
     return net("PriorBoxClustered", "opset1", f"{BOXES} {left}", ["I64:2", "I64:2"], "2,-1")
 
 
+def pooling(left: str, positions: str = "I64", opset: str = "opset1") -> str:
+    own = "" if opset == "opset1" else ' dilations="1,1" index_element_type="i64"'
+    text = net("MaxPool", opset, f"{POOLING}{own} {left}", ["1,1,3,3"], "1,1,2,2")
+    if opset == "opset1":
+        return text
+    second = f'<port id="10" precision="{positions}">{"".join(f"<dim>{n}</dim>" for n in (1, 1, 2, 2))}</port>'
+    return text.replace('</port></output></layer><layer id="91"', f'</port>{second}</output></layer><layer id="91"')
+
+
+def padding(left: str) -> str:
+    return net("Pad", "opset1", f'pad_mode="constant" {left}', ["2,3", "I64:2", "I64:2"], "-1,-1")
+
+
 CAFFE = (
     'eta="1.0" height="0" height_scale="0" width="0" width_scale="0" prob="0.0" interp_mode="" pad_mode="" '
     'pad_value="" resize_mode="" visualize="False" visualize_threshold="0.6"'
@@ -85,6 +99,10 @@ def told(text: str) -> list[tuple[str, str | None, str]]:
         (boxes('flip="1" img_h="0" img_size="0" img_w="0"'), ["flip", "img_h", "img_size", "img_w"]),
         (detections(CAFFE), CAFFE.replace('"', "").split()),
         (detections(CAFFE, "opset8"), CAFFE.replace('"', "").split()),
+        (padding('pad_value="0.0"'), ["pad_value"]),
+        # The quantization tool wrote the defaults of later versions.
+        (pooling('axis="0" dilations="1.0,1.0" index_element_type="i64"'), ["axis", "dilations", "index_element_type"]),
+        (unary("Gelu", 'approximation_mode="erf"', "opset2"), ["approximation_mode"]),
     ],
 )
 def test_a_leftover_is_a_warning_that_fix_removes(text: str, names: list[str]) -> None:
@@ -103,6 +121,9 @@ def test_a_leftover_is_a_warning_that_fix_removes(text: str, names: list[str]) -
         boxes('img_size="300"'),
         detections('eta="0.5"'),
         detections('heigth="0"'),
+        padding('pad_value="1"'),
+        pooling('dilations="2,2"'),
+        pooling('index_element_type="i32"'),
     ],
 )
 def test_another_value_and_another_name_are_errors(text: str) -> None:
@@ -123,7 +144,7 @@ def test_many_layers_share_one_warning_and_one_fix() -> None:
     [
         (convolution('kernel="2,2"'), None),
         (detections('num_classes="2"', "opset8"), "opset8 removed it: remove the attribute"),
-        (unary("Gelu", 'approximation_mode="erf"', "opset2"), 'version="opset7" has it'),
+        (unary("Gelu", 'approximation_mode="tanh"', "opset2"), 'version="opset7" has it'),
         (unary("ReduceSum", 'axes="0"'), "connect a Const with the value to input 1, 'axes'"),
         (boxes('clipp="false"'), None),
     ],
@@ -131,6 +152,41 @@ def test_many_layers_share_one_warning_and_one_fix() -> None:
 def test_a_hint_names_nothing_that_is_there_already(text: str, hint: str | None) -> None:
     found = [finding for finding in irexec.validate(text.encode()) if finding.code == "D001"]
     assert [finding.hint for finding in found] == [hint]
+
+
+def test_parameters_share_one_warning_as_well() -> None:
+    text = net("Add", "opset1", 'auto_broadcast="numpy"', ["2", "2"], "2").replace(
+        'element_type="f32"', 'element_type="f32" cacheable="false"'
+    )
+    assert told(text) == [("D001", "cacheable", "warning")]
+    assert b"cacheable" not in apply_fixes(text.encode()).data
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (net("DetectionOutput", "opset8", DETECTIONS, ["FP16:1,8", "FP16:1,4", "1,2,8"], "1,1,2,7"), "warning"),
+        (pooling("", "FP32", "opset8"), "warning"),
+        (pooling("", "I32", "opset8"), "error"),
+        (net("ReLU", "opset1", "", ["FP16:2"], "2"), "error"),
+    ],
+)
+def test_precisions_that_the_model_optimizer_wrote(text: str, expected: str) -> None:
+    assert [severity for code, _, severity in told(text) if code == "P004"] == [expected]
+    openvino.Core().read_model(text.encode(), b"")
+
+
+@pytest.mark.parametrize(("data", "slope"), [("FP16", "FP32"), ("FP32", "FP16"), ("I32", "FP32"), ("FP32", "I32")])
+def test_a_slope_may_have_another_type(data: str, slope: str) -> None:
+    text = net("PReLU", "opset1", "", [f"{data}:2,3", f"{slope}:3"], f"{data}:2,3").encode()
+    assert list(irexec.validate(text)) == []
+    compiled = openvino.Core().compile_model(openvino.Core().read_model(text, b""), "CPU")
+    given = [np.full(shape, value, kind) for shape, value, kind in zip(
+        [(2, 3), 3], [-2, 3], [port.element_type.to_dtype() for port in compiled.inputs], strict=True
+    )]  # fmt: skip
+    (result,) = irexec.compile_model(text)(given).to_tuple()
+    assert result.dtype == compiled(given)[0].dtype
+    assert result.tolist() == compiled(given)[0].tolist()
 
 
 @pytest.mark.parametrize("opset", ["opset1", "opset8"])

@@ -10,7 +10,7 @@ from irexec.core.diagnostics.diagnostic import Diagnostic, Place, Report, Severi
 from irexec.core.diagnostics.fix import Safety
 from irexec.core.diagnostics.render.characters import cells, visible_text, width
 from irexec.core.diagnostics.render.notes import notes
-from irexec.core.diagnostics.statements import UNLESS_EXTENDED
+from irexec.core.diagnostics.statements import MEASURED_WITH, UNLESS_EXTENDED
 
 SOURCE_CELLS = 100
 """The number of cells of a source line that are shown without a terminal, so that reports always look the same."""
@@ -211,7 +211,8 @@ def _rejected(report: Report) -> str:
         return ""
     is_sure = any((finding.openvino or "").startswith("rejects the file") for finding in causes)
     files = len({finding.file for finding in causes})
-    subject = f"OpenVINO {'' if is_sure else 'probably '}rejects {'the file' if files == 1 else f'{files:,} files'}"
+    verb = "rejects" if is_sure else "probably rejects"
+    subject = f"OpenVINO {MEASURED_WITH} {verb} {'the file' if files == 1 else f'{files:,} files'}"
     places = [*dict.fromkeys(f"{finding.code} in {_line_of(finding, files > 1)}" for finding in causes)]
     more = f" and {len(places) - _MOST_NAMES:,} more errors" if len(places) > _MOST_NAMES else ""
     return f"{subject}, at least because of {_shown(', '.join(places[:_MOST_NAMES]))}{more}"
