@@ -29,6 +29,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ sys.path[:0] = [str(HOME / "tests" / "lib"), str(HOME)]
 from support.meanings import Origin, below, of_operators, origins  # noqa: E402
 
 from irexec.core.diagnostics import Diagnostic, Report, Severity  # noqa: E402
+from irexec.core.diagnostics.statements import MEASURED_WITH  # noqa: E402
 from irexec.tools.fixes.applying import examine  # noqa: E402
 
 PER_PROCESS, SECONDS = 2000, 30
@@ -94,6 +96,17 @@ class Anomaly(NamedTuple):
     text: str
     without: str
     weights: bytes
+
+    @property
+    def kind(self) -> str:
+        """The place and the change, whatever the name and the former value of an attribute of `<data>`."""
+        found = re.fullmatch(r"(<\w+(?: [\w-]+)?|[\w:-]+?)(=|: )(.*)", self.what, re.DOTALL)
+        assert found is not None
+        place, sign, change = found.groups()
+        if place.startswith("<") or place in (*_SECTIONS, "weights"):
+            return f"{place}{sign}{change}"
+        is_text = sign == "=" and change.strip("'") not in _TEXTS
+        return "its own value changed" if is_text else f"attribute{sign}{change}"
 
 
 def anomalies(origin: Origin) -> Iterator[Anomaly]:
@@ -341,7 +354,9 @@ def main() -> int:
                 false[key].append(judgement)
             if log is not None and judgement.true is not True:
                 print(json.dumps(judgement), file=log, flush=True)
-    print(f"{len(numbers):,} files, {time.monotonic() - begin:.0f} s\n true  false  open  statement")
+    release = metadata.version("openvino")
+    print(f"{len(numbers):,} files, OpenVINO {release}; the findings name {MEASURED_WITH}")
+    print(f"{time.monotonic() - begin:.0f} s\n true  false  open  statement")
     for key in sorted(rows):
         if args.only and key[0] != args.only:
             continue

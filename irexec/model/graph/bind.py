@@ -241,7 +241,7 @@ def bind_attributes(
             continue
         absent_name = fault.missing or (fault.attribute if fault.code == "D002" else "")
         taken = differing.get(absent_name)
-        if fault.code == "D005":
+        if fault.code == "D005" or (fault.code == "D006" and not fault.defined):
             taken = next((a.not_rejected for a in operator.attributes if a.file_name == fault.attribute), None)
         if _report(fault, layer, operator, findings, taken) is Severity.ERROR and not fault.computed:
             # Drop the placeholder, so that it causes no follow-up findings.
