@@ -70,6 +70,8 @@ from irexec.tools.functions.files import report as report
 from irexec.tools.functions.passes import Passes as Passes
 from irexec.tools.functions.progress import sensitivity as sensitivity
 from irexec.tools.functions.progress import shapes as shapes
+from irexec.tools.functions.text import parse as parse
+from irexec.tools.functions.text import text as text
 from irexec.tools.shapes.answer import Shapes as Shapes
 
 __version__: str

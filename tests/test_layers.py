@@ -41,7 +41,7 @@ LAYERS: list[set[str]] = [
     {"model/inference"},
     {"runtime/engine", "runtime/processes"},
     {"runtime/lowering"},
-    {"frontends/onnx", "frontends/pages"},
+    {"frontends/onnx", "frontends/pages", "frontends/text"},
     {"frontends/reading"},
     {"api/opsets"},
     {"api/openvino"},

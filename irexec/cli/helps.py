@@ -9,7 +9,7 @@ GROUPS = {
     "run": ("run", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
     "debug": ("compare", "diff", "passes", "reduce", "bundle", "bisect", "blame", "cut", "sensitivity", "conformance"),
-    "inspect": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
+    "inspect": ("show", "text", "shapes", "report", "ops", "explain", "schema", "completion"),
 }
 """Group → its commands, in the order of the help."""
 
@@ -99,6 +99,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "show": (
         ("irexec show model.xml", "summarize a model"),
         ("irexec show model.xml --format svg -o model.svg", "draw its graph"),
+    ),
+    "text": (
+        ("irexec text model.xml", "print a model with one layer a line"),
+        ("irexec text model.onnx -o model.irt", "write a model as a text, to be edited and read by every command"),
     ),
     "shapes": (
         ("irexec shapes model.xml", "list the input sizes that a dynamic model accepts"),

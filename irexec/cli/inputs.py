@@ -60,7 +60,7 @@ def check_weights(path: str | None, files: Sequence[str]) -> Report:
 
 def no_models(folder: str) -> Report:
     """Return U001 for a folder without any file to process."""
-    return refuse("U001", "the folder contains no .xml or .onnx files", place=Place(file=folder))
+    return refuse("U001", "the folder contains no .xml, .onnx or .irt files", place=Place(file=folder))
 
 
 def find_files(
@@ -72,8 +72,7 @@ def find_files(
     all_named: bool = True,
     marks: tuple[bytes, ...] = (b"<net", b"<layer"),
 ) -> list[str]:
-    """Return the files to process: for a folder, every .onnx file below it and every .xml file that contains one of
-    `marks`.
+    """Return the files to process: for a folder, every model below it, but only .xml files that contain one of `marks`.
 
     A .bin file stands for the .xml file next to it. Files in folders are skipped if they match a pattern of `exclude`:
     patterns are for paths relative to `base`, or for names. Without `all_named`, a file given by name is also skipped

@@ -30,6 +30,7 @@ COMMANDS = {
     "validate": "report all errors in models and snippets",
     "fix": "fix errors in models, in place, where the intended meaning is unambiguous",
     "show": "summarize a model's inputs, outputs, size and operators",
+    "text": "print a model with one layer a line, or write it as a text that every command reads",
     "shapes": "list the input sizes that a dynamic model accepts, and the layers that reject all others",
     "report": "write an HTML report on a model or on the examples of a page",
     "compare": "find the first layer whose results differ from another runtime",
@@ -61,7 +62,7 @@ EXIT_CODES = (
     "130 interrupted, 141 the output pipe was closed."
 )
 
-_SUFFIXES = (".bin", ".csv", ".html", ".json", ".md", ".npz", ".onnx", ".svg", ".txt", ".xml", ".zip")
+_SUFFIXES = (".bin", ".csv", ".html", ".irt", ".json", ".md", ".npz", ".onnx", ".svg", ".txt", ".xml", ".zip")
 """Suffixes of outputs that are single files."""
 
 

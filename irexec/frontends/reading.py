@@ -1,8 +1,9 @@
-"""Reading: the single function that reads a file, a text, bytes, printed layers or an ONNX model."""
+"""Reading: the single function that reads a file, a text, bytes, printed layers, the text form or an ONNX model."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 import warnings
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     # Printed layers are evaluated, which needs the engine; models are checked without it.
     from irexec.frontends.pages.reader import Snippet
 
+_TEXT_FORM = re.compile(r"(?:\s++|#[^\n]*+)*+model(?![\w./])")
 PathLike = str | os.PathLike[str]
 
 
@@ -82,7 +84,11 @@ def read(
         source = Source.from_bytes(given, None if file is None else os.fspath(file))
     else:
         source = given if isinstance(given, Source) else Source.from_path(given)
-    if holds_printed_layers(source):
+    if source.encoding is not None and is_text_form(source):
+        from irexec.frontends.text.source import TextSource
+
+        source = TextSource(source.text, source.file)
+    elif holds_printed_layers(source):
         return _printed_layers(source, page, strict, mode)
     return _model(source, weights, capped, model_class, internal, mode)
 
@@ -132,6 +138,11 @@ def is_onnx(given: PathLike | bytes) -> bool:
     from irexec.ir.xml.foreign import is_onnx_model
 
     return is_onnx_model(given)
+
+
+def is_text_form(source: Source) -> bool:
+    """Return True for a file with the suffix .irt, and for a text whose first word is `model`."""
+    return (source.file or "").lower().endswith(".irt") or _TEXT_FORM.match(source.text) is not None
 
 
 def holds_printed_layers(source: Source) -> bool:
@@ -187,6 +198,7 @@ def _model(
         document = read_document(source, findings)
         if document is not None:
             weights = found = _weights(source, given, findings)
+            found.in_text = source.constants
             built = build(document, findings, found, model_class)
             seconds["read"] = (built_at := time.perf_counter()) - begin
             infer_types(built, findings)

@@ -95,6 +95,9 @@ _TABLE = [
     Code("X010", E, "a namespace prefix is not declared", "treats prefix and name together as the name", lenient=True),
     Code("X011", E, "the XML declaration is not at the start of the file", "ignores it", lenient=True),
     Code("X012", W, "a comment contains two hyphens", "accepts the file"),
+    Code("X013", E, "the text form of a model has a line that cannot be read"),
+    Code("X014", E, "the text form of a model uses a name that it does not define"),
+    Code("X015", E, "the text form of a model defines a name twice"),
     Code("N001", E, "the root element is not <net>", "rejects the file without giving a reason"),
     Code(
         "N002",
@@ -182,6 +185,7 @@ _TABLE = [
     Code("C011", N, "a constant holds NaN or infinity"),
     Code("C012", E, "a constant's element_type, shape, offset or size cannot be read", REJECTS),
     Code("C013", E, "a constant exceeds this machine's memory or 64 bits", "depends on the available memory"),
+    Code("C015", E, "the values of a constant in the text form do not fit its type and shape"),
     Code("C014", W, "a constant contains a value that is invalid for its element type", "accepts the file"),
     Code("E001", E, "an edge starts at a layer that does not exist",
          "rejects the file, naming a layer that is not in it"),

@@ -58,7 +58,7 @@ def unreadable(path: str | os.PathLike[str], error: OSError | ValueError) -> tup
     path = os.fspath(path)
     if isinstance(error, FileNotFoundError) and not os.path.lexists(path):
         return "the file does not exist", _similar(path)
-    models = sorted(_entries(path, (".xml", ".onnx"))) if os.path.isdir(path) else []
+    models = sorted(_entries(path, (".xml", ".onnx", ".irt"))) if os.path.isdir(path) else []
     hint = suggestion(os.path.join(path, name) for name in models[:3])
     return f"cannot read the file: {getattr(error, 'strerror', None) or error}", hint
 

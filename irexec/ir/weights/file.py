@@ -45,6 +45,10 @@ _STRING_SIZE = 16
 _MIN_RELEASED = 1 << 16
 
 
+IN_TEXT = 1 << 59
+"""The offset of the first constant that is written in the text form of a model, and not in its `.bin`."""
+
+
 class _Use(NamedTuple):
     """A range of the weights that a constant uses, and its origin: the element with the attributes, and its layer."""
 
@@ -73,6 +77,8 @@ class Weights:
     """
 
     def __init__(self, data: bytes | memoryview | None = None, *, file: str | None = None, reason: str = "") -> None:
+        self.in_text = b""
+        """The bytes of the constants in the text form of the model, which begin at the offset IN_TEXT."""
         self.file = file
         self._reason = reason
         self._data = None if data is None else memoryview(data).cast("B")
@@ -162,6 +168,9 @@ class Weights:
             # OpenVINO writes one byte for a constant without elements.
             message = f"the size is {size} bytes, but the constant needs only {needed}"
             use.report(findings, "C004", message, "size", allowed=str(needed), candidates=(str(needed),))
+        if offset >= IN_TEXT and self.in_text:
+            raw = memoryview(self.in_text)[offset - IN_TEXT :][:needed]
+            return self._of(raw, element_type, shape, count, use, findings)
         data = self._data
         if (data is None and needed) or (offset + size > self.size and (size or data is not None)):
             self._lacking.append(use)
@@ -170,6 +179,17 @@ class Weights:
             return None
         self._uses.append(use)
         raw = memoryview(b"") if data is None else data[offset : offset + needed]
+        return self._of(raw, element_type, shape, count, use, findings)
+
+    def _of(
+        self,
+        raw: memoryview,
+        element_type: ElementType,
+        shape: tuple[int, ...],
+        count: int,
+        use: _Use,
+        findings: Findings,
+    ) -> Stored | None:
         if element_type is STRING:
             return self._strings(raw, shape, count, use, findings)
         return self._numbers(raw, element_type, shape, use, findings)
@@ -260,7 +280,8 @@ class Weights:
             covered = max(covered, use.end)
         if covered < self.size:
             gaps.append((covered, self.size))
-        if gaps and self._all_read:
+        # A text form leaves out the small constants of the file that it was printed from.
+        if gaps and self._all_read and not self.in_text:
             unused = sum(end - start for start, end in gaps)
             first = f"the first from {gaps[0][0]} to {gaps[0][1]}"
             message = f"{unused} of {self.size} bytes of the weights are not used by any constant, {first}"

@@ -28,7 +28,10 @@ class Blobs:
         Raises ValueError for an array whose dtype does not match the element type, or for more text than a string
         constant can contain.
         """
-        data = encoded(array, element_type)
+        return self.add_bytes(encoded(array, element_type))
+
+    def add_bytes(self, data: bytes | memoryview) -> tuple[int, int]:
+        """Store the bytes of a constant, at least one; return their offset and number."""
         key = hashlib.blake2b(data, digest_size=32).digest()
         offset = self._known.setdefault(key, self._end)
         if offset == self._end:  # unambiguous: every stored constant has at least one byte

@@ -67,6 +67,11 @@ class Source:
     `display_text` are for a text that was repaired before: positions are then reported in the original text.
     """
 
+    is_xml = True
+    """Whether the file itself is XML; False for the text form of a model."""
+    constants = b""
+    """The bytes of the constants that the text itself contains, as the text form of a model does."""
+
     def __init__(
         self,
         text: str,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
@@ -57,16 +57,24 @@ def write_model(
         return
     findings = Findings(file=os.fspath(path))
     with files.create(weights or xml.with_suffix(".bin")) as data, files.create(xml) as text:
-        out = Markup()
-        out.open("net", {"name": model.name, "version": str(version)})
-        _NetWriter(model, out, Blobs(data), findings).write()
-        out.close("net")
-        document = out.text()
-        if (character := illegal_character(document)) is not None:
-            _refuse_character(document, character, findings)
+        document = written(model, data, findings, version)
         if not findings.report.ok:
             raise IRError(findings.report)
         text.write(document.encode())
+
+
+def written(model: Model, data: IO[bytes], findings: Findings, version: int = 11) -> str:
+    """Return the text of a model's `.xml`, and write its weights to a stream. Everything in the model that IR cannot
+    represent becomes a finding.
+    """
+    out = Markup()
+    out.open("net", {"name": model.name, "version": str(version)})
+    _NetWriter(model, out, Blobs(data), findings).write()
+    out.close("net")
+    document = out.text()
+    if (character := illegal_character(document)) is not None:
+        _refuse_character(document, character, findings)
+    return document
 
 
 def written_names(model: Model) -> dict[Node, str]:

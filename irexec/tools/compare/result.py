@@ -330,7 +330,7 @@ def hints(
         yield "the model has weights in f16; ovc and save_model keep f32 with compress_to_fp16=False"
     if any(text.endswith("rounded to f16") for text in culprit.changes):
         yield "ovc and save_model compress weights to f16 by default; compress_to_fp16=False keeps f32"
-    if other.lower().endswith((".xml", ".onnx")) and file is not None:
+    if other.lower().endswith((".xml", ".onnx", ".irt")) and file is not None:
         yield f"irexec diff {file} {other} lists the differences between the files"
 
 

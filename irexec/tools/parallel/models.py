@@ -14,7 +14,7 @@ from irexec.model.graph.releases import Release
 from irexec.tools.fixes.files import examined
 from irexec.tools.parallel.task import PathLike, Task
 
-SUFFIXES = (".xml", ".onnx")
+SUFFIXES = (".xml", ".onnx", ".irt")
 
 
 @record(frozen=True)
@@ -54,5 +54,5 @@ class Validate(Task[Report]):
 
 
 def models_in(paths: Iterable[PathLike]) -> list[str]:
-    """Return the named files, and the .xml and .onnx files below the named folders: each once, in a fixed order."""
+    """Return the named files, and the models below the named folders: each once, in a fixed order."""
     return named_files(paths, SUFFIXES)

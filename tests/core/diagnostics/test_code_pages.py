@@ -3,6 +3,7 @@
 A page contains fenced blocks. The first one causes the finding, the one marked `fixed` does not:
 
 - ```xml: a model or a snippet, given to `irexec.validate`; with the word `run`, given to `irexec run`
+- ```irt: a model in the text form, given to `irexec.validate`
 - ```python: a few lines that set `report`, or raise IRError
 - ```console: commands after `$ `
 
@@ -56,7 +57,7 @@ class Block:
 
     def write(self, folder: Path) -> None:
         data = bytes.fromhex(self.text) if self.language == "hex" else self.text.encode()
-        (folder / (self.name or "model.xml")).write_bytes(data)
+        (folder / (self.name or f"model.{self.language}")).write_bytes(data)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -81,8 +82,8 @@ def blocks(code: str) -> list[Block]:
 
 def codes_found(example: Block, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     """Code → severity of what irexec says about the example, which is executed in the current folder."""
-    if example.language == "xml" and "run" not in example.words:
-        report = irexec.validate("model.xml")
+    if example.language in ("xml", "irt") and "run" not in example.words:
+        report = irexec.validate(f"model.{example.language}")
     elif example.language == "python":
         names: dict[str, object] = {"irexec": irexec, "np": np, "report": Report()}
         try:
@@ -106,7 +107,7 @@ def execute(code: str, *, fixed: bool, capsys: pytest.CaptureFixture[str]) -> di
     page = blocks(code)
     example = next(block for block in page if not block.name and block.fixed is fixed)
     files = [block for block in page if block.name and (fixed or not block.fixed)]
-    for block in [example, *files] if example.language == "xml" else files:
+    for block in [example, *files] if example.language in ("xml", "irt") else files:
         block.write(Path())
     return codes_found(example, capsys)
 

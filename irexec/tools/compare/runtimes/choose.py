@@ -41,7 +41,7 @@ def runtime_of(
         from irexec.tools.compare.runtimes.folder import Folder
 
         return Folder(path)
-    if path.suffix.lower() in (".xml", ".onnx"):
+    if path.suffix.lower() in (".xml", ".onnx", ".irt"):
         return OtherModel(text)
     raise CannotRun(
         f"{text!r} is neither a known runtime (openvino, openvino:DEVICE, onnxruntime, "

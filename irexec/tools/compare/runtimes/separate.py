@@ -88,7 +88,8 @@ class Apart:
             raise Died(error.how, f"{self.name} {error}") from None
 
     def load(self, model: Model) -> Loaded:
-        if model is self.original and model.file is not None and Path(model.file).is_file():
+        is_readable = model.source is None or model.source.is_xml  # Other runtimes do not read the text form.
+        if model is self.original and is_readable and model.file is not None and Path(model.file).is_file():
             return self.reads(Path(model.file))
         folder = tempfile.TemporaryDirectory(prefix="irexec-")
         file = Path(folder.name) / "model.xml"
