@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from irexec.core.diagnostics.deadline import watched
+from irexec.ir.beside import Unreadable, read_json
 from irexec.ir.xml.events import Span
 
 Report = Callable[[str, str, Span, str | None], None]
@@ -106,8 +106,8 @@ def _word(text: str, span: Span, report: Report) -> Token:
     texts = []
     for part in parts:
         try:
-            texts.append(json.loads(part, strict=False) if part[0] == '"' else part)
-        except ValueError:
+            texts.append(read_json(part) if part[0] == '"' else part)
+        except Unreadable:
             report("X013", "the quoted text has an invalid escape", span, 'write \\" for a quote and \\\\ for \\')
             texts.append(part)
     return Token("word", texts[0], span, parts[0][0] == '"', "".join(texts[1:]))
