@@ -5,13 +5,14 @@
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 
-const FIRST_LINES = { xml: 20, markdown: 5000, restructuredtext: 5000 };
+const FIRST_LINES = { xml: 20, irt: 20, markdown: 5000, restructuredtext: 5000 };
 /** What the user chooses, and the command of the server that does it. */
 const COMMANDS = { "irexec.report": "irexec.showReport", "irexec.runModel": "irexec.run", "irexec.applyFixes": "irexec.fixAll" };
 let client, output;
 
 function isModel(document) {
   const lines = Math.min(FIRST_LINES[document.languageId] || 0, document.lineCount);
+  if (document.languageId === "irt") return true;
   for (let line = 0; line < lines; line++) {
     if (/<(net|layer)\b/.test(document.lineAt(line).text)) return true;
   }

@@ -16,7 +16,7 @@ from irexec.ops.spec.contents import OPSETS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="MODEL", help="a model (.onnx, .xml)")
+    parser.add_argument("file", metavar="MODEL", help="a model (.onnx, .xml, .irt)")
     # The form of version 0.1 (`convert MODEL OUT`), which version 0.3 removes.
     parser.add_argument("older_output", nargs="?", metavar="OUT", help=argparse.SUPPRESS)
     add_output(parser, "OUT.xml", "the file to write, with the .bin file next to it (required)")

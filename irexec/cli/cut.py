@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx, .irt)")
     what = parser.add_argument_group("part to extract (layer names; layers inside bodies are allowed)")
     what.add_argument(
         "--from",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="A", help="a model (.xml, .onnx)")
+    parser.add_argument("file", metavar="A", help="a model (.xml, .onnx, .irt)")
     parser.add_argument("other", metavar="B", help="the model to compare with")
     parser.add_argument(
         "--run", dest="both", action="store_true", help="run both models and compare the results of their layers"

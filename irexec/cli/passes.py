@@ -17,7 +17,7 @@ from irexec.core.diagnostics.render import wants_color
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx, .irt)")
     parser.add_argument(
         "--with",
         dest="other",

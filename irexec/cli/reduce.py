@@ -36,7 +36,7 @@ _BESIDE = (".bin", ".npz", ".json", ".py", ".md", ".expected.npz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx, .irt)")
     fails = parser.add_argument_group("the failure to reproduce").add_mutually_exclusive_group(required=True)
     fails.add_argument(
         "--with",

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a model (.xml, .onnx), a snippet (.xml), or a page with examples (.rst, .md, .html, .txt)",
+        help="a model (.xml, .onnx, .irt), a snippet (.xml), or a page with examples (.rst, .md, .html, .txt)",
     )
     add_output(parser, "OUT.html", "the file to write (default: the name of FILE with .html, in the current folder)")
     add_choice_arguments(parser)

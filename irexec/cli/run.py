@@ -44,7 +44,9 @@ _SNIPPET_ONLY = ("precision", "duplicates", "page")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", metavar="FILE", help="a model (.xml, .onnx) or a snippet (<layer> elements without <net>); - for stdin"
+        "file",
+        metavar="FILE",
+        help="a model (.xml, .onnx, .irt) or a snippet (<layer> elements without <net>); - for stdin",
     )
     give = parser.add_argument_group("inputs (random values are used for inputs that are not given)")
     add_repeatable(

@@ -30,7 +30,7 @@ _PRECISIONS = ("f16", "bf16", "int8-weights", "int4-weights")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FLOAT", help="the float model (.xml, .onnx)")
+    parser.add_argument("file", metavar="FLOAT", help="the float model (.xml, .onnx, .irt)")
     parser.add_argument("other", metavar="QUANTIZED", nargs="?", help="the quantized model made from it")
     parser.add_argument(
         "--as",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx, .irt)")
     parser.add_argument(
         "--format",
         choices=("text", "json", "svg", "model-explorer"),

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="a model (.xml, .onnx), a snippet, a folder of such files, or - for stdin",
+        help="a model (.xml, .onnx, .irt), a snippet, a folder of such files, or - for stdin",
     )
     parser.add_argument(
         "--mode",

@@ -46,7 +46,9 @@ class Analysis:
         self.path = path
         self._source = Source(text, file=path)
         self._reading = reading = read(self._source, mode=mode)
-        self._model = reading.model
+        # The text form has findings, but no elements to navigate in.
+        self._is_xml = reading.source is None or reading.source.is_xml
+        self._model = reading.model if self._is_xml else None
         self._ports: dict[int, dict[tuple[bool, int | None, int | None], Owner]] = {}
         if self._model is not None:
             # Nodes and their values refer to each other: the garbage collector would free them much later.
@@ -61,7 +63,8 @@ class Analysis:
         This fix is not computed while the user types. For a long text only `irexec fix` offers it, because an editor
         requests fixes whenever the cursor moves.
         """
-        if self._source.readable or self._reading.snippet is not None or len(self.text) > MOST_REPAIRED:
+        is_readable = self._source.readable or not self._is_xml
+        if is_readable or self._reading.snippet is not None or len(self.text) > MOST_REPAIRED:
             return self.report
         return self._choice.of(examined(self._reading))
 
@@ -87,8 +90,8 @@ class Analysis:
     @cached_property
     def written(self) -> Written | None:
         """The document as text that can be edited."""
-        reading = self._reading
-        return None if reading.model is None or reading.document is None else Written(reading.document, reading.model)
+        document = self._reading.document
+        return None if self._model is None or document is None else Written(document, self._model)
 
     def layer_at(self, offset: int) -> tuple[Layer, Net] | None:
         """Return the innermost layer around an offset, with its net."""

@@ -125,8 +125,8 @@ def _written(array: Array) -> str | None:
 
 
 def _nested(array: Array) -> str:
-    if array.ndim == 0:
-        return _value(array[()])
+    if np.ndim(array) == 0:
+        return _value(array)
     if array.size == 0:
         return "[]"
     return f"[{', '.join(map(_nested, array))}]"
