@@ -16,18 +16,17 @@ from typing import Any
 import numpy as np
 
 from irexec.core.diagnostics import IRError
-from irexec.core.diagnostics.render.markdown import code, prose
+from irexec.core.diagnostics.render.markdown import code, fenced, prose
 from irexec.core.structure import CONST, RESULT
 from irexec.core.types import Array
+from irexec.frontends.text.printer import print_text
 from irexec.ir.beside import json_of, shaped
 from irexec.ir.io.files import read_file
 from irexec.ir.io.guard import own_files
 from irexec.ir.io.writing import together
 from irexec.model.arrays.brief import plural, shown
 from irexec.model.arrays.saving import save_arrays, save_json, save_text
-from irexec.model.graph.model import Value
 from irexec.model.graph.ports import port_name
-from irexec.ops.spec.attributes import attribute_text
 from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
 from irexec.tools.reduce.case import Case
 from irexec.tools.reduce.case_files import load_case, save_case
@@ -41,7 +40,7 @@ from irexec.version import __version__
 
 _INTERVAL = 5.0
 """The minimum time in seconds between two writes of the smallest case."""
-_FEW, _BRIEF = 100, 40
+_FEW = 100
 
 
 _PROGRESS = ("fault", "message", "stage", "changed", "tried", "done", "history")
@@ -163,8 +162,7 @@ class Repro:
             f"{plural(case.size, 'layer')}, reduced from {layers} by {code(asked)}. {code(script)} reproduces "
             "the failure.",
             "",
-            *_table(case),
-            "",
+            *_text(case),
             *(f"- {prose(line)}" for line in values),
             f"- irexec {__version__}, NumPy {np.__version__}, Python {platform.python_version()}, "
             f"{platform.system()} {platform.machine()}",
@@ -198,29 +196,13 @@ def _found(case: Case, runtime: Runtime | None) -> list[list[Array]]:
         return []
 
 
-def _table(case: Case) -> list[str]:
-    """Return the layers with their types, as a table of Markdown."""
-    rows = ["| layer | inputs | outputs | attributes |", "|---|---|---|---|"]
-    for node in case.model.walk():
-        if node.type in (CONST, RESULT):
-            continue
-        attributes = (
-            {a.file_name: node.attributes.get(a.name) for a in node.operator.attributes} if node.operator else {}
-        )
-        texts = (f"{name}={attribute_text(value)}" for name, value in attributes.items() if value not in (None, ""))
-        cells = (
-            f"{node.type}-{node.version.removeprefix('opset')}",
-            ", ".join(_port(v) for v in node.inputs if v),
-            ", ".join(f"{v.element_type}{v.type.shape}" for v in node.outputs),
-            ", ".join(texts),
-        )
-        rows.append("| " + " | ".join(map(prose, cells)) + " |")
-    return rows
-
-
-def _port(value: Value) -> str:
-    known = value.node.constant
-    return f"{value.element_type}{value.type.shape}" + ("" if known is None else f" = {shown(known, _BRIEF)}")
+def _text(case: Case) -> list[str]:
+    """Return the model in the text form, as a block of Markdown; nothing for a model that IR cannot represent."""
+    try:
+        text = print_text(case.model)
+    except IRError:
+        return []
+    return [*fenced(text), ""]
 
 
 def identity(reference: Reference, asked: str) -> str:

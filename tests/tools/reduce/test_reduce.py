@@ -305,7 +305,7 @@ def test_a_command_that_fails(command: list[str], tmp_path: Path, capsys: pytest
     assert shown.stdout.splitlines() == ["exit code 3", "reproduced"] and shown.returncode == 1, shown.stderr
     report = (tmp_path / "repro.md").read_text("utf-8")
     assert "2 layers, reduced from 20 by `irexec reduce model.xml --check" in report
-    assert "| MaxPool-" in report and "| SoftMax-" in report
+    assert "= MaxPool-" in report and "= SoftMax-" in report
     assert main(["run", "repro.xml", "--input", "repro.npz"]) == 0
 
 
