@@ -12,6 +12,7 @@ from irexec.frontends.text.syntax import Layer, Net, Port, Word
 from irexec.frontends.text.words import word
 from irexec.ir.text import cut
 from irexec.ops.spec import contents
+from irexec.ops.spec.traits import HasBodies
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ def least_outputs(type: str, version: str | None) -> int:
     operator = contents.find(contents.canonical_type(type) or type, version or "")
     if type == "Result":
         return 0
-    if operator is None or operator.has_bodies or operator.signature.makes_any_number:
+    if operator is None or HasBodies in operator.traits or operator.signature.makes_any_number:
         return 1
     return len(operator.signature.outputs)
 

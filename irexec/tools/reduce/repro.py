@@ -17,7 +17,6 @@ import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.render.markdown import code, fenced, prose
-from irexec.core.structure import CONST, RESULT
 from irexec.core.types import Array
 from irexec.frontends.text.printer import print_text
 from irexec.ir.beside import json_of, shaped
