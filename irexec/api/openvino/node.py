@@ -22,7 +22,6 @@ from irexec.core.structure import CONST, PARAMETER
 from irexec.core.types import ElementType, TensorType
 from irexec.model.graph import model as graph
 from irexec.model.graph.ports import position
-from irexec.ops.spec import contents
 from irexec.ops.spec.contents import type_name
 from irexec.ops.spec.operator import Operator
 
@@ -328,28 +327,28 @@ class Node(Described, graph.Node):
     # Arithmetic
 
     def __add__(self, other: Any) -> Any:
-        return _made("Add", self, other)
+        return _made("add", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _made("Add", other, self)
+        return _made("add", other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return _made("Subtract", self, other)
+        return _made("subtract", self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _made("Subtract", other, self)
+        return _made("subtract", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _made("Multiply", self, other)
+        return _made("multiply", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _made("Multiply", other, self)
+        return _made("multiply", other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return _made("Divide", self, other)
+        return _made("divide", self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _made("Divide", other, self)
+        return _made("divide", other, self)
 
     __array_ufunc__ = None
 
@@ -370,13 +369,12 @@ class Node(Described, graph.Node):
         return member(self, name)
 
 
-def _made(type: str, left: Any, right: Any) -> graph.Node:
+def _made(name: str, left: Any, right: Any) -> graph.Node:
     """Return the node of an arithmetic operator. Raises IRError."""
     from irexec.api.opsets.nodes import make_node
+    from irexec.ops.arithmetic import binary
 
-    operator = contents.load(type, 1)
-    assert operator is not None
-    return make_node(Node, operator, [left, right], {})
+    return make_node(Node, getattr(binary, f"{name}_1"), [left, right], {})
 
 
 def _operator(node: graph.Node) -> Operator:

@@ -18,7 +18,7 @@ from irexec.model.graph import model as graph
 from irexec.model.graph.model import Model, Value
 from irexec.model.graph.runtime_info import RuntimeAttribute
 from irexec.ops.compute.casting import narrowed
-from irexec.ops.spec.traits import Quantization
+from irexec.ops.spec.traits import Float8Rounding, Quantization
 
 _FLOATS = (F32, F16, BF16)
 # The range in which OpenVINO stores codes minus their zero point; it stores no negative codes as i4.
@@ -35,7 +35,7 @@ def compress_quantized_weights(model: Model) -> bool:
             found |= compress_quantized_weights(body.model)
         if Quantization in node.traits:
             found |= _compress_fake_quantize(node)
-        elif node.type == "FakeConvert":
+        elif Float8Rounding in node.traits:
             found |= _compress_fake_convert(node)
     if found:
         changed(model)

@@ -34,6 +34,7 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, Operator, operator, rounded
 from irexec.ops.spec.oracle import FINITE, LARGEST, ROUNDED, Allowed, Tolerance, Undefined
 from irexec.ops.spec.tensors import FloatTensor, NumericTensor
+from irexec.ops.spec.traits import Clamping, ClampingTo, Homogeneous
 
 # On the page the slope has the type of data. In f16 models of OpenVINO's converters it may stay f32.
 SLOPE: TypeAlias = Annotated[Array, Elements("slope", NUMERIC)]
@@ -58,7 +59,7 @@ hswish_4 = _smooth("HSwish", "opset4", hswish, "x · min(max(x + 3, 0), 6) / 6."
 mish_4 = _smooth("Mish", "opset4", mish, "x · tanh(ln(1 + eˣ)).", rounded(8))
 
 
-@operator("Clamp", "opset1", inplace="x")
+@operator("Clamp", "opset1", ClampingTo, inplace="x")
 def clamp_1(
     x: NumericTensor, /, *, min: Annotated[float, Double()], max: Annotated[float, Double()], out: Array | None = None
 ) -> NumericTensor:
@@ -141,7 +142,7 @@ def _(check: Check, x: TensorType, alpha: TensorType, beta: TensorType) -> Parti
     return x.shape
 
 
-@operator("PReLU", "opset1", inplace="data", tolerance=rounded(1))
+@operator("PReLU", "opset1", Homogeneous, inplace="data", tolerance=rounded(1))
 def prelu_1(data: NumericTensor, slope: SLOPE, /, *, out: Array | None = None) -> NumericTensor:
     """data if it is not negative, otherwise slope · data.
 
@@ -189,7 +190,7 @@ def _(check: Check, data: TensorType, slope: TensorType) -> PartialShape:
     return data.shape
 
 
-@operator("ReLU", "opset1", shapes=same_as(), inplace="x")
+@operator("ReLU", "opset1", Clamping, Homogeneous, shapes=same_as(), inplace="x")
 def relu_1(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
     """max(0, x); NaN stays NaN."""
     result = result_like(x, out)

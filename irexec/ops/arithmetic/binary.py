@@ -23,11 +23,14 @@ from irexec.ops.spec.operator import Operator, Tolerance, exact, operator, round
 from irexec.ops.spec.oracle import FINITE, LARGEST, LEAST, Allowed, Undefined
 from irexec.ops.spec.tensors import NumericTensor
 from irexec.ops.spec.traits import (
+    Bilinear,
     Commutative,
     CommutativeInPatterns,
     DeclaredTrait,
     Difference,
     Division,
+    Exponentiation,
+    HomogeneousTogether,
     MayOverflow,
     Product,
     Quotient,
@@ -103,13 +106,58 @@ def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
 
 _NAN = "NaN if a or b is NaN (the page does not define it; in OpenVINO the result depends on their order)."
 
-add_1 = _arithmetic("Add", ufunc("add"), "a + b.", traits=(Sum, CommutativeInPatterns, MayOverflow))
-subtract_1 = _arithmetic("Subtract", ufunc("subtract"), "a - b.", traits=(Difference, MayOverflow, Unpacking))
-multiply_1 = _arithmetic(
-    "Multiply", ufunc("multiply"), "a · b.", traits=(Product, CommutativeInPatterns, MayOverflow, Unpacking)
+add_1 = _arithmetic(
+    "Add",
+    ufunc("add"),
+    "a + b.",
+    traits=(
+        Sum,
+        CommutativeInPatterns,
+        MayOverflow,
+        HomogeneousTogether,
+    ),
 )
-maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}", traits=(CommutativeInPatterns,))
-minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}", traits=(CommutativeInPatterns,))
+subtract_1 = _arithmetic(
+    "Subtract",
+    ufunc("subtract"),
+    "a - b.",
+    traits=(
+        Difference,
+        MayOverflow,
+        Unpacking,
+        HomogeneousTogether,
+    ),
+)
+multiply_1 = _arithmetic(
+    "Multiply",
+    ufunc("multiply"),
+    "a · b.",
+    traits=(
+        Product,
+        CommutativeInPatterns,
+        MayOverflow,
+        Unpacking,
+        Bilinear,
+    ),
+)
+maximum_1 = _arithmetic(
+    "Maximum",
+    _larger,
+    f"The greater of a and b; {_NAN}",
+    traits=(
+        CommutativeInPatterns,
+        HomogeneousTogether,
+    ),
+)
+minimum_1 = _arithmetic(
+    "Minimum",
+    _smaller,
+    f"The smaller of a and b; {_NAN}",
+    traits=(
+        CommutativeInPatterns,
+        HomogeneousTogether,
+    ),
+)
 maximum_1.oracle.allowed, minimum_1.oracle.allowed = LARGEST, LEAST
 mod_1 = _arithmetic(
     "Mod",
@@ -147,7 +195,7 @@ def divide_1(
         return np.asarray(np.floor_divide(np.subtract(a, rest), b, out=out))
 
 
-@operator("Power", "opset1", MayOverflow, shapes=broadcast, values="elementwise", tolerance=rounded(4))
+@operator("Power", "opset1", Exponentiation, MayOverflow, shapes=broadcast, values="elementwise", tolerance=rounded(4))
 def power_1(a: NumericTensor, b: NumericTensor, /, *, how: Broadcasting, out: Array | None = None) -> NumericTensor:
     """a to the power of b. Integers wrap; for a negative exponent the result is truncated (0 unless a is 1 or -1)."""
     if is_float(a.dtype):

@@ -23,18 +23,18 @@ from irexec.ops.rules.shapes import same_as
 from irexec.ops.spec.operator import Elements, Operator, operator, rounded
 from irexec.ops.spec.oracle import ROUNDED, Allowed
 from irexec.ops.spec.tensors import FloatTensor, NumericTensor
-from irexec.ops.spec.traits import DeclaredTrait, MayOverflow, Steps
+from irexec.ops.spec.traits import DeclaredTrait, Homogeneous, MayOverflow, Rounding, SquareRoot, Steps
 
 T_SIGNED: TypeAlias = Annotated[Array, Elements("T", FLOATS | SIGNED)]
 
 
-def _real(type: str, opset: str, function: Any, doc: str, ulp: int = 4) -> Operator:
+def _real(type: str, opset: str, function: Any, doc: str, *traits: DeclaredTrait, ulp: int = 4) -> Operator:
     """Return an operator that applies a real function, to integers in f64 with a rounded result."""
 
     def kernel(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
         return elementwise(function, x, out) if is_float(x.dtype) else through_floats(function, x, out)
 
-    made = operator(type, opset, shapes=same_as(), inplace="x", tolerance=rounded(ulp), doc=doc)(kernel)
+    made = operator(type, opset, *traits, shapes=same_as(), inplace="x", tolerance=rounded(ulp), doc=doc)(kernel)
     made.oracle.allowed = ROUNDED
     return made
 
@@ -57,7 +57,9 @@ exp_1 = _real("Exp", "opset1", ufunc("exp"), "e to the power of each element.")
 log_1 = _real("Log", "opset1", ufunc("log"), "The natural logarithm of each element; -infinity at 0, NaN below.")
 sin_1 = _real("Sin", "opset1", ufunc("sin"), "The sine of each element, in radians.")
 sinh_1 = _real("Sinh", "opset1", ufunc("sinh"), "The hyperbolic sine of each element.")
-sqrt_1 = _real("Sqrt", "opset1", ufunc("sqrt"), "The square root of each element; NaN for negative floats.", ulp=1)
+sqrt_1 = _real(
+    "Sqrt", "opset1", ufunc("sqrt"), "The square root of each element; NaN for negative floats.", SquareRoot, ulp=1
+)
 tan_1 = _real("Tan", "opset1", ufunc("tan"), "The tangent of each element, in radians.")
 tanh_1 = _real("Tanh", "opset1", ufunc("tanh"), "The hyperbolic tangent of each element.")
 
@@ -89,7 +91,10 @@ abs_1 = _exact(
     ufunc("absolute"),
     "The absolute value of each element; the lowest integer stays itself (it wraps).",
     values="elementwise",
-    traits=(MayOverflow,),
+    traits=(
+        MayOverflow,
+        Homogeneous,
+    ),
 )
 abs_1.oracle.undefined_for(lambda x: wraps(x.dtype, largest(x)))
 ceiling_1 = _exact(
@@ -143,13 +148,13 @@ def erfinv_17(x: FloatTensor, /, *, out: Array | None = None) -> FloatTensor:
 erfinv_17.oracle.allowed = Allowed(composes=False)
 
 
-@operator("Negative", "opset1", MayOverflow, shapes=same_as(), inplace="x")
+@operator("Negative", "opset1", Homogeneous, MayOverflow, shapes=same_as(), inplace="x")
 def negative_1(x: T_SIGNED, /, *, out: Array | None = None) -> T_SIGNED:
     """Each element with the opposite sign; the lowest integer stays itself (it wraps)."""
     return elementwise(np.negative, x, out)
 
 
-@operator("Round", "opset5", Steps, shapes=same_as(), inplace="x")
+@operator("Round", "opset5", Rounding, Steps, shapes=same_as(), inplace="x")
 def round_5(
     x: NumericTensor,
     /,

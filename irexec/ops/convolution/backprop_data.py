@@ -27,6 +27,7 @@ from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import Check, Operator, operator, require, summed
 from irexec.ops.spec.signature import InputsOf
 from irexec.ops.spec.tensors import IntegerTensor2, NumericTensor1
+from irexec.ops.spec.traits import TransposedConvolution
 
 BLOCK_BYTES = 1 << 22
 
@@ -40,7 +41,7 @@ class Spreading(Windowing):
     output_padding: NonNegativeInts = ()
 
 
-@operator("ConvolutionBackpropData", "opset1", tolerance=summed(8))
+@operator("ConvolutionBackpropData", "opset1", TransposedConvolution(grouped=False), tolerance=summed(8))
 def convolution_backprop_data_1(
     data: NumericTensor1,
     kernel: NumericTensor1,
@@ -59,7 +60,7 @@ def convolution_backprop_data_1(
     return _spread(data, kernel[None], output_shape, windows=windows, out=out)
 
 
-@operator("GroupConvolutionBackpropData", "opset1", tolerance=summed(8))
+@operator("GroupConvolutionBackpropData", "opset1", TransposedConvolution(grouped=True), tolerance=summed(8))
 def group_convolution_backprop_data_1(
     *inputs: Annotated[Any, InputsOf(convolution_backprop_data_1)], windows: Spreading, out: Array | None = None
 ) -> NumericTensor1:

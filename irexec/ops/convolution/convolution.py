@@ -20,10 +20,10 @@ from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_d
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, NodeTypes, Operator, operator, summed
 from irexec.ops.spec.tensors import NumericTensor
-from irexec.ops.spec.traits import Convolution
+from irexec.ops.spec.traits import Bilinear, Convolution
 
 
-@operator("Convolution", "opset1", Convolution(grouped=False), tolerance=summed(8))
+@operator("Convolution", "opset1", Bilinear, Convolution(grouped=False), tolerance=summed(8))
 def convolution_1(
     data: NumericTensor, kernel: NumericTensor, /, *, windows: Windowing, out: Array | None = None
 ) -> NumericTensor:
@@ -35,7 +35,7 @@ def convolution_1(
     return Convolve(kernel[None], data.dtype, windows)(data, out)
 
 
-@operator("GroupConvolution", "opset1", Convolution(grouped=True), tolerance=summed(8))
+@operator("GroupConvolution", "opset1", Bilinear, Convolution(grouped=True), tolerance=summed(8))
 def group_convolution_1(
     data: NumericTensor, kernel: NumericTensor, /, *, windows: Windowing, out: Array | None = None
 ) -> NumericTensor:

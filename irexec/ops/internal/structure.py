@@ -13,7 +13,7 @@ from irexec.core.types import Array, Dimension, ElementType, PartialShape, Tenso
 from irexec.ops.matrix.matmul import matmul_1
 from irexec.ops.spec.operator import Check, TypeFrom, operator, rounded
 from irexec.ops.spec.tensors import EachOrDynamicTensor, NumericTensor
-from irexec.ops.spec.traits import HasBodies, MayOverflow
+from irexec.ops.spec.traits import HasBodies, Homogeneous, MayOverflow
 
 
 @operator("Absent", "ie_internal_opset")
@@ -77,13 +77,13 @@ def _(check: Check, a: TensorType, b: TensorType, **attributes: object) -> Parti
     return PartialShape([*batch, a.shape[-2], b.shape[-1]])
 
 
-@operator("ReduceMax", "SnippetsOpset")
+@operator("ReduceMax", "SnippetsOpset", Homogeneous)
 def reduce_max(data: NumericTensor, /, *, axis: int) -> NumericTensor:
     """The largest element along `axis`, which stays with extent 1."""
     return data.max(axis, keepdims=True)  # type: ignore[no-any-return]
 
 
-@operator("ReduceSum", "SnippetsOpset", MayOverflow, tolerance=rounded(32))
+@operator("ReduceSum", "SnippetsOpset", Homogeneous, MayOverflow, tolerance=rounded(32))
 def reduce_sum(data: NumericTensor, /, *, axis: int) -> NumericTensor:
     """The sum along `axis`, which stays with extent 1."""
     return data.sum(axis, keepdims=True, dtype=data.dtype)  # type: ignore[no-any-return]

@@ -19,10 +19,10 @@ from irexec.ops.matrix.product import COPIED_BYTES, multiply, product_shape
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, NodeTypes, operator, rounded
 from irexec.ops.spec.tensors import NumericTensor
-from irexec.ops.spec.traits import MatrixProduct, MayOverflow
+from irexec.ops.spec.traits import Bilinear, MatrixProduct, MayOverflow
 
 
-@operator("MatMul", "opset1", MatrixProduct, MayOverflow, unaligned="b", narrow="b", tolerance=rounded(32))
+@operator("MatMul", "opset1", Bilinear, MatrixProduct, MayOverflow, unaligned="b", narrow="b", tolerance=rounded(32))
 def matmul_1(
     a: NumericTensor,
     b: NumericTensor,

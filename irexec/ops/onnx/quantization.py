@@ -33,7 +33,7 @@ from irexec.ops.onnx.cast import cast_25
 from irexec.ops.spec.attributes import NonNegative
 from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
 from irexec.ops.spec.tensors import TensorOfTargetType
-from irexec.ops.spec.traits import Steps
+from irexec.ops.spec.traits import Dequantization, Quantizer, Steps
 
 QUANTIZED = INTEGERS | {I2, U2, I4, U4, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F4E2M1}
 T_X: TypeAlias = Annotated[Array, Elements("T1", FLOATS | {I32})]
@@ -74,7 +74,7 @@ def spread(given: Array, shape: tuple[int, ...], axis: int, block: int) -> Array
     return np.take(given, places, axis)
 
 
-@operator("QuantizeLinear", "onnx28", Steps)
+@operator("QuantizeLinear", "onnx28", Quantizer, Steps)
 def quantize_linear_28(
     x: T_X,
     y_scale: T_SCALE,
@@ -117,7 +117,7 @@ def limits(kind: ElementType) -> tuple[int, int]:
     return 0, (1 << kind.bitwidth) - 1
 
 
-@operator("DequantizeLinear", "onnx28", tolerance=rounded(1))
+@operator("DequantizeLinear", "onnx28", Dequantization, tolerance=rounded(1))
 def dequantize_linear_28(
     x: T_Q,
     x_scale: T_SCALE,

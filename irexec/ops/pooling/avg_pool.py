@@ -25,11 +25,12 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import ROUNDED
 from irexec.ops.spec.tensors import NumericTensor
+from irexec.ops.spec.traits import Homogeneous
 
 ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]
 
 
-@operator("AvgPool", "opset16", tolerance=rounded(16))
+@operator("AvgPool", "opset16", Homogeneous, tolerance=rounded(16))
 def avg_pool_16(
     data: NumericTensor, /, *, windows: PoolWindowing, exclude_pad: ExcludePad, out: Array | None = None
 ) -> NumericTensor:
@@ -74,7 +75,7 @@ def _divided(sums: Array, counts: Array) -> Array:
     return np.asarray(quotients + up.astype(sums.dtype))
 
 
-@operator("AvgPool", "opset14", tolerance=rounded(16))
+@operator("AvgPool", "opset14", Homogeneous, tolerance=rounded(16))
 def avg_pool_14(
     data: NumericTensor,
     /,
@@ -96,7 +97,7 @@ def _(form: OlderForm, data: TensorType) -> None:
     form.need_attribute("rounding_type", "floor", "ceil")
 
 
-@operator("AvgPool", "opset1", tolerance=rounded(16))
+@operator("AvgPool", "opset1", Homogeneous, tolerance=rounded(16))
 def avg_pool_1(
     data: NumericTensor,
     /,

@@ -27,10 +27,10 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, NodeTypes, operator
 from irexec.ops.spec.oracle import LARGEST
 from irexec.ops.spec.tensors import NumericTensor, TensorOfIndexType
-from irexec.ops.spec.traits import KeepsGrid
+from irexec.ops.spec.traits import Homogeneous, KeepsGrid
 
 
-@operator("MaxPool", "opset14", KeepsGrid)
+@operator("MaxPool", "opset14", Homogeneous, KeepsGrid)
 def max_pool_14(
     data: NumericTensor, /, *, windows: PoolWindowing, index_element_type: ElementType = I64, axis: int = 0
 ) -> tuple[NumericTensor, TensorOfIndexType]:
@@ -43,7 +43,7 @@ def max_pool_14(
     return _largest(data, placed, None), _indices(data, placed, axis).astype(index_element_type.dtype)
 
 
-@operator("MaxPool", "opset8", KeepsGrid)
+@operator("MaxPool", "opset8", Homogeneous, KeepsGrid)
 def max_pool_8(
     data: NumericTensor,
     /,
@@ -56,7 +56,7 @@ def max_pool_8(
     return values, indices
 
 
-@operator("MaxPool", "opset1", KeepsGrid, shapes=pooled_shape)
+@operator("MaxPool", "opset1", Homogeneous, KeepsGrid, shapes=pooled_shape)
 def max_pool_1(
     data: NumericTensor,
     /,

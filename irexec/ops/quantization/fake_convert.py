@@ -14,12 +14,12 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Allowed, Undefined
 from irexec.ops.spec.tensors import FloatTensorF
-from irexec.ops.spec.traits import Steps
+from irexec.ops.spec.traits import Float8Rounding, Steps
 
 _TYPES = {"f8e4m3": (F8E4M3, 448.0), "f8e5m2": (F8E5M2, 57344.0)}
 
 
-@operator("FakeConvert", "opset13", Steps, tolerance=rounded(2))
+@operator("FakeConvert", "opset13", Float8Rounding, Steps, tolerance=rounded(2))
 def fake_convert_13(
     data: FloatTensorF,
     scale: FloatTensorF,

@@ -23,7 +23,7 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.operator import Check, Elements, Operator, operator, require, rounded
 from irexec.ops.spec.oracle import LARGEST, LEAST, ROUNDED, Undefined
 from irexec.ops.spec.tensors import BooleanTensor, IntegerIndices, NumericTensor
-from irexec.ops.spec.traits import AlongAxes, DeclaredTrait, MayOverflow
+from irexec.ops.spec.traits import AlongAxes, DeclaredTrait, Homogeneous, MayOverflow
 
 if TYPE_CHECKING:
     pass
@@ -138,7 +138,7 @@ def _reduction(
     return declare
 
 
-def _accumulated(type: str, ufunc: str, doc: str) -> Operator:
+def _accumulated(type: str, ufunc: str, doc: str, *traits: DeclaredTrait) -> Operator:
     """Make an operator that reduces with a binary NumPy function, in the precision of sums."""
 
     def kernel(
@@ -148,14 +148,14 @@ def _accumulated(type: str, ufunc: str, doc: str) -> Operator:
             _reduce(getattr(np, ufunc), data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out
         )
 
-    return _made(type, "opset1", kernel, MayOverflow, tolerance=rounded(16), values="kernel", doc=doc)
+    return _made(type, "opset1", kernel, MayOverflow, *traits, tolerance=rounded(16), values="kernel", doc=doc)
 
 
-reduce_sum_1 = _accumulated("ReduceSum", "add", "The sum of the elements; 0 if there are none.")
+reduce_sum_1 = _accumulated("ReduceSum", "add", "The sum of the elements; 0 if there are none.", Homogeneous)
 reduce_prod_1 = _accumulated("ReduceProd", "multiply", "The product of the elements; 1 if there are none.")
 
 
-@_reduction("ReduceMean", tolerance=rounded(16))
+@_reduction("ReduceMean", "opset1", Homogeneous, tolerance=rounded(16))
 def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The arithmetic mean. As in OpenVINO's core, it is truncated for integers, and 0 for no elements."""
     count = max(1, _count(data, axes))
@@ -179,7 +179,7 @@ def _ordered(type: str) -> Callable[[Callable[..., Array]], Operator]:
         ) -> T_ORDERED:
             return function(data, axes, keep_dims, out)
 
-        return _made(type, "opset1", kernel, doc=function.__doc__)
+        return _made(type, "opset1", kernel, Homogeneous, doc=function.__doc__)
 
     return declare
 

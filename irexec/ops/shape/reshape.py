@@ -18,10 +18,21 @@ from irexec.ops.spec.attributes import ReaderDefault
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, NodeTypes, operator, require
 from irexec.ops.spec.tensors import AnyTensor, IntegerShape
-from irexec.ops.spec.traits import Moving, Reshaping, SizesIn, Unpacking
+from irexec.ops.spec.traits import Homogeneous, Moving, Reshaping, SizesIn, Unpacking
 
 
-@operator("Reshape", "opset1", Reshaping, Moving, SizesIn(1), Unpacking, view="data", reshapes=True, values="kernel")
+@operator(
+    "Reshape",
+    "opset1",
+    Homogeneous,
+    Reshaping,
+    Moving,
+    SizesIn(1),
+    Unpacking,
+    view="data",
+    reshapes=True,
+    values="kernel",
+)
 def reshape_1(
     data: AnyTensor, shape: IntegerShape, /, *, special_zero: Annotated[bool, ReaderDefault(False)]
 ) -> AnyTensor:

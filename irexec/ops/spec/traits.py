@@ -89,6 +89,33 @@ class Convolution(Trait):
         self.grouped = grouped
 
 
+class TransposedConvolution(Trait):
+    """The operator spreads its first input by the kernel in its second. `grouped`: as in Convolution."""
+
+    def __init__(self, *, grouped: bool) -> None:
+        self.grouped = grouped
+
+
+class SquareRoot(Trait):
+    """The square root of each element."""
+
+
+class Exponentiation(Trait):
+    """Each element of the first input to the power of the second."""
+
+
+class Rounding(Trait):
+    """Each element rounded to an integer."""
+
+
+class Clamping(Trait):
+    """Each element limited to a range, such as the numbers from 0 on."""
+
+
+class ClampingTo(Clamping):
+    """The attributes `min` and `max` state the range."""
+
+
 class Comparison(Trait):
     """The operator compares two inputs, element by element."""
 
@@ -101,8 +128,20 @@ class ConversionTo(Conversion):
     """The attribute `destination_type` gives the element type."""
 
 
-class Quantization(Trait):
+class Quantizer(Trait):
+    """The operator rounds values to levels, which a scale or limits among its inputs determine."""
+
+
+class Dequantization(Trait):
+    """The operator computes the values of levels that a Quantizer made."""
+
+
+class Quantization(Quantizer):
     """The operator rounds values to levels, between the limits that are its inputs."""
+
+
+class Float8Rounding(Trait):
+    """The operator rounds values to an 8-bit float."""
 
 
 class Concatenation(Trait):
@@ -142,6 +181,18 @@ class Commutative(Trait):
 
 class CommutativeInPatterns(Commutative):
     """OpenVINO's patterns match the inputs in either order as well."""
+
+
+class Homogeneous(Trait):
+    """Division of the first input by a positive number divides the result by it."""
+
+
+class HomogeneousTogether(Trait):
+    """Division of all inputs by the same positive number divides the result by it."""
+
+
+class Bilinear(Trait):
+    """Division of either input by a number divides the result by it."""
 
 
 class MayOverflow(Trait):

@@ -6,7 +6,7 @@ import numpy as np
 
 from irexec.core.structure import CONVERT
 from irexec.core.types import BOOLEAN, Array, ElementType
-from irexec.model.graph.model import Model, Value
+from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.traits import Selection
 
 EXTENTS = (12, 16, 8, 32, 64, 128, 224, 4, 2, 1)
@@ -14,7 +14,6 @@ EXTENTS = (12, 16, 8, 32, 64, 128, 224, 4, 2, 1)
 STEPS = 3
 """The number of steps for a model with variables: a text, and then one token at a time."""
 _CHANNELS = (1, 3, 4)
-_SHAPING = (CONVERT, "Reshape", "Squeeze", "Unsqueeze")
 
 
 def typical(
@@ -65,7 +64,12 @@ def _rows(port: Value) -> int:
                 if table is not None and known is not None and known.size == 1 and table.type.shape.rank:
                     dim = table.type.shape[int(known.reshape(-1)[0])]
                     return dim.value if dim.is_static else 0
-            if node.type in _SHAPING and node.inputs[0] is value and node.outputs[0] not in seen:
+            if _shapes(node) and node.inputs[0] is value and node.outputs[0] not in seen:
                 seen.add(node.outputs[0])
                 stack.append(node.outputs[0])
     return 0
+
+
+def _shapes(node: Node) -> bool:
+    """Return whether a layer changes only the element type or the shape of its first input."""
+    return node.type == CONVERT or (node.operator is not None and node.operator.reshapes)

@@ -9,14 +9,25 @@ import numpy as np
 
 from irexec.core.structure import CONVERT
 from irexec.model.graph.model import Model, Node, Value
+from irexec.ops.spec.traits import (
+    ClampingTo,
+    ConversionTo,
+    Dequantization,
+    Difference,
+    Product,
+    Quantization,
+    Quantizer,
+    Quotient,
+    Rounding,
+    Sum,
+)
 from irexec.tools.sensitivity.constants import Constants
 from irexec.tools.sensitivity.statistics import Range
 
-QUANTIZERS = ("FakeQuantize", "QuantizeLinear")
 # The layers that compute the real numbers that a quantizer returns from the integers that it stores.
-_DEQUANTIZING = (CONVERT, "Subtract", "Multiply", "DequantizeLinear")
+_DEQUANTIZING = frozenset((ConversionTo, Difference, Product, Dequantization))
 # The layers of ONNX's QuantizeLinear between a Divide by the scale and a Convert to integers.
-_ROUNDING = ("Clamp", "Add", "Round")
+_ROUNDING = frozenset((ClampingTo, Sum, Rounding))
 _MOST_BITS = 16
 
 
@@ -33,11 +44,11 @@ class Chain:
 
     def range(self, array_of: Constants, constant: Collection[Node]) -> Range | None:
         """Return the range of the quantizer and its levels; None if they are unknown."""
-        if self.node.type == "FakeQuantize":
+        if Quantization in self.node.traits:
             return range_of(self.node, array_of, constant)
-        parts = {node.type: node for node in self.inside}
-        scale = parts["Divide"].inputs[1] if "Divide" in parts else None
-        clamp, shift = parts.get("Clamp"), parts["Add"].inputs[1] if "Add" in parts else None
+        parts = {trait: node for node in self.inside for trait in node.traits}
+        scale = parts[Quotient].inputs[1] if Quotient in parts else None
+        clamp, shift = parts.get(ClampingTo), parts[Sum].inputs[1] if Sum in parts else None
         if scale is None or clamp is None or scale.node not in constant:
             return None
         if shift is not None and shift.node not in constant:
@@ -63,7 +74,7 @@ def chains(model: Model, constant: Collection[Node]) -> Iterator[Chain]:
         read = node.inputs[0] if node.inputs else None
         if read is None:
             continue
-        if node.type in QUANTIZERS and read.element_type.is_real:
+        if Quantizer in node.traits and read.element_type.is_real:
             given, after = _given(node)
             yield Chain(node, read, given, [node, *after])
         elif node.type == CONVERT and read.element_type.is_real and _is_whole(node):
@@ -87,9 +98,9 @@ def _rounding(node: Node) -> list[Node]:
     while node.inputs and (value := node.inputs[0]) is not None and len(value.users) == 1:
         node = value.node
         found.append(node)
-        if node.type == "Divide":
-            return found if any(layer.type == "Round" for layer in found) else []
-        if node.type not in _ROUNDING:
+        if Quotient in node.traits:
+            return found if any(Rounding in layer.traits for layer in found) else []
+        if _ROUNDING.isdisjoint(node.traits):
             return []
     return []
 
@@ -98,12 +109,14 @@ def _given(node: Node) -> tuple[Value, list[Node]]:
     """Return the real numbers that a quantizer returns: after the Converts to integers and back, if any."""
     value, after = node.outputs[0], list[Node]()
     whole = not value.element_type.is_real
-    while len(users := value.users) == 1 and users[0].type in _DEQUANTIZING and users[0].inputs[0] is value:
+    while (
+        len(users := value.users) == 1 and not _DEQUANTIZING.isdisjoint(users[0].traits) and users[0].inputs[0] is value
+    ):
         following = users[0]
         if not whole and (following.type != CONVERT or following.outputs[0].element_type.is_real):
             break
         whole, value = True, following.outputs[0]
         after.append(following)
-        if following.type in ("Multiply", "DequantizeLinear"):
+        if Product in following.traits or Dequantization in following.traits:
             return value, after
     return (value, after) if value.element_type.is_real else (node.outputs[0], [])

@@ -14,6 +14,7 @@ from irexec.core.types import Array, TensorType
 from irexec.model.graph.copies import like
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.contents import load
+from irexec.ops.spec.operator import Operator
 from irexec.runtime.engine import CompiledModel
 
 # Computed values up to this size are kept in memory.
@@ -80,9 +81,14 @@ def copied(value: Value) -> Value:
 
 
 def computed(
-    node_class: type[Node], kind: str, inputs: list[Value], attributes: dict[str, object], type_: TensorType, name: str
+    node_class: type[Node],
+    operator: Operator,
+    inputs: list[Value],
+    attributes: dict[str, object],
+    type_: TensorType,
+    name: str,
 ) -> Value:
     """Return the result of a new layer."""
-    made = node_class(load(kind, 1), inputs, attributes, name=name)
+    made = node_class(operator, inputs, attributes, name=name)
     made.set_outputs([type_])
     return made.outputs[0]

@@ -15,18 +15,26 @@ from irexec.model.graph.copies import copy_with_map, like
 from irexec.model.graph.cut import constant_nodes, needed_by
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
+from irexec.ops.arithmetic.binary import divide_1
+from irexec.ops.spec.traits import (
+    Clamping,
+    KeepsGrid,
+    MatrixProduct,
+    Moving,
+    Product,
+    Quantization,
+    Quantizer,
+    Reshaping,
+    ShapeReading,
+)
+from irexec.ops.type.convert import convert_1
 from irexec.tools.compare.align import Alignment, align
-from irexec.tools.sensitivity.chains import QUANTIZERS, chains, range_of
+from irexec.tools.sensitivity.chains import chains, range_of
 from irexec.tools.sensitivity.constants import Constants, computed, copied
 from irexec.tools.sensitivity.onnx_names import in_whole_numbers
 from irexec.tools.sensitivity.statistics import Range
 from irexec.tools.sensitivity.switches import Board, Site, Unit
 
-# Layers that a quantizer can replace, because its range has the limits to which they clamp values.
-_CUTTING = ("ReLU", "Clamp")
-# Layers that only move values: a quantizer before such a layer belongs to the layers after it.
-_MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Split", "VariadicSplit", "StridedSlice", "Slice"})
-_MOVING |= {"Gather", "Concat", "MaxPool", "Tile", "Broadcast", "Convert", "Pad", "DepthToSpace", "SpaceToDepth"}
 _FEW_BITS = 8
 
 
@@ -82,7 +90,7 @@ class _Pairing:
 
     def activations(self) -> list[Unit]:
         """Return the quantizers of values that depend on the inputs."""
-        already = {node.friendly_name for node in self.float.nodes if node.type in QUANTIZERS}
+        already = {node.friendly_name for node in self.float.nodes if Quantizer in node.traits}
         found = []
         for chain in self._chains:
             if chain.node.friendly_name in already:
@@ -99,7 +107,7 @@ class _Pairing:
         """
         other = self._other.get(user)
         theirs = other.inputs[port] if other is not None and port < len(other.inputs) else None
-        if theirs is None or theirs.node.type not in _CUTTING or theirs.node in self._paired:
+        if theirs is None or Clamping not in theirs.node.traits or theirs.node in self._paired:
             return fine
         before = theirs.node.inputs[0]
         if before is None or self._other.get(fine.node) is not before.node:
@@ -168,12 +176,12 @@ class _Pairing:
         stack, seen = [node], set[Node]()
         while stack:
             node = stack.pop()
-            if node in seen or node.type in (RESULT, "ShapeOf"):
+            if node in seen or node.type == RESULT or ShapeReading in node.traits:
                 continue
             seen.add(node)
-            if node.type in _MOVING:
+            if _moves(node):
                 stack += [user for value in node.outputs for user in value.users]
-            elif node.type not in QUANTIZERS:
+            elif Quantizer not in node.traits:
                 found.add(self._name(node))
         return found
 
@@ -214,16 +222,16 @@ class _Pairing:
         if value.element_type is kind:
             return value
         type_, name = TensorType(kind, value.type.shape), value.node.friendly_name
-        return computed(type(value.node), CONVERT, [value], {"destination_type": kind}, type_, name)
+        return computed(type(value.node), convert_1, [value], {"destination_type": kind}, type_, name)
 
     def _smoothed(self, node: Node, port: int, weights: Value) -> Value:
         """Return weights for a value that a layer without counterpart divides by a scale per channel (SmoothQuant)."""
-        if node.type != "MatMul" or port != 1 or (value := node.inputs[0]) is None:
+        if MatrixProduct not in node.traits or port != 1 or (value := node.inputs[0]) is None:
             return weights
-        while value.node.type in QUANTIZERS and value.node.inputs[0] is not None:
+        while Quantizer in value.node.traits and value.node.inputs[0] is not None:
             value = value.node.inputs[0]
         scaling = value.node
-        if scaling.type != "Multiply" or scaling in self._other:
+        if Product not in scaling.traits or scaling in self._other:
             return weights
         scale = next((s for v in scaling.inputs if (s := self._known(v)) is not None), None)
         extents = weights.type.shape.to_shape()
@@ -233,7 +241,7 @@ class _Pairing:
         shape = [1] * len(extents)
         shape[axis] = scale.size
         divisor = constant_node(type(node), scale.reshape(shape)).outputs[0]
-        return computed(type(node), "Divide", [weights, divisor], {}, weights.type, weights.node.friendly_name)
+        return computed(type(node), divide_1, [weights, divisor], {}, weights.type, weights.node.friendly_name)
 
     def _known(self, value: Value | None) -> Array | None:
         return None if value is None or value.node not in self.constant else self._array(value)
@@ -241,11 +249,11 @@ class _Pairing:
     def _range_of_weights(self, value: Value) -> Range | None:
         """Return the range of the stored codes, and the step between them."""
         node: Node | None = value.node
-        while node is not None and node.type in ("Reshape", CONVERT) and node.inputs:
+        while node is not None and (Reshaping in node.traits or node.type == CONVERT) and node.inputs:
             node = node.inputs[0].node if node.inputs[0] is not None else None
-        if node is not None and node.type == "FakeQuantize":
+        if node is not None and Quantization in node.traits:
             return range_of(node, self._array, self.constant)
-        if node is None or node.type != "Multiply":
+        if node is None or Product not in node.traits:
             return None
         centred, scale = node.inputs
         size = math.prod(value.type.shape.to_shape())
@@ -267,7 +275,7 @@ def _is_coarse(value: Value) -> bool:
     if not value.element_type.is_real or value.node.held is not None:
         return False
     for node in needed_by([value.node]):
-        if node.type in QUANTIZERS:
+        if Quantizer in node.traits:
             return True
         kind = node.outputs[0].element_type
         if node.held is not None and 0 < kind.bitwidth <= _FEW_BITS and kind is not BOOLEAN:
@@ -309,3 +317,8 @@ def _plain(model: Model, constant: set[Node], passed: Mapping[Value, Value | Non
 def _translated(alignment: Alignment, mine: dict[Node, Node], theirs: dict[Node, Node]) -> dict[Node, Node]:
     pairs = alignment.forward.items()
     return {mine[one]: theirs[other] for one, other in pairs if one in mine and other in theirs}
+
+
+def _moves(node: Node) -> bool:
+    """Return whether a layer only moves values: a quantizer before such a layer belongs to the layers after it."""
+    return Moving in node.traits or KeepsGrid in node.traits or node.type == CONVERT

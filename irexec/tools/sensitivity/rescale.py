@@ -19,13 +19,9 @@ from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
-from irexec.ops.spec.contents import load
+from irexec.ops.arithmetic.binary import multiply_1
+from irexec.ops.spec.traits import Bilinear, Exponentiation, Homogeneous, HomogeneousTogether, Quotient, SquareRoot
 
-_SAME = frozenset({"ReLU", "Abs", "Negative", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "MaxPool", "AvgPool"})
-_SAME |= {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "PReLU", "Slice", "StridedSlice", "Gather", "Tile"}
-_SAME |= {"Broadcast"}
-_SUMS = frozenset({"Add", "Subtract", "Maximum", "Minimum", "Concat"})
-_PRODUCTS = frozenset({"MatMul", "Multiply", "Convolution", "GroupConvolution"})
 # Additional powers of two, because sums that are computed in another order may be larger.
 _MARGIN = 1
 
@@ -68,23 +64,23 @@ class _Rescaling:
         floats = node.outputs and node.outputs[0].element_type is F32 and len(node.outputs) == 1
         if not floats or not (wanted or any(self._power(node, port) for port in range(len(node.inputs)))):
             self._plain(node, wanted)
-        elif node.type in _SAME:
+        elif Homogeneous in node.traits:
             power = max(wanted, self._power(node, 0))
             self._divide(node, 0, power - self._power(node, 0))
-        elif node.type in _SUMS:
+        elif HomogeneousTogether in node.traits:
             ports = range(len(node.inputs))
             power = max(wanted, *(self._power(node, port) for port in ports))
             for port in ports:
                 self._divide(node, port, power - self._power(node, port))
-        elif node.type in _PRODUCTS:
+        elif Bilinear in node.traits:
             power = self._product(node, wanted, self._power(node, 0) + self._power(node, 1), 1)
-        elif node.type == "Divide":
+        elif Quotient in node.traits:
             power = self._product(node, wanted, self._power(node, 0) - self._power(node, 1), -1)
-        elif node.type == "Sqrt":
+        elif SquareRoot in node.traits:
             own = self._power(node, 0)
             self._divide(node, 0, own % 2)
             power = (own + own % 2) // 2
-        elif node.type == "Power" and (exponent := self._exponent(node)):
+        elif Exponentiation in node.traits and (exponent := self._exponent(node)):
             own = max(self._power(node, 0), -(-wanted // exponent))
             self._divide(node, 0, own - self._power(node, 0))
             power = own * exponent
@@ -153,7 +149,7 @@ class _Rescaling:
             else:
                 scale = constant_node(self._class, factor)
                 name = f"{source.friendly_name}/{f'divided_by_2^{power}' if power > 0 else 'restored'}"
-                made = self._class(load("Multiply", 1), [value, scale.outputs[0]], {}, name=name)
+                made = self._class(multiply_1, [value, scale.outputs[0]], {}, name=name)
                 made.set_outputs([TensorType(F32, value.type.shape)])
             self._made[(value, power)] = made.outputs[0]
         return self._made[(value, power)]

@@ -6,19 +6,21 @@ import ml_dtypes
 import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
-from irexec.core.structure import CONVERT
 from irexec.core.types import I4, I8, Array, PartialShape, TensorType
 from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
+from irexec.ops.arithmetic.binary import multiply_1
+from irexec.ops.shape.reshape import reshape_1
+from irexec.ops.spec.traits import Convolution, MatrixProduct, Selection, TransposedConvolution
+from irexec.ops.type.convert import convert_1
 from irexec.tools.sensitivity.constants import Constants, computed
 from irexec.tools.sensitivity.statistics import Range
 from irexec.tools.sensitivity.switches import Board, Site, Unit
 
 GROUP = 128
 """The number of weights that share a scale in int4, if this number divides the axis."""
-_READERS = {"MatMul": 1, "Convolution": 1, "GroupConvolution": 1, "ConvolutionBackpropData": 1, "Gather": 0}
 _LEAST = 64
 
 
@@ -28,11 +30,7 @@ def weights_board(model: Model, bits: int) -> tuple[Board, dict[Unit, Range]]:
     constant = constant_nodes(made)
     uses: dict[Value, list[tuple[Node, int]]] = {}
     for node in made.nodes:
-        port = _READERS.get(node.type)
-        if port is None or node in constant:
-            continue
-        ports = (0, 1) if node.type == "MatMul" else (port,)
-        for place in ports:
+        for place in _ports(node) if node not in constant else ():
             value = node.inputs[place]
             if value is not None and value.node in constant and value.element_type.is_real:
                 uses.setdefault(value, []).append((node, place))
@@ -58,17 +56,31 @@ def weights_board(model: Model, bits: int) -> tuple[Board, dict[Unit, Range]]:
     return Board(made, units), ranges
 
 
+def _ports(node: Node) -> tuple[int, ...]:
+    """Return the positions of the inputs that may be weights."""
+    if MatrixProduct in node.traits:
+        return (0, 1)
+    if Convolution in node.traits or _spreads(node):
+        return (1,)
+    return (0,) if Selection in node.traits else ()
+
+
+def _spreads(node: Node) -> bool:
+    spreading = node.traits.find(TransposedConvolution)
+    return spreading is not None and not spreading.grouped
+
+
 def _reduced_axes(node: Node, place: int, rank: int) -> tuple[int, ...]:
     """Return the axes over which a layer sums: weights along them share a scale."""
-    if node.type == "MatMul":
+    if MatrixProduct in node.traits:
         transposed = bool(node.attributes.get("transpose_b" if place else "transpose_a", False))
         last = transposed if place else not transposed
         return (rank - 1,) if last else (rank - 2,)
-    if node.type == "Gather":
+    if Selection in node.traits:
         return (rank - 1,)
-    if node.type == "GroupConvolution":
-        return tuple(range(2, rank))
-    return (0, *range(2, rank)) if node.type == "ConvolutionBackpropData" else tuple(range(1, rank))
+    if (kind := node.traits.find(Convolution)) is not None:
+        return tuple(range(1 + kind.grouped, rank))
+    return (0, *range(2, rank))
 
 
 def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) -> tuple[Value, Array, Array]:
@@ -89,12 +101,12 @@ def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) ->
     held: Array = codes.astype(np.int8 if bits == 8 else ml_dtypes.int4)
     made = constant_node(node_class, held, element_type=kind, name=f"{name}/compressed").outputs[0]
     type_ = TensorType(value.element_type, PartialShape(wide.shape))
-    made = computed(node_class, CONVERT, [made], {"destination_type": value.element_type}, type_, f"{name}/convert")
+    made = computed(node_class, convert_1, [made], {"destination_type": value.element_type}, type_, f"{name}/convert")
     stored = scale.astype(value.element_type.dtype)
     scales = constant_node(node_class, stored, element_type=value.element_type, name=f"{name}/scale")
-    made = computed(node_class, "Multiply", [made, scales.outputs[0]], {}, type_, f"{name}/dequantized")
+    made = computed(node_class, multiply_1, [made, scales.outputs[0]], {}, type_, f"{name}/dequantized")
     if grouped:
         target = constant_node(node_class, np.array(shape, np.int64), name=f"{name}/shape").outputs[0]
         whole = TensorType(value.element_type, PartialShape(shape))
-        made = computed(node_class, "Reshape", [made, target], {"special_zero": False}, whole, f"{name}/grouped")
+        made = computed(node_class, reshape_1, [made, target], {"special_zero": False}, whole, f"{name}/grouped")
     return made, held, scale
