@@ -31,8 +31,9 @@ MOST = 12
 
 
 def named(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the strings of a file that are types of operators, with their lines; `__all__` and the tables of modules that
-    are imported later contain names of Python.
+    """Yield the strings of a file that are types of operators, with their lines.
+
+    `__all__` and the tables of modules that are imported later contain names of Python.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     python = {
