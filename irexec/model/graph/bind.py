@@ -330,7 +330,7 @@ def _statement(fault: AttributeFault, layer: Layer, operator: Operator) -> str |
         return COMPUTES
     if fault.is_limit:
         return ACCEPTS if fault.defined else CHECKED_BY_SOME
-    if (fault.code == "D006" and not fault.defined) or (fault.missing is not None and operator.type == "Const"):
+    if (fault.code == "D006" and not fault.defined) or (fault.missing is not None and operator.type == CONST):
         return REJECTS
     if fault.code == "D002" and operator.type == PARAMETER:
         return None if layer.data_at >= 0 else REJECTS

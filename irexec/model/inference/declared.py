@@ -12,6 +12,7 @@ from irexec.model.graph.build import declared_type
 from irexec.model.graph.model import Node, Value
 from irexec.model.inference.assumptions import Assumptions
 from irexec.model.inference.inference import Inference, Types
+from irexec.ops.spec.traits import Detection, Positions
 
 DECLARED = frozenset({"P004", "P005", "E007", "E008"})
 """The codes of findings about declarations that differ from the inferred type."""
@@ -126,9 +127,9 @@ def _is_of_converters(node: Node, index: int, declared: TensorType) -> bool:
     """Return True for a precision that the Model Optimizer wrote whatever the operator produces: f32 for detections,
     and the type of the values for the positions of pooling.
     """
-    if node.type == "DetectionOutput":
+    if Detection in node.traits:
         return declared.element_type is F32
-    return index == 1 and node.type in ("MaxPool", "AdaptiveMaxPool") and node.outputs[0].declared == declared
+    return index == 1 and Positions in node.traits and node.outputs[0].declared == declared
 
 
 def _same_kind(a: ElementType, b: ElementType) -> bool:

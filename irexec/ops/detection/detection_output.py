@@ -22,6 +22,7 @@ from irexec.ops.spec.operator import Check, Elements, operator, rounded
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.signature import InputsOf
 from irexec.ops.spec.tensors import FloatTensor
+from irexec.ops.spec.traits import Detection
 
 # The page gives no type for proposals, which PriorBox computes as f32 in every model.
 T_PRIORS: TypeAlias = Annotated[Array, Elements("proposals", FLOATS)]
@@ -185,7 +186,7 @@ def _best(found: dict[int, Array], scores: Array, keep: int) -> list[tuple[int, 
     return pairs
 
 
-@operator("DetectionOutput", "opset8", tolerance=rounded(32))
+@operator("DetectionOutput", "opset8", Detection, tolerance=rounded(32))
 def detection_output_8(
     box_logits: FloatTensor,
     class_preds: FloatTensor,
@@ -211,7 +212,7 @@ def detection_output_8(
     return narrow(result, box_logits.dtype)
 
 
-@operator("DetectionOutput", "opset1", tolerance=rounded(32))
+@operator("DetectionOutput", "opset1", Detection, tolerance=rounded(32))
 def detection_output_1(
     *inputs: Annotated[Any, InputsOf(detection_output_8)], num_classes: Positive, settings: Settings
 ) -> FloatTensor:

@@ -19,6 +19,7 @@ from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.spec.operator import Check, operator, require, rounded
 from irexec.ops.spec.oracle import LARGEST, ROUNDED
 from irexec.ops.spec.tensors import FloatTensor, ShapeTensor, TensorOfIndexType
+from irexec.ops.spec.traits import Positions
 
 Span = tuple[int, int]
 
@@ -45,7 +46,7 @@ def adaptive_avg_pool_8(data: FloatTensor, output_shape: ShapeTensor, /) -> Floa
     return narrow(sums, data.dtype)
 
 
-@operator("AdaptiveMaxPool", "opset8")
+@operator("AdaptiveMaxPool", "opset8", Positions)
 def adaptive_max_pool_8(
     data: FloatTensor, output_shape: ShapeTensor, /, *, index_element_type: ElementType = I64
 ) -> tuple[FloatTensor, TensorOfIndexType]:

@@ -27,10 +27,10 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, NodeTypes, operator
 from irexec.ops.spec.oracle import LARGEST
 from irexec.ops.spec.tensors import NumericTensor, TensorOfIndexType
-from irexec.ops.spec.traits import Homogeneous, KeepsGrid
+from irexec.ops.spec.traits import Homogeneous, KeepsGrid, Positions
 
 
-@operator("MaxPool", "opset14", Homogeneous, KeepsGrid)
+@operator("MaxPool", "opset14", Homogeneous, KeepsGrid, Positions)
 def max_pool_14(
     data: NumericTensor, /, *, windows: PoolWindowing, index_element_type: ElementType = I64, axis: int = 0
 ) -> tuple[NumericTensor, TensorOfIndexType]:
@@ -43,7 +43,7 @@ def max_pool_14(
     return _largest(data, placed, None), _indices(data, placed, axis).astype(index_element_type.dtype)
 
 
-@operator("MaxPool", "opset8", Homogeneous, KeepsGrid)
+@operator("MaxPool", "opset8", Homogeneous, KeepsGrid, Positions)
 def max_pool_8(
     data: NumericTensor,
     /,

@@ -242,6 +242,14 @@ class BoxSelection(Trait):
     """The operator selects boxes in the order of their scores."""
 
 
+class Detection(Trait):
+    """The result is a list of detected boxes with their scores."""
+
+
+class Positions(Trait):
+    """The second output contains the positions of the first output's elements in the input."""
+
+
 class KeepsGrid(Trait):
     """The elements of the result are elements of the first input, so that multiples of a step remain such multiples."""
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from irexec.core.diagnostics import IRError
 from irexec.core.records import record
+from irexec.core.structure import ASSIGN, READ_VALUE
 from irexec.core.threads.parallel import computing
 from irexec.core.types import Array
 from irexec.model.graph.cut import Cutter, Part
@@ -160,7 +161,7 @@ class Run:
         outer = {inner: node for node in self.model.nodes for body in node.bodies for inner in body.model.walk()}
         written: dict[object, list[Node]] = {}
         for node in self.model.walk():
-            if node.type == "ReadValue":
+            if node.type == READ_VALUE:
                 written.setdefault(node.attributes.get("variable_id"), []).append(outer.get(node, node))
         found, stack = set[Node](), [value.node for value in values if value.node in outer]
         stack = [outer[node] for node in stack]
@@ -172,7 +173,7 @@ class Run:
             found.add(node)
             stack += [user for value in node.outputs for user in value.users]
             for inner in [node, *(inner for body in node.bodies for inner in body.model.walk())]:
-                if inner.type == "Assign":
+                if inner.type == ASSIGN:
                     stack += written.get(inner.attributes.get("variable_id"), [])
         return found
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from irexec.api.opsets.nodes import make_node
 from irexec.core.diagnostics import IRError
+from irexec.core.structure import RESULT
 from irexec.core.types import Array
 from irexec.model.graph.copies import copy_with_map
 from irexec.model.graph.model import Model, Value
@@ -112,7 +113,7 @@ class Loaded:
         shown, copies = copy_with_map(self._model)
         places = {value: place for place, value in enumerate(self._model.outputs)}
         read = {result.inputs[0]: place for place, result in enumerate(self._model.results)}
-        kind = find("Result", "opset1")
+        kind = find(RESULT, "opset1")
         assert kind is not None
         for value in dict.fromkeys(values):
             if value.node in nodes and value not in places:
