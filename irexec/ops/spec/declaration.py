@@ -57,6 +57,8 @@ class Declaration:
     ) -> None:
         self.type, self.opset, self.kernel = type, opset, kernel
         self.is_own = not (kernel.__module__ or "").startswith("irexec.ops.")  # __module__ may be None after exec().
+        if unknown := options.keys() - Options.__annotations__.keys():
+            raise TypeError(f"{self}: there is no option {min(unknown)!r}; facts such as HasBodies are traits")
         self._bindings: list[LaterBinding] = []
         self.rule: Rule | None = None
         self.inplace = _names(options.get("inplace", ()))

@@ -152,6 +152,11 @@ def test_an_input_that_is_none_is_not_a_buffer() -> None:
         operator("Wrong", "opset1", unaligned="z")(_weigh)
 
 
+def test_an_unknown_option_is_refused() -> None:
+    with pytest.raises(TypeError, match="Wrong-1: there is no option 'has_bodies'; facts such as HasBodies are traits"):
+        operator("Wrong", "opset1", has_bodies=True)(_weigh)  # type: ignore[call-arg]
+
+
 def made(rule: Callable[..., Any] | None = None) -> Operator:
     return Operator("Weigh", "opset3", _weigh, shapes=rule, tolerance=exact)
 
