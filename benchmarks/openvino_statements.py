@@ -228,7 +228,7 @@ _NOT_READING = re.compile(r"parse|parameters!|stoll|member of|mandatory|Missing|
 
 def truth(statement: str, treatment: Treatment) -> bool | None:
     """Return whether a statement is true; None if it promises nothing for one file."""
-    if re.search(r"\b(most|some|unless|probably|depend(s|ing)|undefined)\b", statement):
+    if re.search(r"\b(most|some|unless|probably|depend(s|ing) on the|undefined)\b", statement):
         return None
     if statement.startswith("rejects"):
         return bool(treatment.read)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 from irexec.core.diagnostics.diagnostic import At, Diagnostic, LayerRef, Place, Related, Report, Severity
-from irexec.core.diagnostics.statements import IF_NEEDED, REJECTS, UNLESS_EXTENDED, UNREAD
+from irexec.core.diagnostics.statements import IF_NEEDED, REJECTS, UNCONNECTED, UNLESS_EXTENDED, UNREAD
 from irexec.core.records import replace
 from irexec.core.structure import PARAMETER
 
@@ -136,7 +136,9 @@ class Findings:
                 return finding
             is_lowered = self.mode == "openvino" and finding.code not in _CONNECTING
             severity = Severity.WARNING if is_lowered else finding.severity
-            return replace(finding, severity=severity, openvino=UNREAD)
+            # The input port for which the edge was meant is open.
+            says = UNCONNECTED if finding.code == "E006" else UNREAD
+            return replace(finding, severity=severity, openvino=says)
 
         self.report.replace([excused(finding) for finding in self.report])
         self.error_count = len(self.report.errors)
