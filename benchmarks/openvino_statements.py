@@ -42,7 +42,7 @@ from irexec.core.diagnostics import Diagnostic, Report, Severity  # noqa: E402
 from irexec.core.diagnostics.statements import MEASURED_WITH  # noqa: E402
 from irexec.tools.fixes.applying import examine  # noqa: E402
 
-PER_PROCESS, SECONDS = 2000, 30
+PER_PROCESS, SECONDS = 2000, 30  # Of processor time, for one file.
 MOST_SHOWN = 3
 
 # What is written instead of a text; None removes the attribute.
@@ -320,7 +320,7 @@ def answer(numbers: Iterable[int], folders: tuple[Path, ...]) -> None:
     import signal
 
     for number in numbers:
-        signal.alarm(SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         anomaly = known(folders)[number]
         judgements = judged(anomaly) if _is_sound(anomaly.origin, folders) else []
         os.write(1, json.dumps(judgements).encode() + b"\n")
