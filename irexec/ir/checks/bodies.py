@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from irexec.core.diagnostics.diagnostic import Severity
 from irexec.core.diagnostics.findings import At
@@ -124,6 +125,8 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
         known = scope.outputs(layer)
         code = "B014"
     if number not in known:
+        # OpenVINO ignores some entries of an If for the port -1.
+        details: dict[str, Any] = {"openvino": None} if number == -1 else {}
         scope.findings.add(
             code,
             f"{layer.ref} has no {entry.kind} port {number}",
@@ -134,6 +137,7 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
             attribute="external_port_id",
             found=str(number),
             allowed=listed(known) or f"the layer has no {entry.kind} ports",
+            **details,
         )
 
 

@@ -328,6 +328,8 @@ def _statement(fault: AttributeFault, layer: Layer, operator: Operator) -> str |
     """Return what OpenVINO does with a fault, where it depends on more than the code."""
     if fault.computed:
         return COMPUTES
+    if fault.code == "D005" and ElementType.from_attribute(layer.data.get(fault.attribute, "")) is not None:
+        return CHECKED_BY_SOME
     if fault.is_limit:
         return ACCEPTS if fault.defined else CHECKED_BY_SOME
     if (fault.code == "D006" and not fault.defined) or (fault.missing is not None and operator.type == CONST):

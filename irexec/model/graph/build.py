@@ -215,7 +215,8 @@ class _Builder:
         trial = self.findings.trial()
         held = self.weights.of_layer(layer, trial, plain)
         for finding in trial.report:
-            self.findings.keep(replace(finding, openvino=WITHOUT_BYTES))
+            is_read = finding.code == "C012" and finding.attribute in ("shape", "element_type")
+            self.findings.keep(finding if is_read else replace(finding, openvino=WITHOUT_BYTES))
         return held
 
     def _connect(self, nodes: Sequence[Node]) -> None:

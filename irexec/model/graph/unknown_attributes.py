@@ -1,7 +1,7 @@
 """Attributes that an operator does not have: what a converter left, and what was meant by the others.
 
-Source of the leftovers: the attributes that the Model Optimizer wrote (2020.1 to 2023.3), compared with the operation
-pages.
+Source of the leftovers: the attributes that the Model Optimizer wrote, compared with the operation pages: those of all
+its operators in the releases 2021.3 to 2023.3, of detection and pooling in 2019 and 2020, and in files of these years.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ BinaryConvolution Convolution DeformableConvolution GroupConvolution : output_pa
 DetectionOutput : eta prob = 0 1
 DetectionOutput : height height_scale width width_scale = 0
 DetectionOutput : interp_mode pad_mode pad_value resize_mode visualize visualize_threshold
-DetectionOutput : label_map_file name_size_file output_directory output_format output_name_prefix save_file
+DetectionOutput : label_map_file name_size_file num_test_image save_file
+DetectionOutput : output_directory output_format output_name_prefix
 GRUSequence LSTMSequence RNNSequence : batch_dim = 0
 GRUSequence LSTMSequence RNNSequence : axis sequence_dim = 1
 LSTMCell LSTMSequence RNNCell RNNSequence : linear_before_reset = 0 false
 PriorBox PriorBoxClustered : img_h img_size img_w = 0
 AvgPool MaxPool : dilations = 1
 Pad : pad_value = 0
+Proposal : for_deformable = 0
 PriorBox : step_h step_w = 0
 PriorBoxClustered : flip = 0 1 false true
 """

@@ -15,7 +15,7 @@ from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable, without_pixels
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.attributes import UNCOMPILED, Positive, ReaderDefault, Within
+from irexec.ops.spec.attributes import UNCOMPILED, NotRejected, Positive, ReaderDefault, Within
 from irexec.ops.spec.capacity import reserve
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import Check, operator, rounded
@@ -23,6 +23,9 @@ from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import FloatTensor
 
 PositiveOr0: TypeAlias = Annotated[int, Within(ge=1), ReaderDefault(0)]
+SpatialBins: TypeAlias = Annotated[
+    PositiveOr0, NotRejected("takes 0, unless mode is bilinear: then it rejects the file")
+]
 Mode: TypeAlias = Annotated[Literal["average", "bilinear"], ReaderDefault("")]
 
 
@@ -34,8 +37,8 @@ class Bins:
     group_size: PositiveOr0 = 1
     spatial_scale: Annotated[float, Within(gt=0)]
     mode: Mode = "average"
-    spatial_bins_x: PositiveOr0 = 1
-    spatial_bins_y: PositiveOr0 = 1
+    spatial_bins_x: SpatialBins = 1
+    spatial_bins_y: SpatialBins = 1
 
     @property
     def channels(self) -> int:

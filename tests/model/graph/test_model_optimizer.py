@@ -17,6 +17,9 @@ LAYER = '<layer id="{}" name="{}" type="{}" version="{}"><data {}/>{}</layer>'
 CONVOLUTION = 'strides="1,1" dilations="1,1" pads_begin="0,0" pads_end="0,0" auto_pad="explicit"'
 DETECTIONS = 'keep_top_k="2" nms_threshold="0.5" normalized="true" top_k="2" code_type="caffe.PriorBoxParameter.CORNER"'
 POOLING = 'strides="1,1" pads_begin="0,0" pads_end="0,0" kernel="2,2" rounding_type="floor" auto_pad="valid"'
+COUNTS = 'pre_nms_topn="4" post_nms_topn="2" nms_thresh="0.7"'
+REGIONS = f'{COUNTS} base_size="16" feat_stride="16" min_size="1" ratio="1" scale="8"'
+PROPOSED = (["1,2,2,2", "1,4,2,2", "3"], "2,5")
 BOXES = 'width="1" height="1" step="1" offset="0.5" variance="0.1" clip="false"'
 
 
@@ -100,6 +103,7 @@ def told(text: str) -> list[tuple[str, str | None, str]]:
         (detections(CAFFE), CAFFE.replace('"', "").split()),
         (detections(CAFFE, "opset8"), CAFFE.replace('"', "").split()),
         (padding('pad_value="0.0"'), ["pad_value"]),
+        (net("Proposal", "opset1", f'{REGIONS} for_deformable="0"', *PROPOSED), ["for_deformable"]),
         # The quantization tool wrote the defaults of later versions.
         (pooling('axis="0" dilations="1.0,1.0" index_element_type="i64"'), ["axis", "dilations", "index_element_type"]),
         (unary("Gelu", 'approximation_mode="erf"', "opset2"), ["approximation_mode"]),
@@ -122,6 +126,7 @@ def test_a_leftover_is_a_warning_that_fix_removes(text: str, names: list[str]) -
         detections('eta="0.5"'),
         detections('heigth="0"'),
         padding('pad_value="1"'),
+        net("Proposal", "opset1", f'{REGIONS} for_deformable="1"', *PROPOSED),
         pooling('dilations="2,2"'),
         pooling('index_element_type="i32"'),
     ],
