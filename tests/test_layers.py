@@ -47,7 +47,7 @@ LAYERS: list[set[str]] = [
     {"api/openvino"},
     {"api/aliases"},
     {"tools/settings", "tools/status"},
-    {"tools/catalog", "tools/shapes"},
+    {"tools/catalog", "tools/script", "tools/shapes"},
     {"tools/run"},
     {"tools/doctest"},
     {"tools/fixes"},

@@ -1,4 +1,4 @@
-"""`irexec convert`: writes an ONNX model or an IR as an IR for OpenVINO, or for an older release of it."""
+"""`irexec convert`: writes a model as an IR for OpenVINO, or for an older release of it, or as a Python script."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.onnx, .xml, .irt)")
     # The form of version 0.1 (`convert MODEL OUT`), which version 0.3 removes.
     parser.add_argument("older_output", nargs="?", metavar="OUT", help=argparse.SUPPRESS)
-    add_output(parser, "OUT.xml", "the file to write, with the .bin file next to it (required)")
+    text = "the file to write, with the .bin file next to it (required); OUT.py: a script that builds the model"
+    add_output(parser, "OUT.xml", text)
     parser.add_argument(
         "--any-operator", action="store_true", help="also write operators that only irexec supports, in their own opset"
     )
@@ -84,7 +85,12 @@ def _converted(args: argparse.Namespace) -> Report:
     if not findings.report.ok:
         return findings.report
     try:
-        write_model(model, args.output, version=version)
+        if args.output.lower().endswith(".py"):
+            from irexec.tools.script.script import save_script
+
+            save_script(model, args.output)
+        else:
+            write_model(model, args.output, version=version)
     except IRError as error:
         return error.report
     except (OSError, ValueError) as error:

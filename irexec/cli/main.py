@@ -43,7 +43,7 @@ COMMANDS = {
     "sensitivity": "measure which quantizers or layers lose accuracy, and suggest those to leave out",
     "conformance": "test a runtime with generated cases of all operators, and report wrong results",
     "cut": "extract part of a model as a standalone model, with recorded inputs",
-    "convert": "convert an ONNX model or an IR to an IR for a current or older OpenVINO release",
+    "convert": "convert a model to an IR for a current or older OpenVINO release, or to a Python script",
     "doctest": "run the examples in documentation pages and check the values they state",
     "lsp": "start a language server: findings, quick fixes, hover, completion, navigation",
     "ops": "list the operators, or describe one",
@@ -62,7 +62,7 @@ EXIT_CODES = (
     "130 interrupted, 141 the output pipe was closed."
 )
 
-_SUFFIXES = (".bin", ".csv", ".html", ".irt", ".json", ".md", ".npz", ".onnx", ".svg", ".txt", ".xml", ".zip")
+_SUFFIXES = (".bin", ".csv", ".html", ".irt", ".json", ".md", ".npz", ".onnx", ".py", ".svg", ".txt", ".xml", ".zip")
 """Suffixes of outputs that are single files."""
 
 

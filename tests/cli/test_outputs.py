@@ -75,6 +75,7 @@ OUTPUTS = [
     Output("bundle", "-o", "sent.zip", ("sent.zip",)),
     Output("cut", "-o", "part.xml", CUT, ("--around", "scaled")),
     Output("convert", "-o", "new.xml", ("new.xml", "new.bin")),
+    Output("convert", "-o", "new.py", ("new.py", "new.bin")),
     Output("text", "-o", "new.irt", ("new.irt", "new.bin")),
     Output("report", "-o", "page.html", ("page.html",)),
     Output("show", "-o", "drawing.svg", ("drawing.svg",)),

@@ -1,0 +1,1 @@
+"""Python scripts that build a model."""
