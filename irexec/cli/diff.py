@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run", dest="both", action="store_true", help="run both models and compare the results of their layers"
     )
+    parser.add_argument("--text", action="store_true", help="also print the layers that differ, in the text form")
     add_input_arguments(parser, steps=True)
     add_limit(parser)
     add_format_argument(parser, "json prints one object, which irexec report --diff reads")
@@ -108,7 +109,23 @@ def run(args: argparse.Namespace) -> int:
         for note in notes:
             page.line(note)
         put(page.text)
+        if args.text and changes:
+            put(_hunks(models, readings, files))
     return 1 if changes else 0
+
+
+def _hunks(models: list[Model], readings: list[Reading], files: list[str]) -> str:
+    """Return the differing lines of the models' text forms, with the lines around them."""
+    from irexec.core.diagnostics import IRError
+    from irexec.tools.diff.hunks import hunks
+
+    documents = [
+        reading.document if reading.model is model else None for model, reading in zip(models, readings, strict=True)
+    ]
+    try:
+        return "\n" + hunks(models, documents, files)
+    except IRError:  # An ONNX model with operators or types that IR cannot represent.
+        return ""
 
 
 def _lacking(reading: Reading) -> Weights | None:

@@ -93,7 +93,7 @@ def _reports(files: list[str], args: argparse.Namespace, settings: Settings, cho
     mode = args.mode or settings.mode or "strict"
     weights = args.weights and shared_path(args, args.weights)
     reports = {path: _prepared(path, args, choice) for path in files}
-    task = Validate(mode, args.no_repairs, weights, others=not args.alone, target=args.target)
+    task = Validate(mode, args.no_repairs, weights, others=not args.alone, target=args.target, lines=args.verbose)
     if STDIN in reports:
         with time_limit(args.limit_of_each):
             reports[STDIN] = task.of(read_stdin())

@@ -68,6 +68,15 @@ class LayerText:
 
     # Lines
 
+    def whole_line(self, layer: Layer) -> str:
+        """Return a layer as a line that stands alone, with the types of its outputs."""
+        if any(layer is each for each in self._names.parameters):
+            return self.parameter(layer)
+        if any(layer is each for each in self._names.results):
+            return f"-> {self.result(layer)}"
+        line = self.line(layer)
+        return f"{line.name} = {line.text}" + (f"  # {line.types}" if line.types else "")
+
     def line(self, layer: Layer) -> LayerLine:
         """Return a layer as a line."""
         node = self._nodes.get(id(layer))

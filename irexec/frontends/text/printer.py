@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import IO
 
-from irexec.core.diagnostics import IRError
+from irexec.core.diagnostics import IRError, LayerRef
 from irexec.core.diagnostics.findings import Findings
 from irexec.frontends.text.layers import LayerText
 from irexec.frontends.text.names import Names
@@ -39,10 +39,39 @@ def print_text(
     """
     if document is None:
         document, model = _document_of(model)
-    nodes = {id(node.layer): node for node in _all_nodes(model)}
-    blobs = None if weights is None else Blobs(weights)
-    text = _NetText(document.net, nodes, model.version, full=full, blobs=blobs)
+    text = _net_text(model, document, full=full, blobs=None if weights is None else Blobs(weights))
     return "\n".join(line.rstrip() for line in text.lines("model ", _INDENT)) + "\n"
+
+
+def plain_lines(model: Model, document: Document | None, blobs: Blobs) -> list[str]:
+    """Return the lines of the text form without comments and alignment, to be compared with those of another model.
+    Equal constants of the models have the same offset in `blobs`. Raises IRError as `print_text`.
+    """
+    if document is None:
+        document, model = _document_of(model)
+    text = _net_text(model, document, full=False, blobs=blobs, is_plain=True)
+    return [line.rstrip() for line in text.lines("model ", _INDENT)]
+
+
+def _net_text(model: Model, document: Document, *, full: bool, blobs: Blobs | None, is_plain: bool = False) -> _NetText:
+    nodes = {id(node.layer): node for node in _all_nodes(model)}
+    return _NetText(document.net, nodes, model.version, full=full, blobs=blobs, is_plain=is_plain)
+
+
+def layer_lines(document: Document, model: Model, wanted: Collection[LayerRef]) -> dict[LayerRef, str]:
+    """Return the lines of some layers of a document; of two layers with the same names, the first one's."""
+    nodes = {id(node.layer): node for node in _all_nodes(model)}
+    found: dict[LayerRef, str] = {}
+    nets = [(document.net, False)]
+    for net, is_body in nets:
+        names: Names | None = None
+        for layer in net.layers:
+            if layer.may_have_bodies:
+                nets += [(body, True) for body in (layer.body, layer.then_body, layer.else_body) if body is not None]
+            if layer.ref in wanted and layer.ref not in found:
+                names = names or Names(net, model.version, is_body=is_body)
+                found[layer.ref] = LayerText(names, nodes, full=False).whole_line(layer)
+    return found
 
 
 def _document_of(model: Model) -> tuple[Document, Model]:
@@ -77,8 +106,11 @@ class _NetText:
         full: bool,
         blobs: Blobs | None,
         is_body: bool = False,
+        is_plain: bool = False,
     ) -> None:
+        """`is_plain`: without comments and alignment."""
         self._net, self._nodes, self._full, self._blobs = net, nodes, full, blobs
+        self._is_plain = is_plain
         self.names = Names(net, version, is_body=is_body)
         self._layers = LayerText(self.names, nodes, full=full, blobs=blobs)
 
@@ -88,11 +120,12 @@ class _NetText:
             begin += f"{word(self._net.name)} "
         yield from self._head(begin, indent)
         shown = [self._layers.line(layer) for layer in self.names.lines]
-        width = max((len(line.name) for line in shown if len(line.name) <= _WIDEST_NAME), default=0)
+        short = [len(line.name) for line in shown if len(line.name) <= _WIDEST_NAME and not self._is_plain]
+        width = max(short, default=0)
         texts = [f"{line.name:{width}} = {line.text}" for line in shown]
         column = max((len(text) for text in texts if len(text) <= _WIDEST_LINE), default=0)
         for layer, line, text in zip(self.names.lines, shown, texts, strict=True):
-            yield f"{indent}{text:{column}}  # {line.types}" if line.types else f"{indent}{text}"
+            yield f"{indent}{text:{column}}  # {line.types}" if line.types and not self._is_plain else f"{indent}{text}"
             yield from self._bodies(layer, indent + _INDENT)
         for element in self._sections():
             yield from element_lines(element, indent)
@@ -115,7 +148,15 @@ class _NetText:
 
     def _bodies(self, layer: Layer, indent: str) -> Iterator[str]:
         for keyword, body, maps in self.names.bodies_of(layer):
-            inner = _NetText(body, self._nodes, 11, full=self._full, blobs=self._blobs, is_body=True)
+            inner = _NetText(
+                body,
+                self._nodes,
+                11,
+                full=self._full,
+                blobs=self._blobs,
+                is_body=True,
+                is_plain=self._is_plain,
+            )
             yield from inner.lines(f"{keyword} ", indent + _INDENT)
             yield from (f"{indent}{line}" for line in inner.names.map_lines(layer, maps))
 

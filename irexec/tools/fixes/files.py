@@ -8,6 +8,7 @@ from irexec.api.openvino.editing import validated
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.deadline import OutOfTime
 from irexec.core.diagnostics.findings import Findings, Mode
+from irexec.core.records import replace
 from irexec.frontends.reading import PathLike, Reading, is_onnx, read
 from irexec.model.graph.model import Model
 from irexec.tools.fixes.replacing import read_bytes, replace_file
@@ -75,6 +76,20 @@ def validate(
     except OutOfTime as stopped:
         stopped.add_to(findings)
         return findings.report
+
+
+def with_lines(reading: Reading, report: Report) -> Report:
+    """Return the findings with their layers as lines of the text form, which a file in the text form shows anyway."""
+    document, model = reading.document, reading.model
+    if document is None or model is None or not document.source.is_xml:
+        return report
+    from irexec.frontends.text.printer import layer_lines
+
+    lines = layer_lines(document, model, {finding.layer for finding in report if finding.layer is not None})
+    found = ((finding, lines.get(finding.layer) if finding.layer is not None else None) for finding in report)
+    noted = [f if line is None else replace(f, notes=(("text", line), *f.notes)) for f, line in found]
+    report.replace(noted)
+    return report
 
 
 def examined(reading: Reading, *, target: Release | None = None, of_broken_text: bool = True) -> Report:

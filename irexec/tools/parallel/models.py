@@ -11,7 +11,7 @@ from irexec.core.records import record
 from irexec.frontends.reading import is_onnx, read
 from irexec.ir.io.files import named_files
 from irexec.model.graph.releases import Release
-from irexec.tools.fixes.files import examined
+from irexec.tools.fixes.files import examined, with_lines
 from irexec.tools.parallel.task import PathLike, Task
 
 SUFFIXES = (".xml", ".onnx", ".irt")
@@ -20,7 +20,7 @@ SUFFIXES = (".xml", ".onnx", ".irt")
 @record(frozen=True)
 class Validate(Task[Report]):
     """All findings about a file, as in `irexec.validate`; with `target`, also the findings for that OpenVINO
-    release.
+    release; with `lines`, the layers that findings are about, in the text form.
     """
 
     mode: Mode = "strict"
@@ -28,6 +28,7 @@ class Validate(Task[Report]):
     weights: str | None = None
     others: bool = False
     target: Release | None = None
+    lines: bool = False
 
     def __call__(self, item: str) -> Report:
         return self.of(item)
@@ -35,7 +36,8 @@ class Validate(Task[Report]):
     def of(self, given: str | bytes) -> Report:
         """Return every finding about a file or its bytes."""
         reading = read(given, self.weights, mode=self.mode, strict=self.strict, others=self.others)
-        return examined(reading, target=self.target)
+        report = examined(reading, target=self.target)
+        return with_lines(reading, report) if self.lines else report
 
     def files(self, item: str) -> list[PathLike]:
         if is_onnx(item):
