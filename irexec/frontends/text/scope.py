@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ from irexec.frontends.text.words import word
 from irexec.ir.text import cut
 from irexec.ops.spec import contents
 from irexec.ops.spec.traits import HasBodies
+
+_MOST_HINTS = 20
 
 
 @dataclass(slots=True)
@@ -69,6 +71,7 @@ class Scope:
 
     def __init__(self, net: Net, report: Report) -> None:
         self._report = report
+        self._lacking = 0
         self._by_name: dict[str, Named] = {}
         self.inputs = [Named(port, self._id(port, n)) for n, port in enumerate(net.inputs)]
         first = len(net.inputs)
@@ -141,8 +144,10 @@ class Scope:
             self._lack(use, "the body has no output", self._results)
         return named.id if named is not None else ""
 
-    def _lack(self, use: Word, message: str, known: object) -> None:
-        near = nearest(_key(use), list(known))  # type: ignore[call-overload]
+    def _lack(self, use: Word, message: str, known: Iterable[str]) -> None:
+        self._lacking += 1
+        # A search for similar names takes milliseconds.
+        near = nearest(_key(use), known) if self._lacking <= _MOST_HINTS else []
         self._report("X014", f"{message} {cut(repr(_key(use)))}", use.span, suggestion(map(word, near)))
 
 

@@ -16,7 +16,7 @@ from irexec.api.opsets.calls import Parameter, parameters
 from irexec.api.opsets.names import python_name, types_of
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
-from irexec.core.types import BOOLEAN, STRING, ElementType, PartialShape
+from irexec.core.types import BOOLEAN, DYNAMIC, STRING, ElementType, PartialShape
 from irexec.ir.io.writing import together
 from irexec.ir.weights.writer import Blobs
 from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing
@@ -164,6 +164,11 @@ class _Writer:
             yield from self._constant(node, variable, name)
         elif node.bodies:
             yield from self._with_bodies(node, variable, name)
+        elif given.get("variable_type") is DYNAMIC or (
+            node.type == "Assign" and inputs and inputs[0] is not None and len(inputs[0].node.outputs) > 1
+        ):
+            # The functions ask for a type, or for a node.
+            yield f"{variable} = {self._created(node, inputs, given, name)}"
         elif node.type == "ReadValue" and "variable_type" in given:
             start = [self._value(value) for value in inputs]
             parts = [*start, repr(given["variable_id"]), _type(given["variable_type"]), _shape(given["variable_shape"])]
@@ -200,12 +205,15 @@ class _Writer:
         is_function = is_known and is_complete and "Experimental" not in node.type
         needed = [each for each in chosen if by_name[each].keyword_only and chosen[each] != by_name[each].default]
         if not is_function or (needed and not takes_all):
-            taken = ", ".join(self._port(value) for value in inputs)
-            attributes = ", ".join(f"{key!r}: {_literal(value)}" for key, value in chosen.items())
-            return f"create({node.version!r}, {node.get_type_name()!r}, [{taken}], {{{attributes}}}, {name!r})"
+            return self._created(node, inputs, chosen, name)
         arguments = list(self._arguments(found, inputs, chosen, takes_all=takes_all))
         arguments += [] if node.type in _UNNAMED else [f"name={name!r}"]
         return f"ov.{node.version}.{function}({', '.join(arguments)})"
+
+    def _created(self, node: Node, inputs: list[Value | None], attributes: dict[str, Any], name: str) -> str:
+        taken = ", ".join(self._port(value) for value in inputs)
+        given = ", ".join(f"{key!r}: {_literal(value)}" for key, value in attributes.items())
+        return f"create({node.version!r}, {node.get_type_name()!r}, [{taken}], {{{given}}}, {name!r})"
 
     def _arguments(
         self, found: tuple[Parameter, ...], inputs: list[Value | None], chosen: dict[str, Any], *, takes_all: bool

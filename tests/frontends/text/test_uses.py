@@ -112,9 +112,7 @@ def test_an_onnx_model_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     text = '<ir_version: 9, opset_import: ["" : 18]> g (float[N,4] x) => (float[N,4] y) { y = Relu(x) }'
     onnx.save(onnx.parser.parse_model(text), "m.onnx")
     assert main(["text", "m.onnx"]) == 0
-    assert capsys.readouterr().out == (
-        "model g (x: f32[?,4]) -> (y: f32[?,4])\n  y = ReLU-1(x)  # f32[?,4]\n"
-    )
+    assert capsys.readouterr().out == ("model g (x: f32[?,4]) -> (y: f32[?,4])\n  y = ReLU-1(x)  # f32[?,4]\n")
 
 
 def test_a_file_without_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,6 +110,14 @@ TEXTS: dict[str, str] = {
   y     = Add-1(read, x)
   store = Assign-6(y) variable_id=v
 """,
+    "other states": """model m (x: f32[2]) -> (y)
+  zero  = Constant i64[] 0
+  first = Constant f32[1] 1
+  read  = ReadValue-6(first) variable_id=v variable_shape=[...] variable_type=dynamic
+  parts = Split-1(x, zero) num_splits=2
+  y     = Add-1(read, parts.1)
+  store = Assign-6(parts) variable_id=v
+""",
     "names": """model "m \\"\\"\\" {x}" ("a b": f32[?,1..8] as ("n\\"", "'"), class: f32[2]) -> ("1" as (p, "q r"))
   "1"     = ReLU-1("a b")
   "a\\nb" = ReLU-1(class)
