@@ -75,6 +75,15 @@ def test_a_closed_text_has_no_findings(editor: Editor, uri: str) -> None:
     assert editor.at("hover", uri, 6, 3) is None
 
 
+def test_the_text_form_has_findings_where_they_are_written(editor: Editor, tmp_path: Path) -> None:
+    uri = address(tmp_path / "m.irt")
+    text = "model m (x: f32[2]) -> (y)\n  y = SoftMax(x) axes=0\n"
+    (finding,) = editor.open(uri, text)
+    assert (finding["code"], finding["range"]["start"]) == ("D001", {"line": 1, "character": 17})
+    for method in ("hover", "definition", "completion", "foldingRange", "prepareRename"):
+        assert not editor.at(method, uri, 1, 18)
+
+
 def test_loose_layers_have_findings_too(editor: Editor, tmp_path: Path) -> None:
     sample = Path(__file__).parents[2] / "samples" / "scatter_nd_update" / "example_2.xml"
     found = editor.open(address(tmp_path / "snippet.xml"), sample.read_text())

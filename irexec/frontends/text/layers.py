@@ -80,9 +80,11 @@ class LayerText:
     def line(self, layer: Layer) -> LayerLine:
         """Return a layer as a line."""
         node = self._nodes.get(id(layer))
-        plain = plain_constant(layer.data) if layer.type == "Const" and layer.version == "opset1" else None
-        if plain is not None and not layer.inputs:
-            text = f"Constant {type_text(TensorType(plain['element_type'], PartialShape(plain['shape'])))} "
+        plain = plain_constant(layer.data) if layer.type == "Const" and not layer.inputs else None
+        if plain is not None:
+            version = layer.version or ""
+            text = "Constant" if version == "opset1" else type_and_version("Constant", version)
+            text += f" {type_text(TensorType(plain['element_type'], PartialShape(plain['shape'])))} "
             text += self._contents(plain, node)
         else:
             text = f"{type_and_version(layer.type or '', layer.version or '')}({self._names.inputs(layer)})"
@@ -202,8 +204,13 @@ def attributes_of(layer: Layer, node: Node | None) -> Iterator[str]:
         if attribute is not None and node is not None:
             found = node.attributes.get(attribute.name)
             is_list = isinstance(found, (tuple, PartialShape))
-            may_be_left_out = not attribute.required and not attribute.differs and found == attribute.default
-            if may_be_left_out and attribute_text(found).replace(" ", "") == text.replace(" ", ""):
+            # The lengths of some lists are compared with each other.
+            is_needed = attribute.required or attribute.differs or attribute.of_one_length or layer.type == "Const"
+            if (
+                not is_needed
+                and found == attribute.default
+                and attribute_text(found).replace(" ", "") == text.replace(" ", "")
+            ):
                 continue
         texts[name] = value(text, is_list=is_list)
     for name, text in texts.items():

@@ -31,6 +31,7 @@ WRITTEN = [
     ("values in one row", "c = Constant f32[2,1] [1, 10]\n  y = Add(x, c)", [[0.0, 3.0], [9.0, 12.0]]),
     ("a scalar", "c = Constant f32[] 1e1\n  y = Add(x, c)", [9.0, 12.0]),
     ("bytes", 'c = Constant f32[1] hex "0000803f"\n  y = Add(x, c)', [0.0, 3.0]),
+    ("a constant of a later opset", "c = Constant-16 f32[] 2\n  y = Add(x, c)", [1.0, 4.0]),
     ("infinities", "c = Constant f32[2] [inf, -inf]\n  y = Add(x, c)", [np.inf, -np.inf]),
     ("an attribute in brackets", "c = Constant f32[4] [1,2,3,4]\n  y = Reshape(c, s) special_zero=true\n"
      "  s = Constant i64[2] [2,2]", [[1.0, 2.0], [3.0, 4.0]]),
