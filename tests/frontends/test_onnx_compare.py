@@ -82,7 +82,8 @@ def test_the_layer_that_differs_has_the_name_of_the_node(name: str, output: str,
     bias.constant = np.asarray(bias.constant) + np.float32(0.5)
     irexec.save_model(model, tmp_path / "changed.xml")
     assert main(["compare", str(path), "--with", str(tmp_path / "changed.xml")]) == 1
-    assert capsys.readouterr().out.startswith(f"first wrong layer: {name} (Add)")
+    node = f"{name} ({name.rpartition('/')[2]} of ONNX)"
+    assert capsys.readouterr().out.startswith(f"first wrong node: {node}, in IR {name} (Add)")
 
 
 def test_a_node_s_name_is_that_of_the_layer_that_makes_its_output(tmp_path: Path) -> None:
@@ -91,3 +92,39 @@ def test_a_node_s_name_is_that_of_the_layer_that_makes_its_output(tmp_path: Path
     for name, output in {"/stem/Conv": "c", "/stem/Relu": "r", "/head/Gemm": "y"}.items():
         assert output in named[name].outputs[0].names
     assert len(named) == len(model.nodes)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "inputs", "verdict"),
+    [
+        ({"layout": 1}, {}, "first wrong node: rec (LSTM of ONNX), in IR "),
+        ({"input_forget": 1}, {}, "first wrong node: rec (LSTM of ONNX), in IR "),
+        ({}, {"p": [1, 12]}, "first wrong node: rec (LSTM of ONNX), in IR "),
+    ],
+)
+def test_the_node_that_openvino_reads_differently_is_named(
+    attributes: dict[str, int], inputs: dict[str, list[int]], verdict: str, tmp_path: Path, capsys: Any
+) -> None:
+    given = ["x", "w", "r", "b", "", "", "", "p"] if inputs else ["x", "w", "r", "b"]
+    node = onnx.helper.make_node("LSTM", given, ["y", "", ""], name="rec", hidden_size=4, **attributes)
+    path = saved(tmp_path, [node], {"x": [3, 2, 5]}, "y", w=f(1, 16, 5), r=f(1, 16, 4), b=f(1, 32), **{
+        name: f(*shape) for name, shape in inputs.items()
+    })  # fmt: skip
+    main(["compare", str(path), "--with", "openvino", "--config", "INFERENCE_PRECISION_HINT=f32"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith(verdict)
+
+
+def test_an_index_out_of_range_that_openvino_accepts(tmp_path: Path, capsys: Any) -> None:
+    node = onnx.helper.make_node("Gather", ["x", "i"], ["y"], name="pick")
+    path = saved(tmp_path, [node], {"x": [3, 2]}, "y")
+    model = onnx.load(path)
+    model.graph.input.append(onnx.helper.make_tensor_value_info("i", onnx.TensorProto.INT64, ["n"]))
+    onnx.save(model, path)
+    np.savez(tmp_path / "in.npz", x=np.ones((3, 2), np.float32), i=np.array([1, 3]))
+    code = main(["compare", str(path), "--with", "openvino", "--input", str(tmp_path / "in.npz")])
+    captured = capsys.readouterr()
+    shown = captured.out + captured.err
+    assert code and "agree" not in shown
+    assert "= openvino: gives zeros for the index" in shown
+    assert "computes results all the same: y [[1, 1], [0, 0]]" in shown

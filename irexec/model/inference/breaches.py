@@ -13,6 +13,7 @@ from irexec.ops.spec.operator import Breach, ConstraintError
 def report_breach(node: Node, breach: Breach, findings: Findings) -> None:
     """Report a constraint that types or known extents break, at the port or attribute that the breach names."""
     details: dict[str, Any] = {k: getattr(breach, k) for k in ("attribute", "hint", "found", "allowed", "repair")}
+    details |= {} if breach.openvino is None else {"openvino": breach.openvino}
     _report(node, breach.code, breach.message, breach.constraint, breach.port, findings, **details)
 
 

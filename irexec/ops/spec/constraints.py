@@ -64,6 +64,7 @@ class Check(Protocol):
         allowed: str | None = None,
         repair: dict[str, tuple[int, ...]] | None = None,
         late: bool = False,
+        openvino: str | None = None,
     ) -> bool: ...
 
 
@@ -72,7 +73,7 @@ class Breach(NamedTuple):
 
     `repair` maps ports to shapes that would fix the breach: the same elements in another shape. `late`: OpenVINO
     constructs a node that breaks the constraint, and may then read beyond its inputs; irexec also constructs such a
-    node, but a model that contains it is not valid.
+    node, but a model that contains it is not valid. `openvino`: what OpenVINO does with it, unless the code states it.
     """
 
     code: str
@@ -85,12 +86,14 @@ class Breach(NamedTuple):
     allowed: str | None = None
     repair: dict[str, tuple[int, ...]] | None = None
     late: bool = False
+    openvino: str | None = None
 
     def as_error(self) -> ConstraintError | TypeError:
         """Return the exception of a call with this breach: TypeError for element types, otherwise ConstraintError."""
         if self.constraint is None:
             return TypeError(self.message)
         details = {"attribute": self.attribute, "found": self.found, "allowed": self.allowed}
+        details |= {} if self.openvino is None else {"openvino": self.openvino}
         return ConstraintError(
             self.constraint, self.message, port=self.port, hint=self.hint, repair=self.repair, **details
         )

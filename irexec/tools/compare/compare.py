@@ -6,8 +6,11 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
+from irexec.core.diagnostics import Diagnostic, IRError, Report
+from irexec.core.records import replace
 from irexec.core.structure import ASSIGN, READ_VALUE
 from irexec.core.types import Array
+from irexec.model.arrays.brief import shown
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model
 from irexec.model.graph.ports import port_name
@@ -80,7 +83,10 @@ def compare(
     except Failed as error:
         # The layers before the failing one are compared.
         failed, found.failure = error, str(error)
-    errors = _errors(reference, plain)
+    try:
+        errors = _errors(reference, plain)
+    except IRError as error:
+        raise IRError(Report([_with_answer(finding, found.other, model, plain) for finding in error.report])) from error
     if plain:
         found.plain = plain
         for index, port in enumerate(model.outputs):
@@ -151,6 +157,14 @@ def compare(
     if not found.exact and found.suspect is not None:
         found.layout = layout(reference, found.suspect)
     return found
+
+
+def _with_answer(finding: Diagnostic, other: str, model: Model, plain: Sequence[Sequence[Array]]) -> Diagnostic:
+    """Return the error for which irexec computes no results, with those of the other side."""
+    if not plain:
+        return finding
+    results = [f"{port_name(port)} {shown(array)}" for port, array in zip(model.outputs, plain[0], strict=False)]
+    return replace(finding, notes=(*finding.notes, (other, f"computes results all the same: {', '.join(results)}")))
 
 
 def _errors(reference: Reference, plain: Sequence[Sequence[Array]]) -> list[list[Error]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.diagnostics import LayerRef
 from irexec.core.types import DYNAMIC, Array, ElementType
 from irexec.ir.io.writing import together
 from irexec.model.arrays.plain import exact_array
@@ -80,13 +81,27 @@ class Culprit:
 
     @property
     def described(self) -> str:
-        """The layers with their types, and the bodies and the iteration that contain them."""
+        """The layers with their types, and the bodies and the iteration that contain them; before them the nodes of
+        another format from which they were made."""
         text = listed(self.nodes) + (" together" if len(self.nodes) > 1 else "")
+        if made := self.origins:
+            named = ", ".join(f"{ref.name} ({ref.type} of ONNX)" for ref in made)
+            text = f"{named}, in IR {text}"
         if self.module:
             text += f", module {self.module}"
         if self.outer:
             text += f" in {' / '.join(self.outer)}"
         return text + (f", iteration {self.iteration}" if self.iteration is not None else "")
+
+    @property
+    def origins(self) -> list[LayerRef]:
+        """The nodes of another format from which the layers were made, unless each is a layer of the same name and
+        type."""
+        refs = list(dict.fromkeys(node.ref for node in self.nodes))
+        if any(node.origin is None for node in self.nodes) or len(refs) > FEW:
+            return []
+        same = all((node.given_name, node.type) == (node.ref.name, node.ref.type) for node in self.nodes)
+        return [] if same else refs
 
     @property
     def numbers(self) -> str:
@@ -110,6 +125,7 @@ class Culprit:
     def to_dict(self) -> dict[str, Any]:
         return {
             "layers": [{"name": node.friendly_name, "type": node.type} for node in self.nodes],
+            **({"nodes": [{"name": ref.name, "type": ref.type} for ref in self.origins]} if self.origins else {}),
             "outer": list(self.outer),
             "iteration": self.iteration,
             "step": self.step,

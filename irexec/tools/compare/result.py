@@ -239,7 +239,7 @@ class Comparison:
         return f"{agree} with {self.other}{unseen}"
 
     def _first_wrong(self, culprit: Culprit) -> str:
-        layers = "layers" if len(culprit.nodes) > 1 else "layer"
+        layers = plural(len(culprit.origins or culprit.nodes), "node" if culprit.origins else "layer").split()[-1]
         text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}"
         if culprit.changes:
             text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}; " if culprit.own else ""
