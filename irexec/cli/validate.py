@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target",
         type=release,
         metavar="RELEASE",
-        help="also report constructs that this OpenVINO release (e.g. 2024.2) cannot read",
+        help="also report what this OpenVINO release (e.g. 2024.2; openvino: the newest) cannot read, or ignores in "
+        "ONNX models",
     )
     parser.add_argument("--fix", action="store_true", help="apply safe fixes first, like `irexec fix`")
     add_no_repairs(parser)

@@ -258,6 +258,7 @@ _TABLE = [
     Code("F014", W, "how other runtimes handle an ONNX model"),
     Code("F015", E, "the file with the data of an ONNX tensor is missing", REJECTS),
     Code("F016", E, "two nodes of an ONNX graph have the same name", "ignores it", lenient=True),
+    Code("F017", E, "the requested OpenVINO release ignores or refuses a part of an ONNX node"),
     Code("Q001", W, "an ellipsis stands for omitted attributes"),
     Code("Q002", W, "an ellipsis stands for the name of an element"),
     Code("Q003", W, "an ellipsis stands for omitted content"),

@@ -54,7 +54,7 @@ def as_written(given: str | os.PathLike[str] | bytes, file: str | None = None) -
     for number, proto in enumerate(graph.node):
         ref = ref_of(proto, str(number), opsets)
         node = builder.node_class(
-            None, [values.get(name) for name in proto.input], dict(_attributes(proto)),
+            None, [values.get(name) for name in proto.input], dict(attribute_texts(proto)),
             name=builder.unique(ref.name), type=ref.type, version=ref.version,
         )  # fmt: skip
         node.set_outputs(types.get(name, TensorType()) for name in proto.output)
@@ -76,7 +76,7 @@ def _declared(graph: onnx.GraphProto) -> dict[str, TensorType]:
     return found
 
 
-def _attributes(node: onnx.NodeProto) -> Iterator[tuple[str, str]]:
+def attribute_texts(node: onnx.NodeProto) -> Iterator[tuple[str, str]]:
     """Yield the names of a node's attributes, and their values as text."""
     for attribute in node.attribute:
         fields = attribute.ListFields()

@@ -118,6 +118,12 @@ def _with_release(report: Report, reading: Reading, target: Release) -> Report:
     """Return the findings, with those about constructs in a model's file that an OpenVINO release cannot read."""
     from irexec.model.graph.releases import check_release
 
+    if reading.nodes is not None and (nodes := reading.nodes()) is not None:
+        from irexec.frontends.onnx.of_openvino import check_for_openvino
+
+        found = Findings(file=nodes.file)
+        check_for_openvino(nodes, reading.model, target, found)
+        return report.having([*report, *found.finished()])
     if reading.source is None or reading.document is None or reading.snippet is not None:
         return report
     findings = Findings(reading.source.locate, file=reading.source.file)
