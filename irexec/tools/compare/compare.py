@@ -23,6 +23,7 @@ from irexec.tools.compare.culprit import FEW, Culprit, descend, look_behind
 from irexec.tools.compare.errors import NONE, Bounds, Error, measure, within, worst
 from irexec.tools.compare.explained import MARGIN, explained, unexplained
 from irexec.tools.compare.layers import Comparing
+from irexec.tools.compare.onnx_nodes import not_read
 from irexec.tools.compare.other_causes import changed, failing, layout, misread_result, replaced, where, wrong_state
 from irexec.tools.compare.remarks import remarks
 from irexec.tools.compare.result import NOTABLE, Comparison, Row, few
@@ -154,6 +155,7 @@ def compare(
         culprit.other = partial(loaded.extract, steps, nodes, ends, culprit.step)
     if culprit is not None:
         culprit.network = isinstance(loaded, HasModules)
+        found.notes += not_read(model.file, runtime.name, culprit)
     if not found.exact and found.suspect is not None:
         found.layout = layout(reference, found.suspect)
     return found
