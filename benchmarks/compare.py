@@ -103,7 +103,9 @@ def plant(run: Reference, count: int | None = None) -> Planted:
         except (CannotRun, TooLong) as error:
             found.stopped.append(f"{name}: {error}")
             continue
-        if told.culprit is not None and [n.friendly_name for n in told.culprit.nodes] == [node.friendly_name]:
+        named = [] if told.culprit is None else [n.friendly_name for n in told.culprit.nodes]
+        # A layer whose values change no result is not blamed, but listed.
+        if (told.others if told.same else named) == [node.friendly_name]:
             found.named += 1
         else:
             found.misjudged.append(f"{name}: {told.verdict}")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -201,11 +201,18 @@ def function_of(model: Model) -> Run:
 # In bodies
 
 
+class Compared(Protocol):
+    """The comparison of a body: the layer that makes its results wrong, or the first that is wrong by itself."""
+
+    culprit: Culprit | None
+    suspect: Culprit | None
+
+
 def descend(
-    suspect: Culprit, whole: Cutter, compare: Callable[[Reference, Runtime], Culprit | None], runtime: Runtime
+    suspect: Culprit, whole: Cutter, compare: Callable[[Reference, Runtime], Compared], runtime: Runtime
 ) -> Culprit | None:
     """Return the first wrong layer inside the bodies of a layer, if there is one. The body is compared as a separate
-    model whose steps are its iterations. `whole` cuts the model of the layer; `compare` finds the culprit of a model.
+    model whose steps are its iterations. `whole` cuts the model of the layer; `compare` compares a body.
     """
     (node,) = suspect.nodes
     for number, first, inner in iterations(whole, node, suspect.inputs):
@@ -216,9 +223,10 @@ def descend(
         if recorded is not None and first:
             continue  # All recorded iterations were compared already.
         try:
-            found = compare(inner if recorded is None else Reference(inner.model, recorded), other)
+            compared = compare(inner if recorded is None else Reference(inner.model, recorded), other)
         except CannotRun:
             continue
+        found = compared.culprit or compared.suspect
         if found is not None:
             iteration = found.iteration if found.outer else first + found.step
             return replace(found, outer=(node.friendly_name, *found.outer), iteration=iteration, step=suspect.step)

@@ -10,20 +10,21 @@ from contextlib import suppress
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.deadline import watched as in_time
 from irexec.core.structure import ASSIGN, PARAMETER, READ_VALUE
-from irexec.core.types import F32, Array
+from irexec.core.types import Array
+from irexec.model.arrays.units import unit
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.operator import Tolerance
 from irexec.runtime.engine.run import HELD_BYTES
 from irexec.tools.compare.at_once import at_once
-from irexec.tools.compare.compensation import Compensation
+from irexec.tools.compare.blame import Delta
 from irexec.tools.compare.coverage import can_differ, watched
 from irexec.tools.compare.culprit import Culprit, alone, function_of
 from irexec.tools.compare.errors import NONE, Bounds, Error, judge, measure, worst
-from irexec.tools.compare.layer_pairs import LayerPairs, Relation
+from irexec.tools.compare.layer_pairs import Relation
 from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.result import Row
-from irexec.tools.compare.runtimes.runtime import Described, HasModules, Loaded, Repeats
+from irexec.tools.compare.runtimes.runtime import Described, HasLayerPairs, HasModules, Loaded, Repeats
 from irexec.tools.compare.together import Together
 from irexec.tools.compare.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
 from irexec.tools.compare.variants import judge_model
@@ -40,13 +41,9 @@ from irexec.tools.run.record import Reference, same
 
 Known = MutableMapping[Value, Array]
 Results = Mapping[Node, list[Array]]
-# Another wrong layer's error, relative to its tolerance, may exceed the named layer's error by this factor.
-_CLEAREST = 4.0
-# The multiple of its tolerance from which an error is clear, however large other errors are.
-_CLEAR = 2.0**20
-# A layer that compensates for others has an own error that exceeds the error of its values by this factor.
-_CLOSER = 8.0
-# The number of suspects whose inputs and results are kept.
+# The units in the last place by which other layers that compute the same may round differently.
+_REORDERED = 256.0
+# The number of suspects whose inputs and results are kept, and with whose errors irexec runs.
 _KEPT = 64
 
 
@@ -56,23 +53,22 @@ class Comparing:
     def __init__(
         self,
         reference: Reference,
-        whole: Cutter,
         loaded: Loaded,
         bounds: Bounds | None,
-        inside: Callable[[Culprit], Culprit | None],
-        layer_pairs: LayerPairs | None,
+        inside: Callable[[Culprit, Cutter], Culprit | None],
     ) -> None:
         self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
-        self._whole, self.layer_pairs = whole, layer_pairs
+        self._whole = Cutter(reference.model)
+        self.layer_pairs = layer_pairs = loaded.layer_pairs if isinstance(loaded, HasLayerPairs) else None
         about = loaded.about if isinstance(loaded, Described) else {}
         self.noise = Noise.of(loaded.precision, about) if layer_pairs is None and bounds is None else None
         # Whether the other side is a recording of irexec, in which no layers were fused.
         recorded = isinstance(loaded, Repeats) and loaded.repeats and layer_pairs is None
         self.unfused = recorded and bounds is None and self.noise is None
         self.shapes: dict[Value, list[tuple[int, ...]]] = {}
-        self.restored: dict[Node, Error] = {}
-        """The errors of the results, if the other model may have further layers before them."""
-        self._suspects: dict[Node, Culprit] = {}
+        self.suspects: dict[Node, Culprit] = {}
+        self.deltas: dict[Node, list[Delta]] = {}
+        """The errors of the suspects in each step, unless their values have another shape on the other side."""
         self.nodes = comparable(reference.model)
         self.written, self._read = _written(reference.model), read_values(reference.model)
         self.together = Together(reference.model, self.nodes, isinstance(loaded, HasModules))
@@ -85,42 +81,6 @@ class Comparing:
                 for held in windows(nodes, None, HELD_BYTES, size_of):
                     done += len(held)
                     yield done, len(self.nodes), self._rows(held, theirs)
-
-    def first(self, rows: Sequence[Row], *, stays: bool) -> Culprit | None:
-        """Return the first wrong layer whose error reaches the results; rows with other errors are marked.
-
-        `stays`: name the first wrong layer even if the results are equal.
-        """
-        wrong = [row for row in rows if row.node in self._suspects]
-        kind = F32 if self.noise is None else self.noise.kind
-        compensation = Compensation(self.reference.model, rows, self.restored, kind)
-        for row in wrong:
-            row.made_up_for = not row.agrees and compensation.is_made_up_for(row)
-            row.compensated = row.made_up_for or (
-                not row.agrees and compensation.is_compensated(row, rounded=self.is_restructured(row))
-            )
-        wrong = [row for row in wrong if stays or not row.compensated]
-        if self.noise is not None:
-            # Noise may hide errors or exceed its measured size: the first of the clearest errors counts.
-            least = min(max((row.excess for row in wrong), default=0.0), _CLEAR) / _CLEAREST
-            wrong = [row for row in wrong if row.excess >= least]
-        if self.layer_pairs is not None:
-            # Weights that one of the models stores in fewer bits are named if nothing else is wrong.
-            pairs = self.layer_pairs
-            wrong = [row for row in wrong if not pairs.is_narrowed(row.node)] or wrong
-        found = next(iter(wrong), None)
-        return None if found is None else self._suspects[found.node]
-
-    def compensated(self, rows: Sequence[Row]) -> list[tuple[Node, Culprit]]:
-        """Return the wrong layers whose errors do not seem to reach the results. Layers that compensate for others are
-        omitted: the errors of their values are much smaller than their own errors.
-        """
-        errors = ((row, row.own, row.total) for row in rows if row.compensated)
-        return [
-            (row.node, self._suspects[row.node])
-            for row, own, total in errors
-            if own is not None and total is not None and own.ulp <= _CLOSER * total.ulp
-        ]
 
     def tolerance_text(self, nodes: Sequence[Node]) -> str:
         """Return the text of the tolerance of layers that are judged together."""
@@ -201,6 +161,7 @@ class Comparing:
                     # The expected value has no counterpart.
                     row.own, row.agrees, row.step = total, False, step
                     self._suspect(row, [node], [], {}, total, False, step)
+                    self._keep_error(node, step, pairs, [array for array, _, _ in pairs])
                 continue
             own, agrees = self._own(row, nodes, given, their, tolerance, step, relation, right[step].get(node))
             if not agrees and own.whole and not own.reason and self._is_undefined(node, nodes, their):
@@ -209,9 +170,44 @@ class Comparing:
                 row.own, row.agrees, row.step = own, agrees, step
             if own.whole and not agrees and self.bounds is None:
                 row.tolerance, row.limit = "exact", 0.0
-            if node not in self._suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
+            if node not in self.suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
                 self._suspect(row, nodes, given, their, own, agrees, step)
+            if node in self.suspects and own:
+                local = self._local(nodes, given, their, step, right[step].get(node))
+                known = [array for value, array in zip(node.outputs, local, strict=False) if value in their]
+                self._keep_error(node, step, pairs, known)
         return row if seen else None
+
+    def _keep_error(
+        self, node: Node, step: int, pairs: Sequence[tuple[Array, Array, Value]], right: Sequence[Array]
+    ) -> None:
+        """Keep the error of a suspect. `pairs`: the values on both sides; `right`: irexec's for the other's inputs."""
+        if len(right) < len(pairs) or any(ours.shape != theirs.shape for ours, theirs, _ in pairs):
+            self.deltas.pop(node, None)
+        if node in self.deltas:
+            known = self.deltas[node]
+            known += [{} for _ in range(step + 1 - len(known))]
+            known[step] = {value: (array, there) for array, (_, there, value) in zip(right, pairs, strict=True)}
+
+    def _local(
+        self,
+        nodes: Sequence[Node],
+        given: Sequence[Value],
+        their: Mapping[Value, Array],
+        step: int,
+        right: list[Array] | None,
+    ) -> list[Array]:
+        """Return irexec's results of a layer for the other side's inputs; none if it cannot be run with them."""
+        node = nodes[-1]
+        if right is not None:
+            return right
+        if node in self.written and step:
+            return [their[given[0]]]
+        try:
+            begins, part = alone(self._whole, nodes, node.outputs, their)
+            return function_of(part)([their[v] for v in begins])
+        except IRError:
+            return []
 
     def _is_undefined(self, node: Node, nodes: Sequence[Node], their: Mapping[Value, Array]) -> bool:
         """Return whether a layer has no result for the other side's inputs, as a division of integers by zero."""
@@ -266,7 +262,7 @@ class Comparing:
     ) -> None:
         """Keep a layer that is wrong, or whose bodies may contain a wrong layer."""
         node = nodes[-1]
-        if len(self._suspects) >= _KEPT:
+        if len(self.suspects) >= _KEPT:
             return
         kept = {v: their[v] for v in given}
         made = {v: their[v] for v in node.outputs if v in their}
@@ -287,9 +283,10 @@ class Comparing:
             suspect = Culprit(suspect.model, [assigned], (), own, row.tolerance, step, changes=changes)
         # An error inside a body may not affect its results: for example, the index of the largest value may stay.
         enters = len(nodes) == 1 and not (pairs is not None and pairs.has_exchanged_bodies(node))
-        found = self._inside(suspect) if node.bodies and enters else None
+        found = self._inside(suspect, self._whole) if node.bodies and enters else None
         if found is not None or not agrees:
-            self._suspects[node] = found or suspect
+            self.suspects[node] = found or suspect
+            self.deltas[node] = []
             row.agrees, row.changed = False, self.layer_pairs is not None and self.layer_pairs.is_changed(node)
 
     def _inputs_of(self, node: Node, behind: Sequence[Node], given: Mapping[Value, Array]) -> dict[Value, Array]:
@@ -334,10 +331,13 @@ class Comparing:
             if not agrees and self.noise is not None and self.noise.applies(nodes):
                 noisy = self.noise.judge(part, inputs, outputs)
                 if noisy is not None:
-                    row.noise, row.tolerance = max(row.noise, noisy.limit), noisy.tolerance
+                    row.tolerance = noisy.tolerance
                     error, agrees = noisy.own, noisy.agrees
         except IRError as failed:
             return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
+        if relation is Relation.RESTRUCTURED and self.bounds is None:
+            # Kernels are the same: sums in another order differ by little, however sensitive the layers are.
+            agrees &= error.relative <= max(row.limit, _REORDERED) * float(unit(1.0, node.outputs[0].element_type))
         return error, agrees and not (exact and error)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from irexec.core.structure import CONVERT, READ_VALUE
+import numpy as np
+
+from irexec.core.structure import CONVERT
+from irexec.core.types import Array
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Node
-from irexec.ops.spec.traits import Steps
+from irexec.ops.spec.traits import Ranking, Steps
 from irexec.tools.compare.coverage import Shapes, not_exercised
-from irexec.tools.compare.errors import Error, shown_part
+from irexec.tools.compare.errors import Error, measure, shown_part
 from irexec.tools.compare.layer_pairs import LayerPairs, Relation
 from irexec.tools.compare.result import NO_EFFECT, Row, few
 from irexec.tools.run.record import Reference
@@ -53,6 +56,48 @@ def _jump(row: Row, known: dict[Node, Row]) -> Error | None:
 def _is_step(node: Node) -> bool:
     whole = not node.outputs[0].element_type.is_real
     return Steps in node.traits or (node.type == CONVERT and whole)
+
+
+def ties(reference: Reference, other: Sequence[Sequence[Array]]) -> Iterator[str]:
+    """Yield sentences about the values that tie where a result has another index on the other side. `other`: that
+    side's results, per step.
+    """
+    for index, result in enumerate(reference.model.results):
+        value = result.inputs[0]
+        while value is not None and _keeps_order(value.node):
+            value = value.node.inputs[0]
+        if (
+            value is None
+            or Ranking not in value.node.traits
+            or (data := value.node.inputs[0]) is None
+            or not value.index
+        ):
+            continue
+        for step, known in enumerate(reference.record({value, data})):
+            text = _tie(known[data], known[value], other[step][index], int(value.node.attributes["axis"]))
+            if text:
+                name = f"{value.node.friendly_name} ({value.node.type})"
+                yield f"{text}, so that {name} may choose either: {data.node.friendly_name}"
+                break
+
+
+def _keeps_order(node: Node) -> bool:
+    return node.type == CONVERT or (node.operator is not None and node.operator.reshapes)
+
+
+def _tie(data: Array, ours: Array, theirs: Array, axis: int) -> str:
+    """Return a text about the two values of the first index that differs; empty if none does."""
+    differ = np.flatnonzero(ours.reshape(-1) != theirs.reshape(-1))
+    if not differ.size:
+        return ""
+    place = [int(k) for k in np.unravel_index(differ[0], ours.shape)]
+    chosen = [int(array.reshape(-1)[differ[0]]) for array in (ours, theirs)]
+    if not all(0 <= number < data.shape[axis] for number in chosen):
+        return ""
+    lines = [(*place[: axis % data.ndim], number, *place[axis % data.ndim + 1 :]) for number in chosen]
+    one, two = (data[line] for line in lines)
+    apart_by = shown_part(measure(np.asarray(one), np.asarray(two)))
+    return f"the values {one:.6g} and {two:.6g} at {chosen[0]} and {chosen[1]} differ by {apart_by}"
 
 
 # The largest number of layers without effect that are listed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,10 +19,6 @@ NO_EFFECT = "without effect on these inputs"
 """The beginning of the notes about layers that differ, but compute the same values."""
 # Maximum number of layers that are all named.
 _FEW = 3
-# The multiple of its tolerance that a layer's error may reach if the results are not affected.
-_MARGINAL = 16.0
-# The relative error that such a layer may have.
-_SMALL = 1e-3
 
 
 @dataclass(slots=True)
@@ -32,10 +27,9 @@ class Row:
 
     `behind` lists preceding layers that the other side does not expose; they are judged with this layer. `own`
     is None if the inputs of these layers are unknown, or if the results are random. `compensated`: the layer computes
-    different values, but later layers compensate for them; `made_up_for`: these later layers are wrong as well.
-    `limit`: the tolerance in units in the last place; `noise`: the additional error that rounding in the other side's
-    types explains. `can_differ`: whether there are values that could differ. `module`: the module of the other side
-    whose result the layer computes. `changed`: the layer itself differs in the other model, regardless of its inputs.
+    different values, but the results agree. `limit`: the tolerance in units in the last place. `can_differ`: whether
+    there are values that could differ. `module`: the module of the other side whose result the layer computes.
+    `changed`: the layer itself differs in the other model, regardless of its inputs.
     `undefined`: the operator has no result for the inputs.
     """
 
@@ -49,35 +43,14 @@ class Row:
     behind: Sequence[Node] = ()
     compensated: bool = False
     limit: float = 0.0
-    noise: float = 0.0
     can_differ: bool = False
     module: str = ""
     changed: bool = False
-    made_up_for: bool = False
     undefined: bool = False
 
     def __repr__(self) -> str:
         state = "agrees" if self.agrees else "differs"
         return f"<Row: {self.node.friendly_name} ({self.node.type}) {state}>"
-
-    @property
-    def is_marginal(self) -> bool:
-        """Whether the layer is off by more than its tolerance, but not by much."""
-        if self.agrees or self.own is None or self.own.whole:
-            return False
-        return self.own.ulp <= _MARGINAL * self.limit and self.own.relative <= _SMALL
-
-    @property
-    def excess(self) -> float:
-        """The error of the layer as a multiple of its tolerance; infinite if it reads and computes no real numbers
-        that could be rounded.
-        """
-        if self.own is None:
-            return 0.0
-        values = [value for node in (*self.behind, self.node) for value in (*node.inputs, *node.outputs)]
-        if self.own and not any(value is not None and value.element_type.is_real for value in values):
-            return math.inf
-        return self.own.ulp / max(self.limit, self.noise, 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row in the form of `Compared`, which `irexec report` reads."""
@@ -107,7 +80,8 @@ class Comparison:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
     could differ. `exact`: both sides are run by irexec. `notes`: sentences about amplified rounding, parts that the
     inputs did not exercise, and differences without an effect. `plain`: the other side's results per step, when no
-    layer was exposed. `random`: layers with random or undefined values, on which differing results depend. `unpaired`:
+    layer was exposed. `proof`: the experiments that show that the named layers make the
+    difference. `random`: layers with random or undefined values, on which differing results depend. `unpaired`:
     sentences about results that only one of two models has.
     """
 
@@ -130,6 +104,7 @@ class Comparison:
     plain: list[list[Array]] = field(default_factory=list, repr=False)
     random: list[str] = field(default_factory=list)
     layout: str = ""
+    proof: str = ""
     unpaired: list[str] = field(default_factory=list)
 
     @property
@@ -173,11 +148,10 @@ class Comparison:
         if not self.common_agree:
             return []
         # A layer that reads another value and computes equal values only follows another layer.
-        rows = [row for row in self.rows if not row.agrees and (self.exact or not row.is_marginal)]
-        rows = [row for row in rows if row.total or row.changed or not self.exact]
+        rows = [row for row in self.rows if not row.agrees and (row.total or row.changed or not self.exact)]
         names = [row.node.friendly_name for row in rows]
-        if self.culprit is not None and self.culprit.outer:
-            names += [f"{node.friendly_name} in {' / '.join(self.culprit.outer)}" for node in self.culprit.nodes]
+        if self.suspect is not None and self.suspect.outer:
+            names += [f"{node.friendly_name} in {' / '.join(self.suspect.outer)}" for node in self.suspect.nodes]
         return names
 
     @property
@@ -274,6 +248,7 @@ class Comparison:
             "precision": self.precision,
             "about": self.about,
             "verdict": self.verdict,
+            "proof": self.proof,
             "hints": self.hints,
             "notes": self.notes,
             "agrees": self.agrees,

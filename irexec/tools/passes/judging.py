@@ -13,8 +13,8 @@ from irexec.model.graph.ports import port_name
 from irexec.ops.compute.casting import cast
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import NONE, Error, measure
-from irexec.tools.compare.explained import explained, unexplained
 from irexec.tools.compare.noise import Noise
+from irexec.tools.compare.rounding import Rounding
 from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Runtime
 from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.diff.diff import diff
@@ -124,9 +124,7 @@ class Judge:
         """Return whether errors of a few units in each layer of the graph before explain the difference."""
         before = Reference(self._last, self._steps)
         units = {node: FUSED for node in self._last.nodes if node.operator is not None and node.constant is None}
-        pairs = zip(self._results, found, strict=True)
-        errors = [[measure(a, b) for a, b in zip(one, two, strict=True)] for one, two in pairs]
-        return not unexplained(errors, explained(before, units, errors, found))
+        return Rounding(before, units).explains(found)
 
     def _is_noise(self, noise: Noise, found: Results) -> bool:
         """Return whether rounding explains the difference."""

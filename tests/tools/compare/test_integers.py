@@ -115,6 +115,8 @@ def test_an_index_is_rounding_if_rounding_exchanges_it(tmp_path: Path) -> None:
     given = np.array([[0.1, 0.7, np.nextafter(F(0.7), F(1)), 0.2]], F)
     exchanged = _compared(given, build, tmp_path, lambda made: made.__setitem__(0, made[0][:, ::-1].copy()))
     assert exchanged.agrees and not exchanged.same
+    text = "the values 1.05 and 1.05 at 2 and 1 differ by 1 ulp, so that layer (TopK) may choose either: scores"
+    assert text in exchanged.notes
     another = _compared(given, build, tmp_path, lambda made: made.__setitem__(0, np.array([[2, 3]], np.int32)))
     assert not another.agrees
 

@@ -176,14 +176,18 @@ def test_a_fault_among_the_rounding_is_named(layer: str) -> None:
     assert not found.agrees
 
 
-def test_one_wrong_channel_among_the_rounding() -> None:
+@pytest.mark.parametrize(("factor", "culprit"), [(1.2, []), (10, ["block1/pointwise/conv"])])
+def test_one_wrong_channel_among_the_rounding(factor: float, culprit: list[str]) -> None:
+    """The layer is wrong by itself; it is blamed if the results differ by more than rounding to bf16 explains."""
+
     def distort(array: Array) -> Array:
         made = array.copy()
-        made[:, 3] *= 1.2
+        made[:, 3] *= factor
         return made
 
     found = compare(reference("classifier"), Lower("bf16", "block1/pointwise/conv", distort))
-    assert named(found) == ["block1/pointwise/conv"], found.verdict
+    assert named(found) == culprit, found.verdict
+    assert found.others == ([] if culprit else ["block1/pointwise/conv"])
 
 
 def test_the_same_rounding_in_f32_is_a_fault() -> None:
@@ -215,7 +219,7 @@ class Quantizing(Wrong):
     def load(self, model: Model) -> Loaded:
         other = copied(model)
         for node in other.nodes:
-            if node.friendly_name == "product" and (x := node.inputs[0]) is not None:
+            if node.friendly_name == "product" and node.inputs and (x := node.inputs[0]) is not None:
                 node.operator = wrong(node.operator, lambda a: (a * self.factor).astype(a.dtype))
                 node.replace_input_with(0, _quantized(x))
         other.nodes = ordered([*other.parameters, *other.results])

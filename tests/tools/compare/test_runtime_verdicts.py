@@ -21,8 +21,7 @@ from irexec.core.types import Array
 from irexec.model.graph.copies import copied
 from irexec.tools.compare.align import align
 from irexec.tools.compare.compare import compare
-from irexec.tools.compare.errors import NONE, Error
-from irexec.tools.compare.explained import explained
+from irexec.tools.compare.rounding import Rounding, pairs
 from irexec.tools.compare.runtimes.dumping import dump
 from irexec.tools.compare.runtimes.folder import Folder
 from irexec.tools.compare.runtimes.runtime import Aligned, CannotRun, Loaded, OtherModel, Steps
@@ -30,7 +29,6 @@ from irexec.tools.run.record import Reference
 
 F = np.float32
 ROWS = np.random.default_rng(0).normal(0, 1, (4, 8)).astype(F)
-_WRONG = Error(np.inf, np.inf, np.inf)
 
 
 class Runtime(Wrong):
@@ -106,36 +104,41 @@ def test_a_layer_that_slightly_exceeds_its_tolerance() -> None:
     assert compare(flat, Runtime("bend0", units(40))).agrees
 
 
-def test_the_bound_follows_the_sensitivity_of_the_results() -> None:
+def steep(factor: float) -> Rounding:
+    """Return the rounding of products whose values are multiplied by a factor before an exponential function."""
+    run = chain(last=lambda value: ops.exp(ops.multiply(value, F(factor), name="steep"), name="end"))
+    return Rounding(run, dict.fromkeys((node for node in run.model.nodes if node.type == "MatMul"), 16.0))
+
+
+def test_rounding_follows_the_sensitivity_of_the_results() -> None:
     """A steep function propagates the same errors of a layer further than a flat one."""
-    bounds = []
-    for factor in (0.01, 100.0):
-        run = chain(last=lambda value, f=factor: ops.exp(ops.multiply(value, F(f), name="steep"), name="end"))
-        nodes = [node for node in run.model.nodes if node.type == "MatMul"]
-        ((bound,),) = explained(run, dict.fromkeys(nodes, 16.0), [[_WRONG]], run.results())
-        bounds.append(bound)
-    assert bounds[1] > 10 * bounds[0] > 0
-    assert explained(chain(), {}, [[_WRONG]], run.results()) == [[0.0]]
+    flat, large = steep(0.01), steep(100.0)
+    assert large.largest.ulp > 10 * flat.largest.ulp > 0
 
 
-def test_explained_errors_need_no_further_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    run, made = chain(), []
-    changed = Reference.changed
-    monkeypatch.setattr(Reference, "changed", lambda self, change: made.append(change) or changed(self, change))
-    nodes = [node for node in run.model.nodes if node.type == "MatMul"]
-    for error, runs in ((NONE, 0), (Error(10.0, 1e-6, 1e-6), 1), (_WRONG, 3)):
-        made.clear()
-        explained(run, dict.fromkeys(nodes, 16.0), [[error]], run.results())
-        assert len(made) == runs
+def test_rounding_is_judged_for_each_element() -> None:
+    rounding = steep(100.0)
+    draw = rounding._drawn(1.0)[0]
+    assert rounding.explains(draw)
+    right = chain(last=lambda value: ops.exp(ops.multiply(value, F(100)))).results()
+    changes = np.abs(draw[0][0] - right[0][0])
+    worst, least = np.unravel_index(changes.argmax(), (4, 8)), np.unravel_index(changes.argmin(), (4, 8))
+    wrong = right[0][0].copy()
+    wrong[least] += changes[worst]
+    assert not rounding.explains([[wrong]])
+
+
+def test_layers_without_errors_explain_nothing() -> None:
+    rounding, right = Rounding(chain(), {}), chain().results()
+    assert rounding.explains(right)
+    assert not rounding.explains([[np.nextafter(right[0][0], F(2))]])
 
 
 def test_rounding_inside_bodies_is_carried_to_the_results() -> None:
     run = Reference(irexec.read_model(iterating().text.encode()), [[np.ones((3, 2), F)]])
     nodes = [node for node in run.model.nodes if node.bodies]
-    errors = [[_WRONG for _ in run.model.results]]
-    assert all(
-        bound > 0 for step in explained(run, dict.fromkeys(nodes, 16.0), errors, run.results()) for bound in step
-    )
+    draws = Rounding(run, dict.fromkeys(nodes, 16.0))._drawn(1.0)
+    assert all(np.any(a != b) for draw in draws for a, b in pairs(run.results(), draw))
 
 
 def test_an_error_that_no_layer_shows_is_unexplained() -> None:
@@ -174,17 +177,17 @@ def test_a_variable_that_is_kept_in_another_type() -> None:
     right = Reference(counting(), steps)
     totals = [step[node.inputs[0]] for node in right.model.sinks for step in right.record({node.inputs[0]})]
 
-    class Rounding(Runtime):
+    class Narrow(Runtime):
         def load(self, model: Model) -> Loaded:
             kept = [{"total": total.astype(np.float16).astype(F)} for total in totals]
-            return _Rounding(Aligned(align(model, copied(model))), kept)
+            return _Narrow(Aligned(align(model, copied(model))), kept)
 
-    class _Rounding(_Stateful):
+    class _Narrow(_Stateful):
         def results(self, steps: Steps) -> list[list[Array]]:
             first = super().results(steps)[0]
             return [first, [np.tanh(self._states[0]["total"] + steps[1][0])]]
 
-    found = compare(right, Rounding())
+    found = compare(right, Narrow())
     assert not found.agrees
     assert found.culprit is not None
     assert [node.friendly_name for node in found.culprit.nodes] == ["past"]

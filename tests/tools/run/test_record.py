@@ -47,7 +47,7 @@ def test_a_comparison_runs_each_model_once(runs: list[int], scale: float, culpri
     assert [count for count in runs if count == len(right.nodes)] == 2 * [len(right.nodes)]
 
 
-@pytest.mark.parametrize(("spilled", "times"), [(1 << 20, 2), (0, 4)])
+@pytest.mark.parametrize(("spilled", "times"), [(1 << 20, 2), (0, 6)])
 def test_a_comparison_of_large_values_runs_each_model_once(
     runs: list[int], monkeypatch: pytest.MonkeyPatch, spilled: int, times: int
 ) -> None:

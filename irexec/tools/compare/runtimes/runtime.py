@@ -153,8 +153,8 @@ class HasLayerPairs(Protocol):
 
     layer_pairs: LayerPairs
 
-    def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
-        """Return the inputs of the counterparts of these layers, per step; None for constants and unknown values."""
+    def changed(self, steps: Steps, values: Sequence[Mapping[Value, Array]]) -> list[list[Array]] | None:
+        """Return the results if layers have these values of the first model, per step; None if it cannot be run."""
 
     def extract(self, steps: Steps, nodes: Sequence[Node], ends: Sequence[Value], step: int) -> Extract | None:
         """Return the layers that the other model has in place of these, with their inputs in a step. None if one of
@@ -233,6 +233,10 @@ class Aligned:
             layer = first.layer.name if first.layer is not None else ""
             where = f"{layer} ({first.layer.type}): " if first.layer is not None else ""
             raise Failed(layer, f"{where}{first.message}") from None
+        return self._arranged(found)
+
+    def _arranged(self, found: list[list[Array]]) -> list[list[Array]]:
+        """Return results in the order of the first model."""
         return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
 
     def _check(self, steps: Steps) -> None:
@@ -259,14 +263,14 @@ class Aligned:
         recorded = self.reference(steps).record(set(wanted.values()), up_to_error=True)
         return [{value: step[other] for value, other in wanted.items() if other in step} for step in recorded]
 
-    def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
-        others = {node: other for node in nodes if (other := self._alignment.forward.get(node)) is not None}
-        wanted = {value for other in others.values() for value in other.inputs if value is not None}
-        recorded = self.reference(steps).record(wanted, up_to_error=True)
-        return [
-            {n: [None if v is None else step.get(v) for v in other.inputs] for n, other in others.items()}
-            for step in recorded
-        ]
+    def changed(self, steps: Steps, values: Sequence[Mapping[Value, Array]]) -> list[list[Array]] | None:
+        moves = [{self._alignment.value(value): array for value, array in step.items()} for step in values]
+        if any(None in step for step in moves):
+            return None
+        try:
+            return self._arranged(self.reference(steps).changed(moves))  # type: ignore[arg-type]
+        except IRError:
+            return None
 
     def extract(self, steps: Steps, nodes: Sequence[Node], ends: Sequence[Value], step: int) -> Extract | None:
         whole, pairs = Cutter(self._alignment.b), self.layer_pairs

@@ -1,16 +1,16 @@
-"""Small differences between two models: those that rounding explains, and those that a layer causes."""
+"""The rule that blames: rounding explains a difference, or a layer makes it, which experiments show."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from support.verdicts import through_a_dump
 
 from irexec import Model, Node
 from irexec import opset15 as ops
-from irexec.tools.compare.causes import cause
 from irexec.tools.compare.compare import compare
-from irexec.tools.compare.culprit import Culprit
-from irexec.tools.compare.errors import NONE
 from irexec.tools.compare.result import Comparison
 from irexec.tools.compare.runtimes.runtime import OtherModel
 from irexec.tools.run.record import Reference
@@ -80,14 +80,11 @@ def two(first: float, second: float) -> Model:
     return Model([ops.add(*branches)], [x], "two")
 
 
-@pytest.mark.parametrize(("other", "name"), [((1.5, 1), "first"), ((1, 1.5), "second"), ((1.5, 1.5), "")])
-def test_a_layer_is_the_cause_if_the_results_follow_from_its_values(other: tuple[float, float], name: str) -> None:
-    right = Reference(two(1, 1), [[ROWS]])
-    loaded = OtherModel("other.xml", two(*other)).load(right.model)
-    nodes = [node for node in right.model.nodes if node.type == "Multiply"]
-    suspects = [(node, Culprit(right.model, [node], (), NONE, "exact")) for node in nodes]
-    found = cause(right, loaded, suspects, loaded.results(right.steps))
-    assert (found.nodes[0].friendly_name if found else "") == name
+@pytest.mark.parametrize(("other", "name"), [((1.5, 2), "first"), ((1, 2.5), "second"), ((1.5, 2.5), "first")])
+def test_the_first_of_the_layers_that_make_the_difference_is_named(other: tuple[float, float], name: str) -> None:
+    found = compared(two(1, 2), two(*other))
+    assert names(found) == [name]
+    assert found.proof.startswith(f"with the error of {name}")
 
 
 def scaled_inside(factor: float) -> Model:
@@ -102,3 +99,53 @@ def test_a_layer_that_compensates_for_others_is_not_a_cause() -> None:
     found = compared(scaled_inside(1), scaled_inside(3))
     assert not found.same
     assert found.agrees, found.verdict
+
+
+# Proofs
+
+
+def residual(*, gain: float = 1, bias: float = 0, scale: float = 1) -> Model:
+    """Return a block whose values may be `scale` times as large in between; `gain` and `bias` are faults."""
+    x = ops.parameter([1, 2, 6, 8], F, name="x")
+    up = ops.matmul(x, WEIGHTS[0] * F(scale), name="up")
+    raised = ops.relu(ops.multiply(up, F(gain), name="gained"), name="raised")
+    down = ops.matmul(raised, WEIGHTS[1] / F(scale), name="down")
+    return Model([ops.add(ops.add(down, F(bias), name="biased"), x, name="sum")], [x], "residual")
+
+
+@pytest.mark.parametrize(
+    ("fault", "first", "repaired"),
+    [
+        ({"gain": 1.01}, "gained", "equal"),
+        ({"bias": 1e-6}, "biased", "equal"),
+        ({"gain": 1.01, "scale": 4}, "gained", "equal"),
+        ({"gain": 2, "bias": -0.5}, "gained", ""),
+    ],
+)
+def test_the_layers_that_are_blamed_are_proved(fault: dict[str, float], first: str, repaired: str) -> None:
+    """The other side agrees if it has irexec's values of the layer; layers that undo a scale are not blamed."""
+    found = compared(residual(), residual(**fault))
+    assert names(found) == [first]
+    assert found.proof.startswith(f"with the error of {first}")
+    assert "irexec's results are" in found.proof and " as well" in found.proof
+    if repaired:
+        assert found.proof.endswith(f"; with irexec's {first}, those of the other side are {repaired}")
+
+
+def test_two_layers_whose_errors_cancel_in_part_are_blamed_together() -> None:
+    found = compared(residual(), residual(gain=2, bias=-0.5))
+    assert "gained (Multiply) and biased (Add)" in found.proof
+
+
+def test_layers_that_undo_each_other_are_listed_without_a_proof() -> None:
+    found = compared(residual(), residual(scale=4))
+    assert found.same and not found.proof
+    assert {"up", "down"} <= {*found.others}
+    rounded = compared(residual(), residual(scale=3))
+    assert rounded.agrees and not rounded.same and not rounded.proof
+
+
+def test_the_proof_names_a_layer_of_a_dump_by_what_rounding_explains(tmp_path: Path) -> None:
+    found = through_a_dump(residual(), residual(gain=1.01), tmp_path, [ROWS])
+    assert names(found) == ["gained"]
+    assert "; rounding of all others changes them by" in found.proof
