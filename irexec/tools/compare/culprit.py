@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,8 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.ports import port_name
 from irexec.ops.spec.operator import Tolerance
 from irexec.runtime.engine import CompiledModel
+from irexec.runtime.engine.run import Run as Changed
+from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.errors import Bounds, Error, Run, is_percentage, off, off_typical, percent
 from irexec.tools.compare.runtimes.runtime import CannotRun, KnowsBodies, Loaded, Runtime, Steps
 from irexec.tools.compare.tolerances import FUSED, combined, tolerance_of, tolerance_text
@@ -188,14 +191,13 @@ def alone(
     return part.begins, part.model
 
 
-def function_of(model: Model) -> Run:
-    """Return the results of a model as a function of its inputs."""
+def function_of(model: Model, moves: Moves = MappingProxyType({})) -> Run:
+    """Return the results of a model as a function of its inputs, with some of its values changed."""
+    if moves:
+        changed = Changed(model)
+        return lambda arrays: changed([list(arrays)], change=moves)[0].results
     compiled = CompiledModel(model)
-
-    def run(arrays: Sequence[Array]) -> list[Array]:
-        return list(compiled.infer_new_request(list(arrays)).to_tuple())
-
-    return run
+    return lambda arrays: list(compiled.infer_new_request(list(arrays)).to_tuple())
 
 
 # In bodies

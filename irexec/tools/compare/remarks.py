@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from irexec.core.structure import CONVERT
+from irexec.core.structure import CONVERT, READ_VALUE
 from irexec.core.types import Array
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Node

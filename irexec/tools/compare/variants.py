@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 
 import ml_dtypes
@@ -11,14 +12,15 @@ import numpy as np
 from irexec.api.opsets.nodes import constant_node
 from irexec.core.structure import CONVERT, PARAMETER
 from irexec.core.types import BF16, F16, F32, Array, ElementType, TensorType
+from irexec.model.arrays.units import widened as widened_array
 from irexec.model.graph.copies import copied
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
 from irexec.model.inference import infer_types
-from irexec.ops.arithmetic.binary import add_1, multiply_1
-from irexec.ops.spec.operator import Operator, Tolerance
+from irexec.ops.spec.operator import Tolerance
 from irexec.ops.spec.traits import Quantization
+from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.errors import Bounds, Error, Run, judge
 
 _HALVES = (F16, BF16)
@@ -34,7 +36,7 @@ _FEW = 8
 
 def judge_model(
     model: Model,
-    make: Callable[[Model], Run],
+    make: Callable[[Model, Moves], Run],
     inputs: Sequence[Array],
     other: Sequence[Array | None],
     tolerance: Tolerance,
@@ -45,11 +47,11 @@ def judge_model(
     """
 
     def wavering() -> Iterator[Run]:
-        return map(make, moved_inside(model))
+        return (make(model, moves) for moves in moved_inside(model))
 
-    found = judge(make(model), inputs, other, tolerance, bounds, wavering)
+    found = judge(make(model, {}), inputs, other, tolerance, bounds, wavering)
     if not found[1] and (wide := widened(model)) is not None:
-        again = judge(make(wide), inputs, other, tolerance, bounds)
+        again = judge(make(wide, {}), inputs, other, tolerance, bounds)
         return again if again[1] else found
     return found
 
@@ -101,46 +103,32 @@ def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Va
     return known[value]
 
 
-def moved_inside(model: Model, nudges: Mapping[ElementType, float] = _NUDGES) -> Iterator[Model]:
-    """Yield models whose floats between layers are some units larger or smaller: all of them, and in a small model also
-    each by itself; nothing for a single layer. `nudges`: the relative changes.
+def moved_inside(model: Model, nudges: Mapping[ElementType, float] = _NUDGES) -> Iterator[Moves]:
+    """Yield changes that make floats between layers some units larger or smaller: all of them, and in a small model
+    also each by itself; nothing for a single layer. `nudges`: the relative changes.
     """
-    count = len(_inner(model))
-    groups = [range(count)] * (count > 0) + [range(n, n + 1) for n in range(count) if 1 < count <= _FEW]
+    inner = _inner(model)
+    groups = [inner] * bool(inner) + [[value] for value in inner if 1 < len(inner) <= _FEW]
     for group, sign in product(groups, (1, -1)):
-        made = copied(model)
-        inner = _inner(made)
-        for value in (inner[number] for number in group):
-            steps = [(multiply_1, 1 + sign * nudges[value.element_type])]
-            if (limit := _limit_of_levels(value)) is not None:
-                steps.append((add_1, sign * _NUDGES[F32] * limit))
-            _move(value, steps)
-        made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
-        yield made
+        yield {
+            value: partial(_moved, factor=1 + sign * nudges[value.element_type], more=sign * _limit_of_levels(value))
+            for value in group
+        }
 
 
-def _move(value: Value, steps: Sequence[tuple[Operator, float]]) -> None:
-    """Change a value before it is read: apply operators, each with a number as the second input."""
-    node_class, moved = type(value.node), value
-    made: list[Node] = []
-    for operator, number in steps:
-        operand = constant_node(
-            node_class, np.asarray(number, value.element_type.dtype), element_type=value.element_type
-        )
-        node = node_class(operator, [moved, operand.outputs[0]], {}, name=f"{value.node.friendly_name}/{operator.type}")
-        node.set_outputs([value.type])
-        made.append(node)
-        moved = node.outputs[0]
-    value.replace_uses(moved, keep=made)
+def _moved(array: Array, factor: float, more: float) -> Array:
+    with np.errstate(all="ignore"):
+        moved: Array = (widened_array(array) * factor + more).astype(array.dtype)
+    return moved
 
 
-def _limit_of_levels(value: Value) -> float | None:
-    """Return the largest magnitude of the levels of a FakeQuantize: a level of 0 may be off by its rounding error."""
+def _limit_of_levels(value: Value) -> float:
+    """Return by how much a level of a FakeQuantize, 0 for instance, may be off: by a rounding error of the largest."""
     if Quantization not in value.node.traits:
-        return None
+        return 0.0
     limits = [given.node.constant for given in value.node.inputs[3:] if given is not None]
     known = [float(np.abs(limit.astype(np.float64)).max(initial=0)) for limit in limits if limit is not None]
-    return max(known, default=None)
+    return _NUDGES[F32] * max(known, default=0.0)
 
 
 def _inner(model: Model) -> list[Value]:

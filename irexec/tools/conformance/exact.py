@@ -16,6 +16,7 @@ from irexec.model.graph.model import Model
 from irexec.model.graph.order import ordered
 from irexec.model.inference import infer_types
 from irexec.ops.spec.operator import Tolerance
+from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.culprit import function_of
 from irexec.tools.compare.variants import judge_model
 
@@ -45,8 +46,8 @@ def agrees_if_rounded_once(model: Model, inputs: Sequence[Array], found: Sequenc
     if not rounds or (made := computed_in(F32, model)) is None:
         return False
 
-    def rounding(variant: Model) -> Callable[[Sequence[Array]], list[Array]]:
-        run = function_of(variant)
+    def rounding(variant: Model, moves: Moves) -> Callable[[Sequence[Array]], list[Array]]:
+        run = function_of(variant, moves)
         return lambda given: _rounded(model, run(given))
 
     try:

@@ -15,10 +15,12 @@ from typing import Protocol
 from irexec.core.diagnostics import WrongArgument
 from irexec.core.types import Array
 from irexec.model.graph.model import Model, Node
-from irexec.runtime.engine import CompiledModel
+from irexec.runtime.engine.run import Run
+from irexec.runtime.engine.runner import Moves
 from irexec.runtime.processes.starting import outcome
 from irexec.tools.compare.compare import compare
-from irexec.tools.compare.errors import Bounds, Error, Run, shown_error
+from irexec.tools.compare.errors import Bounds, Error, shown_error
+from irexec.tools.compare.errors import Run as Function
 from irexec.tools.compare.result import LOWER, Comparison
 from irexec.tools.compare.runtimes.runtime import CannotRun, CannotWrite, Died, Runtime
 from irexec.tools.compare.tolerances import combined, tolerance_of, tolerance_text
@@ -173,17 +175,10 @@ def _inside(node: Node) -> list[Node]:
     return [node, *(inner for body in node.bodies for inner in body.model.walk())]
 
 
-def _step(model: Model, steps: Sequence[Sequence[Array]]) -> Run:
+def _step(model: Model, moves: Moves, steps: Sequence[Sequence[Array]]) -> Function:
     """Return the results of one step as a function of its inputs, after the steps before it."""
-    compiled = CompiledModel(model)
-
-    def run(inputs: Sequence[Array]) -> list[Array]:
-        request = compiled.create_infer_request()
-        for before in steps:
-            request.infer(list(before))
-        return list(request.infer(list(inputs)).to_tuple())
-
-    return run
+    run = Run(model)
+    return lambda inputs: run([*steps, inputs], change=moves)[-1].results
 
 
 def _kind_of(error: Error) -> str:
