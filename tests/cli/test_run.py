@@ -97,10 +97,8 @@ def test_the_samples(name: str, code: int, capsys: pytest.CaptureFixture[str]) -
 def test_the_erratum_is_reported_in_the_result(capsys: pytest.CaptureFixture[str]) -> None:
     _, text = run(capsys, str(SAMPLES / "scatter_nd_update" / "example_1.xml"))
     assert "  1 of 4 elements differs, for any order of updates: [1] can only be 30 or 40, not 20\n" in text
-    assert (
-        "  indices  i32  [5,1]  [[0], [2], [-3], [-3], [0]]  documented in the file, i32 declared, read as [5,1]\n"
-        in text
-    )
+    row = "indices i32 [5,1] [[0], [2], [-3], [-3], [0]] documented in the file, i32 declared, read as [5,1] updates"
+    assert row in " ".join(text.split())
     assert text.index("\nresult\n") < text.index("\nfindings\n") < text.index("error[T001]")
 
 

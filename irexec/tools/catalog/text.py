@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+import textwrap
+from collections.abc import Sequence
 from itertools import groupby
 
-from irexec.ir.text import cut
 from irexec.tools.catalog.documentation import page_address
 from irexec.tools.catalog.facts import AttributeFacts, OperatorFacts, PortFacts, module_path
+from irexec.tools.render.printing import Printout
 
 _TITLES = {"condition": "Conditions and selection", "type": "Types", "signals": "Signals", "sort": "Sorting"}
 
+_LONGEST_NAME, _LEAST_TEXT = 24, 40
 
-def list_text(rows: Sequence[OperatorFacts]) -> str:
-    """Return a line for each operator, and the number of implemented operators."""
+
+def list_text(rows: Sequence[OperatorFacts], columns: int | None = None) -> str:
+    """Return each operator with its opsets, inputs, attributes and types, and the number of implemented operators.
+
+    `columns`: the cells of a line (default: the terminal's), in which a long text continues in more lines.
+    """
     if not rows:
         return "all operators are implemented\n"
-    head = ("OPERATOR", "OPSETS", "INPUTS", "ATTRIBUTES", "ELEMENT TYPES")
-    table = [head, *(_row(facts) for facts in rows)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(head))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
-    return "\n".join([*lines, "", count_text(rows)]) + "\n"
+    page = Printout(columns=columns)
+    wide = min(_LONGEST_NAME, max(len(facts.name) for facts in rows)) + 2
+    left = wide + max(len(opsets_text(facts)) for facts in rows) + 2
+    page.line(f"{'OPERATOR':{wide}}{'OPSETS':{left - wide}}INPUTS, *, ATTRIBUTES; ELEMENT TYPES")
+    for facts in rows:
+        head = f"{facts.name:{wide}}{'' if len(facts.name) < wide else '  '}{opsets_text(facts)}".ljust(left)
+        lines = textwrap.wrap(_signature(facts), max(page.columns - left, _LEAST_TEXT), break_on_hyphens=False) or [""]
+        page.line((head + lines.pop(0) if len(head) == left else head).rstrip())
+        for line in lines:
+            page.line(" " * left + line)
+    page.line()
+    page.line(count_text(rows))
+    return page.text
 
 
 def count_text(rows: Sequence[OperatorFacts]) -> str:
@@ -29,12 +44,13 @@ def count_text(rows: Sequence[OperatorFacts]) -> str:
     return f"{done} of {len(rows)} operators are implemented."
 
 
-def _row(facts: OperatorFacts) -> tuple[str, ...]:
+def _signature(facts: OperatorFacts) -> str:
+    """Return `data, indices, *, [axis]; T: any; T_IND: i32, i64`: inputs, attributes and types."""
     if not facts.implemented:
-        return (facts.name, opsets_text(facts), "not implemented", "", "")
-    inputs = cut(", ".join(map(_input_name, facts.inputs)), 44)
-    attributes = cut(", ".join(a.name if a.required else f"[{a.name}]" for a in facts.attributes), 44)
-    return (facts.name, opsets_text(facts), inputs, attributes, cut(types_text(facts), 40))
+        return "not implemented"
+    attributes = [a.name if a.required else f"[{a.name}]" for a in facts.attributes]
+    names = [*map(_input_name, facts.inputs), *(["*", *attributes] if attributes else [])]
+    return "; ".join(filter(None, [", ".join(names), types_text(facts)]))
 
 
 def opsets_text(facts: OperatorFacts) -> str:
@@ -69,20 +85,32 @@ def _input_name(port: PortFacts) -> str:
 # One operator
 
 
-def operator_text(facts: OperatorFacts) -> str:
-    """Return everything about one operator."""
-    lines = [f"{facts.name} (opset {opsets_text(facts)})"]
+def operator_text(facts: OperatorFacts, columns: int | None = None) -> str:
+    """Return everything about one operator, in lines of `columns` cells (default: the terminal's)."""
+    page = Printout(columns=columns)
+    page.line(f"{facts.name} (opset {opsets_text(facts)})")
     if len(facts.versions) > 1:
         others = [f"{facts.type}-{v.removeprefix('opset')}" for v in facts.versions if v != facts.opset]
-        lines += [f"other versions: {', '.join(others)}"]
+        page.paragraph(f"other versions: {', '.join(others)}")
     if not facts.implemented:
-        return "\n".join([*lines, "", "not implemented", ""])
-    lines += ["", facts.description, "", "inputs:", *_table(map(_port_row, facts.inputs))]
-    lines += ["", "attributes:", *_table(map(_attribute_row, facts.attributes))]
-    lines += ["", "outputs:", *_table(map(_port_row, facts.outputs))]
-    lines += ["", f"tolerance: {facts.tolerance}", f"source: {module_path(facts)}"]
-    lines += [f"page: {page}"] if (page := page_address(facts)) is not None else []
-    return "\n".join([*lines, ""])
+        page.line()
+        page.line("not implemented")
+        return page.text
+    for block in facts.description.split("\n\n"):
+        page.line()
+        for item in re.split(r"\n(?=C\d+ )", block):
+            page.paragraph(" ".join(item.split()))
+    sections = {"inputs:": map(_port_row, facts.inputs), "attributes:": map(_attribute_row, facts.attributes)}
+    for title, rows in (sections | {"outputs:": map(_port_row, facts.outputs)}).items():
+        page.line()
+        page.line(title)
+        page.table([*rows] or [("none",)])
+    page.line()
+    page.line(f"tolerance: {facts.tolerance}")
+    page.line(f"source: {module_path(facts)}")
+    if (address := page_address(facts)) is not None:
+        page.line(f"page: {address}")
+    return page.text
 
 
 def _port_row(port: PortFacts) -> tuple[str, ...]:
@@ -92,7 +120,7 @@ def _port_row(port: PortFacts) -> tuple[str, ...]:
 
 def _attribute_row(attribute: AttributeFacts) -> tuple[str, ...]:
     kind = f"{attribute.type} {', '.join(attribute.values)}" if attribute.values else attribute.type
-    return (attribute.name, kind, "required" if attribute.required else _default_text(attribute.default))
+    return (attribute.name, "required" if attribute.required else _default_text(attribute.default), kind)
 
 
 def _default_text(default: object) -> str:
@@ -100,14 +128,6 @@ def _default_text(default: object) -> str:
         return "optional"
     text = str(default).lower() if isinstance(default, bool) else "an empty list" if default == [] else str(default)
     return f"default {text or repr(text)}"
-
-
-def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    found = list(rows)
-    if not found:
-        return ["  none"]
-    widths = [max(len(row[column]) for row in found) for column in range(len(found[0]))]
-    return ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in found]
 
 
 # The status page

@@ -99,7 +99,7 @@ def show_changes(
     """Print the number of differences, each difference, and the errors of the results if both models were run."""
     count = plural(len(changes), "difference") if changes else "no difference"
     page.line(f"{count} between {a} and {b}", "heading")
-    page.table([_row(change) for change in changes], ("name", None, "name"), names=2, wrap=True)
+    page.table([_row(change) for change in changes], ("name", None, "name"), names=2)
     if comparison is not None:
         page.line()
         show_comparison(comparison, page)

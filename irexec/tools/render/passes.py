@@ -30,7 +30,7 @@ def show_passes(found: PassesFound, page: Printout, *, all_passes: bool = False)
         page.paragraph(f"  not run: {', '.join(f'{one.name} ({one.reason})' for one in found.unknown)}", "warning")
     if all_passes:
         page.heading("passes that change the graph")
-        page.table([_row(one) for one in found.passes], (None, "name", None), wrap=True)
+        page.table([_row(one) for one in found.passes], (None, "name", None))
     page.line()
     page.line(found.runtime, "dim")
 

@@ -83,7 +83,7 @@ _STYLES = {
     "note": "bold green",
 }  # fmt: skip
 # The width of a line without a terminal, and the smallest widths of two columns of names and of a column of text.
-_COLUMNS, _LEAST_NAME, _LEAST_NEXT, _LEAST_TEXT = 100, 24, 16, 40
+_COLUMNS, _LEAST_NAME, _LEAST_NEXT, _LEAST_TEXT = 100, 24, 16, 16
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
@@ -117,20 +117,18 @@ class Printout:
         *,
         right: int = 0,
         names: int | Sequence[int] = (),
-        wrap: bool = False,
     ) -> None:
         """Print rows in columns that are as wide as necessary; the last `right` columns are right-aligned.
 
-        If a row is too long, the columns `names` are narrowed, the first one first, and with `wrap` the last column
-        continues in additional lines.
+        If a row is too long, the columns `names` are narrowed, the first one first, and the last column continues in
+        additional lines.
         """
         shown = [[visible_text(cell) for cell in row] for row in rows]
         if not shown:
             return
         count = max(map(len, shown))
         widths = _widths(shown, count)
-        if wrap:
-            widths[-1] = min(widths[-1], max(_LEAST_TEXT, self.columns // 2))
+        widths[-1] = min(widths[-1], max(_LEAST_TEXT, self.columns // 2))
         for place, least in zip([names] if isinstance(names, int) else names, (_LEAST_NAME, _LEAST_NEXT), strict=False):
             over = 2 * count + sum(widths) - self.columns
             if over > 0:
@@ -140,7 +138,7 @@ class Printout:
                     [*row[:place], cell, *row[place + 1 :]][: len(row)] for row, cell in zip(shown, cells, strict=True)
                 ]
                 widths = _widths(shown, count)
-        room = self.columns - 2 * count - sum(widths[:-1]) if wrap else None
+        room = self.columns - 2 * count - sum(widths[:-1])
         painted = [*styles, *[None] * (count - len(styles))]
         for row in shown:
             for parts in _lines(row, count, room):
@@ -201,9 +199,9 @@ def _widths(rows: Sequence[Sequence[str]], count: int) -> list[int]:
     return [max((width(row[c]) for row in rows if c < len(row)), default=0) for c in range(count)]
 
 
-def _lines(row: Sequence[str], count: int, room: int | None) -> list[Sequence[str]]:
+def _lines(row: Sequence[str], count: int, room: int) -> list[Sequence[str]]:
     """Return the row, and the lines that continue its last column."""
-    if room is None or len(row) < count or width(row[-1]) <= room:
+    if len(row) < count or width(row[-1]) <= room:
         return [row]
     wrapped = textwrap.wrap(row[-1], max(_LEAST_TEXT, room), break_long_words=False, break_on_hyphens=False)
     first, *rest = wrapped or [""]

@@ -58,7 +58,7 @@ def show_shapes(shapes: Shapes, page: Printout) -> None:
             )
             for name in new
         ]
-        page.table([("", *row) for row in _merged(rows)], (None, "name", None, "dim"), wrap=True)
+        page.table([("", *row) for row in _merged(rows)], (None, "name", None, "dim"))
     if not shapes.dims:
         page.line("  every dimension is fixed" if shapes.model.inputs else "  none", "dim")
     _alternatives(shapes, together, rest, page)
@@ -114,14 +114,14 @@ def _outputs(shapes: Shapes, page: Printout) -> None:
     for value, dims in zip(shapes.model.outputs, shapes.outputs_expressions, strict=False):
         text = "..." if dims is None else ", ".join("?" if each is None else each.text(shapes.symbols) for each in dims)
         rows.append((port_name(value), str(value.element_type), f"[{text}]"))
-    page.table(rows, ("name",), names=0, wrap=True)
+    page.table(rows, ("name",), names=0)
 
 
 def _costs(shapes: Shapes, page: Printout) -> None:
     rows = cost_rows(shapes)
     if rows:
         page.heading("size")
-        page.table(rows, wrap=True)
+        page.table(rows)
 
 
 def cost_rows(shapes: Shapes, seconds: float = 10.0) -> list[tuple[str, str]]:
@@ -162,7 +162,7 @@ def _equalities(shapes: Shapes, page: Printout) -> None:
             rows.append((f"{each.symbol} of {name}", f"{size} beside {other}: {_refusal(each)}"))
     if rows:
         page.heading("equal sizes")
-        page.table(rows, ("name", "dim"), names=0, wrap=True)
+        page.table(rows, ("name", "dim"), names=0)
 
 
 def _refusal(because: Because) -> str:

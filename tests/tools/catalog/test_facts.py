@@ -96,11 +96,20 @@ def test_one_operator_in_full() -> None:
     assert "source: irexec/ops/pooling/max_pool.py\n" in text
 
 
-def test_the_list_has_a_line_for_each_operator() -> None:
+@pytest.mark.parametrize("columns", [80, 100, 120])
+def test_lists_fit_a_terminal(columns: int) -> None:
+    rows = all_facts()
+    assert max(map(len, list_text(rows, columns).splitlines())) <= columns
+    for facts in rows:
+        texts = [line for line in operator_text(facts, columns).splitlines() if line[:1] not in (" ", "p", "s")]
+        assert max(map(len, texts)) <= columns, facts.name
+
+
+def test_the_list_names_each_operator_in_order() -> None:
     rows = all_facts()
     assert len(rows) == sum(len(versions) for _, versions in contents.CONTENTS.values())
     lines = list_text(rows).splitlines()
-    assert [line.split()[0] for line in lines[1 : len(rows) + 1]] == [facts.name for facts in rows]
+    assert [line.split()[0] for line in lines[1:-2] if line[0] != " "] == [facts.name for facts in rows]
     assert lines[-1] == count_text(rows)
     missing = facts_of("Gather-8")
     assert missing is not None

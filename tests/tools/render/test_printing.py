@@ -77,7 +77,7 @@ def test_a_long_text_continues_below_itself(columns: int) -> None:
     page = Printout(columns=columns)
     names = [f"layer.{number}.attention" for number in range(36)]
     text = f"{len(names)} layers: MatMul ({', '.join(names)})"
-    page.table([("+", "added", "", text), ("~", "type", EXPORTED[0], "output 0: f32 became f16")], names=2, wrap=True)
+    page.table([("+", "added", "", text), ("~", "type", EXPORTED[0], "output 0: f32 became f16")], names=2)
     assert max(map(len, page.lines)) <= columns
     first, second = page.lines[0], page.lines[1]
     assert second[: first.index("36 layers")].strip() == ""
@@ -86,7 +86,7 @@ def test_a_long_text_continues_below_itself(columns: int) -> None:
 
 def test_a_text_may_be_empty_where_no_room_is_left_for_one() -> None:
     page = Printout(columns=80)
-    page.table([("condition " * 9, "text"), ("x", "")], wrap=True)
+    page.table([("condition " * 9, "text"), ("x", "")])
     assert [line.split() for line in page.lines] == [["condition"] * 9 + ["text"], ["x"]]
 
 
