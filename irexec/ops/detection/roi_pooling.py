@@ -135,7 +135,7 @@ def usable(boxes: Array, features: Array) -> list[int]:
 
 def batches_of(constraint: str, rois: Array, count: int) -> Array:
     """Return the batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError outside [0, count - 1]."""
-    batches = rois[:, 0].astype(np.int64)
+    batches = _whole(rois[:, 0])
     _check_batches(require, constraint, batches, count - 1)
     return batches
 
@@ -149,7 +149,12 @@ def check_scale(check: Check, constraint: str, spatial_scale: float) -> None:
 def check_batches(check: Check, constraint: str, rois: TensorType, batches: Dimension) -> None:
     """Report known boxes with a batch index that is out of range."""
     if rois.value is not None and rois.value.ndim == 2 and rois.value.shape[1]:
-        _check_batches(check, constraint, rois.value[:, 0].astype(np.int64), last_of(batches))
+        _check_batches(check, constraint, _whole(rois.value[:, 0]), last_of(batches))
+
+
+def _whole(numbers: Array) -> Array:
+    """Return numbers of batches as integers; NaN, and numbers beyond all batches, are out of range."""
+    return np.clip(np.nan_to_num(numbers.astype(np.float64), nan=-1), -1, 1 << 40).astype(np.int64)
 
 
 def _check_batches(check: Check, constraint: str, batches: Array, last: int | None) -> None:
