@@ -39,7 +39,7 @@ from irexec.core.diagnostics.codes import CODES  # noqa: E402
 from irexec.ops.spec.contents import CONTENTS  # noqa: E402
 from irexec.tools.catalog.documentation import page_address  # noqa: E402
 from irexec.tools.catalog.facts import OperatorFacts, PortFacts, all_facts, module_path, operator_of  # noqa: E402
-from irexec.tools.catalog.text import count_text, opsets_text, types_text  # noqa: E402
+from irexec.tools.render.operators import count_text, opsets_text, types_text  # noqa: E402
 
 LAYERS = runpy.run_path(str(ROOT / "tests" / "test_layers.py"))["LAYERS"]
 _LONGEST = 1200

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from irexec.tools.catalog.facts import all_facts, facts_of, foreign_facts
-    from irexec.tools.catalog.text import list_text, operator_text, page_text
+    from irexec.tools.render.operators import list_text, operator_text, page_text
 
     report = load_extensions(args.extension)
     if report.ok and args.operator is not None and args.missing:

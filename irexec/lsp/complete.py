@@ -12,7 +12,7 @@ from irexec.ops.spec import contents
 from irexec.ops.spec.attributes import attribute_text as value_text
 from irexec.tools.catalog.documentation import page_address
 from irexec.tools.catalog.facts import AttributeFacts, OperatorFacts, facts_of
-from irexec.tools.catalog.text import opsets_text
+from irexec.tools.render.operators import opsets_text
 
 _GRAMMAR = {
     "layer": ("id", "name", "type", "version"),

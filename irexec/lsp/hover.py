@@ -19,8 +19,8 @@ from irexec.model.graph.build import declared_type
 from irexec.model.graph.model import Node
 from irexec.tools.catalog.documentation import page_address
 from irexec.tools.catalog.facts import OperatorFacts, PortFacts
-from irexec.tools.catalog.text import opsets_text
 from irexec.tools.fixes.written import Owner
+from irexec.tools.render.operators import opsets_text
 
 _MOST_VALUES = 1 << 22
 """The number of values of a constant from which statistics are computed, because an editor waits for them."""

@@ -10,7 +10,7 @@ from support.generated import assert_generated
 from irexec.core.types import ANY, BOOLEAN, F32, I32, I64, INDICES, NUMERIC, STRING
 from irexec.ops.spec import contents
 from irexec.tools.catalog.facts import all_facts, element_types, facts_of, module_path
-from irexec.tools.catalog.text import count_text, list_text, operator_text, opsets_text, page_text
+from irexec.tools.render.operators import count_text, list_text, operator_text, opsets_text, page_text
 
 ROOT = Path(__file__).parents[3]
 
