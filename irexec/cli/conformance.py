@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judged.add_argument(
         "--python", default="", metavar="PATH", help="the Python interpreter in which the runtime is installed"
     )
+    judged.add_argument(
+        "--passes",
+        action="store_true",
+        help="judge the passes of OpenVINO's compiler instead of its results",
+    )
     add_limit(judged, 60, response="case")
     cases = parser.add_argument_group("cases")
     amount = cases.add_mutually_exclusive_group()
@@ -86,6 +91,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--html",
         metavar="FILE.html",
         help="write an HTML page with the table of operators and all clusters of failures",
+    )
+    show.add_argument(
+        "--causes",
+        action="store_true",
+        help="state for each cluster of wrong results which pass of OpenVINO's compiler is wrong, or that kernels are",
     )
     show.add_argument("--reproducers", metavar="FOLDER", help="write a reduced reproducer for each cluster of failures")
 
@@ -117,6 +127,12 @@ def run(args: argparse.Namespace) -> int:
         return refused(report)
     try:
         task = _task(args)
+        if (args.passes or args.causes) and (args.runtime != "openvino" or args.python or args.frontend != "ir"):
+            return refused(
+                refuse("U003", "--passes and --causes require OpenVINO in this environment, and cases of IR")
+            )
+        if args.passes:
+            return _on_passes(args, task)
         tally = _judged(args, task)
         return _shown(args, task, tally, known)
     except UnreadableName as error:
@@ -154,13 +170,47 @@ def _extent(args: argparse.Namespace) -> Extent:
     return Extent(cases=args.cases if args.cases is not None else FULL if args.full else QUICK)
 
 
+def _on_passes(args: argparse.Namespace, task: JudgeBlock) -> int:
+    """Judge the passes of the compiler. Raises Unusable, UnreadableName and OSError."""
+    from irexec.model.arrays.saving import save_text
+    from irexec.tools.conformance.by_pass import PassTally, judge_passes
+    from irexec.tools.status import Status
+
+    tally = PassTally()
+    with Status() as status:
+        for items in _rounds(args):
+            judge_passes(task, items, tally, lambda done: status.show(f"{done} cases"))
+    if args.output is not None:
+        save_text(args.output, json.dumps(tally.to_dict(), indent=1) + "\n")
+    if args.format == "json":
+        print_json(tally.to_dict(), indent=1)
+    else:
+        put(tally.text())
+    _list_files(args, args.output)
+    return 1 if tally.wrong else 0
+
+
 def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
     """Judge the cases. Raises Unusable and UnreadableName."""
+    from irexec.tools.conformance.results import Tally
+
+    total, begun = Tally(), time.monotonic()
+    for items in _rounds(args):
+        for outcome in gather_all(args, task, items, "blocks"):
+            if outcome.error is not None:
+                raise outcome.error
+            if outcome.result is not None:
+                total.add(outcome.result)
+        _show_state(total, time.monotonic() - begun)
+    return total
+
+
+def _rounds(args: argparse.Namespace) -> Iterable[list[str]]:
+    """Return the items of the cases, in parts. Raises UnreadableName."""
     from irexec.core.diagnostics.nearest import likely_names
     from irexec.tools.conformance.campaign import PART, PART_OF_MANY, families, rounds
     from irexec.tools.conformance.made import case_named
     from irexec.tools.conformance.names import UnreadableName
-    from irexec.tools.conformance.results import Tally
 
     if args.case and args.only:
         raise UnreadableName("--case names cases and --only operators: give one of them")
@@ -171,16 +221,8 @@ def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
         near = likely_names(args.only[0], families(frontend=args.frontend))
         hint = f": {near}" if near else ""
         raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern matches{hint}")
-    total, begun = Tally(), time.monotonic()
     part = PART if args.jobs == 1 and args.cluster is None else PART_OF_MANY
-    for items in [args.case] if args.case else rounds(names, _extent(args), args.seed, part=part):
-        for outcome in gather_all(args, task, items, "blocks"):
-            if outcome.error is not None:
-                raise outcome.error
-            if outcome.result is not None:
-                total.add(outcome.result)
-        _show_state(total, time.monotonic() - begun)
-    return total
+    return [args.case] if args.case else rounds(names, _extent(args), args.seed, part=part)
 
 
 def _show_state(tally: Tally, seconds: float) -> None:
@@ -203,10 +245,14 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
     new = unexpected(failed, known, datetime.date.today())
     clusters = clusters_of(failed, tally)
     reproducers = _reproduced(args, task, clusters) if args.reproducers is not None else {}
+    causes = _causes(task, clusters) if args.causes else {}
     found = to_json(tally, clusters, new, args.seed)
     for cluster, value in zip(clusters, found["clusters"], strict=True):
         if cluster.simplest.name in reproducers:
             value["reproducer"], value["script"] = reproducers[cluster.simplest.name]
+    for cluster, value in zip(clusters, found["clusters"], strict=True):
+        if (cause := causes.get(cluster.simplest.name)) is not None:
+            value["cause"] = cause
     found["unmet"] = unmet(known, by_operator(tally))
     if args.output is not None:
         save_text(args.output, json.dumps(found, indent=1) + "\n")
@@ -226,6 +272,14 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
         put(conformance_text(found, has_baseline=args.baseline is not None))
     _list_files(args, args.output, args.html, args.reproducers if reproducers else None)
     return 1 if new else 0
+
+
+def _causes(task: JudgeBlock, clusters: list[Cluster]) -> Mapping[str, str]:
+    from irexec.tools.conformance.by_pass import causes_of
+    from irexec.tools.status import Status
+
+    with Status() as status:
+        return causes_of(task, clusters, status.show)
 
 
 def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Cluster]) -> dict[str, tuple[str, str]]:

@@ -228,7 +228,7 @@ def test_json_has_the_keys_of_the_schema(capsys: pytest.CaptureFixture[str]) -> 
     (finding,) = found["findings"]
     assert set(finding) == set(schema["$defs"]["finding"]["properties"])
     (cluster,) = found["clusters"]
-    assert {*cluster, "reproducer", "script"} == set(schema["$defs"]["clusters"]["items"]["properties"])
+    assert {*cluster, "cause", "reproducer", "script"} == set(schema["$defs"]["clusters"]["items"]["properties"])
     assert schema["$defs"]["verdict"]["enum"] == list(WORDS)
 
 

@@ -40,6 +40,7 @@ def conformance_text(found: Json, *, has_baseline: bool = False) -> str:
         simplest = cluster["simplest"]
         lines += ["", f"{cluster['title']}: {plural(cluster['count'], 'case')}"]
         lines += [f"  {simplest['case']}", f"  {simplest['detail'][:_WIDTH]}"]
+        lines += [f"  {cluster['cause'][:_WIDTH]}"] if "cause" in cluster else []
         if "script" in cluster:
             lines += [f"  reduced to {cluster['reproducer']}", f"  {cluster['script']}"]
     for key, what in _LISTED.items():
@@ -123,10 +124,10 @@ def _cell(verdicts: Mapping[str, int] | None) -> str:
 
 def _cluster(cluster: Json) -> str:
     simplest = cluster["simplest"]
-    script = ""
+    script = f"<p>{escape(cluster['cause'])}</p>" if "cause" in cluster else ""
     if "script" in cluster:
         link = f'<a href="{escape(cluster["script"])}">reproducer</a>'
-        script = f"<p>{link}: <code>{escape(cluster['reproducer'])}</code></p>"
+        script += f"<p>{link}: <code>{escape(cluster['reproducer'])}</code></p>"
     return (
         f"<details><summary>{escape(cluster['title'])}: {cluster['count']}</summary>"
         f"<p><code>{escape(simplest['case'])}</code></p><p>{escape(simplest['detail'])}</p>{script}</details>"
