@@ -119,7 +119,7 @@ def _with_last(x: TensorType, extent: Dimension) -> PartialShape:
 @operator("GatherCompressed", "ie_internal_opset", tolerance=rounded(4))
 def gather_compressed(
     data: EachTensor,
-    indices: EachIndexTensor,
+    indices: EachTensor,
     axis: EachIndexTensor,
     scales: Annotated[Array, Elements("T", FLOATS)],
     zero_points: EachTensor | None = None,
@@ -129,7 +129,7 @@ def gather_compressed(
 ) -> FloatTensor:
     """Gather from (`data` - `zero_points`) * `scales`."""
     table = decompressed(data, scales, zero_points)
-    found = gather_8.kernel(table, indices, axis, batch_dims=batch_dims)
+    found = gather_8.kernel(table, indices.astype(np.int64), axis, batch_dims=batch_dims)
     return cast(found, ElementType.of(found.dtype), ElementType.of(scales.dtype))
 
 
@@ -143,5 +143,6 @@ def _(
     zero_points: TensorType | None,
     **attributes: Any,
 ) -> PartialShape:
-    made = gather_8.infer([TensorType(scales.element_type, data.shape), indices, axis], attributes)
+    places = TensorType(I64, indices.shape)
+    made = gather_8.infer([TensorType(scales.element_type, data.shape), places, axis], attributes)
     return made[0].shape

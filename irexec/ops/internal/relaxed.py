@@ -47,14 +47,32 @@ class Relaxed(Operator):
     def infer(
         self, inputs: Sequence[TensorType | None], attributes: dict[str, Any], breaches: list[Breach] | None = None
     ) -> list[TensorType]:
-        types = self._operator.infer(_each(_retyped, inputs, self._given), attributes, breaches)
+        kinds = self._computing([None if one is None else one.element_type for one in inputs])
+        types = self._operator.infer(_each(_retyped, inputs, kinds), attributes, breaches)
         return _each(_retyped, types, self._made)
 
     def _computed(self, *inputs: Any, **attributes: Any) -> Any:
-        results = self._operator.kernel(*_each(_cast, inputs, self._given), **attributes)
+        arrays = [None if one is None else np.asarray(one) for one in inputs]
+        kinds = self._computing([None if a is None or a.dtype == object else ElementType.of(a.dtype) for a in arrays])
+        results = self._operator.kernel(*_each(_cast, inputs, kinds), **attributes)
         if isinstance(results, (tuple, list)):
-            return _each(_cast, results, self._made)
-        return _each(_cast, [results], self._made)[0]
+            return _each(_stored, results, self._made)
+        return _each(_stored, [results], self._made)[0]
+
+    def _computing(self, kinds: Sequence[ElementType | None]) -> Kinds:
+        """Return the types in which the operator computes, from those of the inputs.
+
+        Integers whose result is a real number are computed as such: zero points are subtracted from u8, for example.
+        """
+        found = [*self._given, *[DYNAMIC] * (len(kinds) - len(self._given))]
+        wanted = self._made[0] if self._made else DYNAMIC
+        if wanted is not DYNAMIC and wanted.is_real:
+            name = self._operator.signature.input(0).elements.name
+            for place, kind in enumerate(kinds):
+                alike = bool(name) and self._operator.signature.input(place).elements.name == name
+                if alike and found[place] is DYNAMIC and kind is not None and kind.is_integral_number:
+                    found[place] = wanted
+        return tuple(found)
 
 
 def _kinds(text: str) -> Kinds:
@@ -72,6 +90,16 @@ def _each(convert: Any, given: Sequence[Any], kinds: Kinds) -> list[Any]:
 def _cast(array: Any, kind: ElementType) -> Any:
     array = np.asarray(array)
     return array if array.dtype == object else cast(array, ElementType.of(array.dtype), kind)
+
+
+def _stored(array: Any, kind: ElementType) -> Any:
+    """Return a result in another type; the plugin rounds real numbers to the nearest integer that the type holds."""
+    array = np.asarray(array)
+    if array.dtype != object and kind.is_integral_number and ElementType.of(array.dtype).is_real:
+        signed = kind.kind == "i"
+        top = 2 ** (kind.bitwidth - signed)
+        array = np.clip(np.rint(array.astype(np.float64)), -top if signed else 0, top - 1)
+    return _cast(array, kind)
 
 
 def _retyped(type: TensorType, kind: ElementType) -> TensorType:

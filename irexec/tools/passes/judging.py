@@ -17,8 +17,10 @@ from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.rounding import Rounding
 from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Runtime
 from irexec.tools.compare.tolerances import FUSED
+from irexec.tools.compare.variants import widened
 from irexec.tools.diff.diff import diff
 from irexec.tools.passes.dumps import Dump
+from irexec.tools.passes.layouts import set_time_first, with_time_first
 from irexec.tools.passes.result import Kernels, Outcome, Pass
 from irexec.tools.passes.types import Types
 from irexec.tools.passes.words import words
@@ -35,6 +37,7 @@ class Judge:
         self._first = self._results = reference.results()
         self._last = reference.model
         self._is_wrong = False
+        self._time_first: set[str] = set()
 
     def is_of_model(self, model: Model) -> bool:
         """Return whether a graph has the inputs and outputs of the model, and is not that of a body."""
@@ -47,6 +50,8 @@ class Judge:
             return Pass(dump.number, dump.name, "unknown", reason=reason)
         changes = diff(self._last, model)
         change = words(changes, self._last, model)
+        self._time_first.update(with_time_first(self._last, model))
+        set_time_first(model, self._time_first)
         try:
             found = self._run(model)
         except IRError as failure:
@@ -101,6 +106,8 @@ class Judge:
             return "rounding", ""
         if self._is_rounding(found) or self._agrees(model):
             return ("precision", types.of_floats) if types.of_floats else ("rounding", "")
+        if self._is_decompressed(found):
+            return "precision", "weights are decompressed in f32"
         if types.lower is not None and self._is_noise(Noise(types.lower), found):
             return "precision", types.of_floats
         if types.loses_i64 and self._exceeds_i32():
@@ -125,6 +132,11 @@ class Judge:
         before = Reference(self._last, self._steps)
         units = {node: FUSED for node in self._last.nodes if node.operator is not None and node.constant is None}
         return Rounding(before, units).explains(found)
+
+    def _is_decompressed(self, found: Results) -> bool:
+        """Return whether the graph before has these results if it decompresses its weights in f32."""
+        wide = widened(self._last)
+        return wide is not None and self._difference(self._run(wide), found)[0].ulp <= FUSED
 
     def _is_noise(self, noise: Noise, found: Results) -> bool:
         """Return whether rounding explains the difference."""

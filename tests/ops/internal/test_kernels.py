@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import irexec.ops.internal  # noqa: F401 - registers the operators
-from irexec.core.types import BF16, F16, F32, I8, Array, PartialShape, TensorType
+from irexec.core.types import BF16, F16, F32, I8, U8, Array, PartialShape, TensorType
+from irexec.ops.internal.relaxed import Relaxed
+from irexec.ops.internal.sequences import TimeFirst
+from irexec.ops.spec.contents import find
 from irexec.ops.spec.operator import REGISTRY
 
 RNG = np.random.default_rng(7)
@@ -121,3 +124,37 @@ def test_attention_without_a_cache_yet() -> None:
     new, past = (np.ones((1, 1, length, 4), np.float32) for length in (2, 0))
     result, keys, _ = operator(new, new, new, np.int32([0]), past, past)
     assert (result.shape, keys.shape) == ((1, 1, 2, 4), (1, 1, 2, 4))
+
+
+def test_a_sequence_with_the_time_first() -> None:
+    """Its data are those of a Transpose before it, and its result is transposed after it, though both are Reshapes."""
+    operator = find("LSTMSequence", "opset5")
+    assert operator is not None
+    x = RNG.standard_normal((3, 2, 4)).astype(np.float32)  # Time, batch, features.
+    state, weights = np.zeros((2, 1, 5), np.float32), RNG.standard_normal((1, 20, 9)).astype(np.float32)
+    others = (state, state, np.int32([3, 3]), weights[..., :4], weights[..., 4:], np.zeros((1, 20), np.float32))
+    given = {"hidden_size": 5, "direction": "forward"}
+    right = operator(x.transpose(1, 0, 2), *others, **given)
+    found = TimeFirst(operator)(x.reshape(2, 3, 4), *others, **given)
+    np.testing.assert_array_equal(found[0].reshape(3, 1, 2, 5), right[0].transpose(2, 1, 0, 3))
+    for array, state in zip(found[1:], right[1:], strict=True):
+        np.testing.assert_array_equal(array, state)
+
+
+def test_relaxed_results_are_rounded_and_integers_computed_as_real_numbers() -> None:
+    subtract, quantize = find("Subtract", "opset1"), find("FakeQuantize", "opset1")
+    assert subtract is not None and quantize is not None
+    made = Relaxed.of(subtract, {"output_data_types": "f32"})
+    np.testing.assert_array_equal(made(np.uint8([1, 200]), np.uint8([128, 128])), np.float32([-127, 72]))
+    types = [TensorType(U8, PartialShape([2]))] * 2
+    assert made.infer(types, {})[0].element_type is F32
+    made = Relaxed.of(quantize, {"output_data_types": "i8"})
+    limits = (np.float32(0), np.float32(2.55), np.float32(-128), np.float32(127))
+    found = made(np.float32([0, 0.01, 1.27, 9]), *limits, levels=256)
+    np.testing.assert_array_equal(found, np.int8([-128, -127, -1, 127]))
+
+
+def test_indices_of_any_integer_type() -> None:
+    operator = REGISTRY["GatherCompressed", INTERNAL]
+    found = operator(U4, np.uint8([2, 0]), np.int64(0), ROWS)
+    np.testing.assert_allclose(found, (U4 * ROWS)[[2, 0]])

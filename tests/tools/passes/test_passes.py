@@ -10,6 +10,9 @@ import pytest
 
 import irexec
 from irexec.cli.main import main
+from irexec.tools.conformance.made import case_named
+from irexec.tools.passes.find import find_passes
+from irexec.tools.run.record import Reference
 
 pytest.importorskip("openvino")
 
@@ -65,6 +68,30 @@ def test_kernels_are_wrong_where_all_passes_keep_the_result() -> None:
     found = irexec.passes(file, inputs=dict(np.load(file.with_suffix(".npz"))), config=F32)
     assert found.wrong == []
     assert found.cause == "kernel"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (
+            "graph.sequences/f32/r4/cell=LSTMSequence-5/direction=forward/before=transpose/after=transpose/lengths=full"
+            "/batch=2/static/seed961",
+            "",
+        ),
+        (
+            "graph.decompressed/f32/r4/kind=u8/zero=same/scales=rows/through=f16/form=transposed/use=gather/static"
+            "/seed222",
+            "weights are decompressed in f32",
+        ),
+        ("graph.embedding/f32/r4/table=i8 scaled/kind=u8/negative=no/form=gather/static/seed638", ""),
+    ],
+    ids=["time first", "decompressed in f32", "u8 indices"],
+)
+def test_passes_of_sound_graphs_are_not_called_wrong(name: str, reason: str) -> None:
+    case = case_named(name)
+    found = find_passes(Reference(case.model, case.inputs[:1]), config=F32)
+    assert (found.unknown, found.wrong, found.kernels.agrees) == ([], [], True)
+    assert reason in {one.reason for one in found.passes}
 
 
 def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
