@@ -24,6 +24,7 @@ from irexec.core.diagnostics.render import wants_color
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from irexec.tools.compare.runtimes.runtime import Runtime
     from irexec.tools.reduce.case import Case
     from irexec.tools.reduce.reduce import Reduction
     from irexec.tools.reduce.repro import Repro
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from irexec.tools.reduce.verdict import Judge
     from irexec.tools.run.record import Reference
 
+_PASSES = "passes"
 # Further files of the smallest model: its inputs, script, report and state.
 _BESIDE = (".bin", ".npz", ".json", ".py", ".md", ".expected.npz")
 
@@ -43,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="other",
         metavar="RUNTIME",
         help="openvino, openvino:DEVICE or onnxruntime (.onnx only): a result that differs from irexec's, a "
-        "rejected model, a crash or a timeout",
+        "rejected model, a crash or a timeout; or passes: a wrong pass of OpenVINO's compiler",
     )
     fails.add_argument(
         "--check",
@@ -128,6 +130,11 @@ def _suffix(args: argparse.Namespace) -> str:
     return ".onnx" if args.other == ONNX_RUNTIME or (args.other is None and is_onnx) else ".xml"
 
 
+def _device(args: argparse.Namespace) -> str:
+    """Return the device of OpenVINO in the value of `--with`."""
+    return args.other.partition(":")[2] or "CPU"
+
+
 def _asked(args: argparse.Namespace) -> list[str]:
     """Return the part of the command line that defines the failure."""
     words = ["--check", shlex.quote(args.check)] if args.check is not None else ["--with", shlex.quote(args.other)]
@@ -157,6 +164,12 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
         from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_whole
 
         return judge, [onnx_whole(reference)], ONNX_STAGES
+    if args.other.partition(":")[0] == _PASSES:
+        from irexec.tools.passes.reducing import ByPasses
+
+        if args.python:
+            raise CannotRun(f"--with {_PASSES} requires OpenVINO in this environment, not --python", "U003")
+        return ByPasses(_device(args), config_of(args), args.limit_of_response, same), [whole(reference)], STAGES
     bounds, runtime = bounds_of(args), runtime_for(args, args.other, reference.model)
     if args.other == ONNX_RUNTIME:
         if not args.file.lower().endswith(".onnx"):
@@ -217,19 +230,18 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
 
     from irexec.tools.compare.runtimes.choose import ONNX_RUNTIME
     from irexec.tools.reduce.case import size_of
-    from irexec.tools.reduce.verdict import ByRuntime
     from irexec.tools.render.printing import Printout
     from irexec.tools.render.reduce import show_reduction
 
     files: list[Path] = repro.write(reduction)
-    runtime = judge.runtime if isinstance(judge, ByRuntime) else None
+    runtime: Runtime | None = getattr(judge, "runtime", None)
     if args.check is not None:
         files.append(repro.write_command_script(reduction, shlex.split(args.check), args.same, args.limit_of_response))
     elif args.other == ONNX_RUNTIME:
         files += repro.write_onnx_runtime_script(reduction, runtime, args.limit_of_response)
     else:
-        device = args.other.partition(":")[2] or "CPU"
-        files += repro.write_openvino_script(reduction, device, config_of(args), runtime, args.limit_of_response)
+        config, limit = config_of(args), args.limit_of_response
+        files += repro.write_openvino_script(reduction, _device(args), config, runtime, limit)
     asked = f"irexec reduce {shlex.quote(Path(args.file).name)} {' '.join(_asked(args))}"
     files.append(repro.write_report(reduction, size_of(reference.model), asked, runtime))
     page = Printout(color=wants_color(sys.stdout))
