@@ -29,8 +29,11 @@ def bounds_of(args: argparse.Namespace) -> Bounds | None:
     return None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
 
 
-def runtime_for(args: argparse.Namespace, text: str, original: Model) -> Runtime:
-    """Return the runtime that `text`, a value of `--with`, names. Raises CannotRun."""
+def runtime_for(args: argparse.Namespace, text: str, model: Model) -> Runtime:
+    """Return the runtime that `text`, a value of `--with`, names. It reads the file of the model itself, unless the
+    weights are in another file. Raises CannotRun.
+    """
+    original = model if args.weights is None else None
     if args.python:
         from irexec.tools.bisect.elsewhere import Elsewhere
 

@@ -43,7 +43,8 @@ def rope(
     """Rotate pairs of the last axis of `x` by the angles whose cosines and sines `tables` contain.
 
     The pairs are (i, i + `rotary_ndims` / 2), or neighbours (`is_interleaved`, with one table of sines followed by
-    cosines); elements beyond `rotary_ndims` are copied. C1: layouts of ChatGLM and Qwen are not supported.
+    cosines); elements beyond `rotary_ndims` are copied. C1: the layouts of ChatGLM, Qwen and LTX-Video,
+    positions in two or three dimensions, and a cache of the tables are not supported.
     """
     wide = widen(x)
     if slice_stop > slice_start:
@@ -94,9 +95,22 @@ def _(
     input_trans0213: bool,
     output_trans0213: bool,
     is_chatglm: bool,
+    support_2d_rope: bool,
+    support_3d_rope: bool,
     is_qwen: bool,
+    is_ltx_video: bool,
+    use_rope_cache: bool,
 ) -> PartialShape:
-    check("C1", not (is_chatglm or is_qwen), "the layouts of ChatGLM and Qwen are not supported", attribute="is_qwen")
+    special = {
+        "is_chatglm": is_chatglm,
+        "support_2d_rope": support_2d_rope,
+        "support_3d_rope": support_3d_rope,
+        "is_qwen": is_qwen,
+        "is_ltx_video": is_ltx_video,
+        "use_rope_cache": use_rope_cache,
+    }
+    for name, given in special.items():
+        check("C1", not given, f"the layout that {name} selects is not supported", attribute=name)
     if x.rank is None:
         return PartialShape.dynamic()
     dims: list[Dimension] = [*x.shape]

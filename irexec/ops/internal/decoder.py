@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from irexec.core.types import FLOATS, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import FLOATS, I64, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.casting import cast
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.internal.fully_connected import decompressed

@@ -88,9 +88,11 @@ class Folder:
 
 
 @contextmanager
-def taking(folder: Folder, process: Callable[[], int | None]) -> Iterator[None]:
+def taking(
+    folder: Folder, process: Callable[[], int | None], progress: Callable[[int], None] = lambda taken: None
+) -> Iterator[None]:
     """Take the dumps that another process writes in this context; it is stopped while several dumps are waiting, so
-    that they do not fill the disk.
+    that they do not fill the disk. `progress` is called with the number of passes, in a thread.
     """
     ended = threading.Event()
 
@@ -99,6 +101,7 @@ def taking(folder: Folder, process: Callable[[], int | None]) -> Iterator[None]:
             if folder.pending() > 1:
                 with _stopped(process()):
                     folder.take(all_complete=False)
+                progress(folder.total)
 
     thread = threading.Thread(target=follow, name="irexec-passes", daemon=True)
     thread.start()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from irexec.model.graph.model import Model
 from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO, Traced
 from irexec.tools.compare.runtimes.process import LIMIT
@@ -30,20 +31,23 @@ def find_passes(
     *,
     device: str = "CPU",
     config: Mapping[str, str] | None = None,
+    own_weights: bool = False,
     limit: float | None = LIMIT,
     progress: Progress | None = None,
+    compiling: Callable[[int], None] = lambda passes: None,
 ) -> PassesFound:
     """Compile a model with OpenVINO, run the graph after each pass that changed it, and judge passes and kernels.
 
-    `progress` is called with the number of graphs that were run, and of all. Raises IRError if irexec cannot run the
-    model, CannotRun if OpenVINO cannot compile it.
+    `own_weights`: the model's weights are in the `.bin` file with its name. `progress` is called with the number of
+    graphs that were run, and of all; before, `compiling` with the number of passes. Raises IRError if irexec cannot run
+    the model, CannotRun if OpenVINO cannot compile it.
     """
     judge = Judge(reference)
     with tempfile.TemporaryDirectory(prefix="irexec-passes-") as path:
         folder = Folder(Path(path))
-        runtime = Traced(path, device, dict(config or {}), limit=limit)
+        runtime = Traced(path, device, dict(config or {}), _original(reference.model, own_weights), limit=limit)
         try:
-            with taking(folder, lambda: runtime.process.pid):
+            with taking(folder, lambda: runtime.process.pid, compiling):
                 loaded = runtime.load(reference.model)
             found = PassesFound(runtime.name, reference.model.file, folder.total)
             try:
@@ -70,3 +74,9 @@ def find_passes(
             finally:
                 plain.process.close()
     return found
+
+
+def _original(model: Model, own_weights: bool) -> Model | None:
+    """Return a model whose own file OpenVINO reads, which saves a copy of its weights: an IR, whose names it keeps."""
+    is_ir = model.file is not None and model.file.lower().endswith(".xml")
+    return model if is_ir and own_weights else None

@@ -14,7 +14,7 @@ from irexec.core.types import BF16, F16, F32, I8, U8, Array, PartialShape, Tenso
 from irexec.ops.internal.relaxed import Relaxed
 from irexec.ops.internal.sequences import TimeFirst
 from irexec.ops.spec.contents import find
-from irexec.ops.spec.operator import REGISTRY
+from irexec.ops.spec.operator import REGISTRY, ConstraintError
 
 RNG = np.random.default_rng(7)
 X = RNG.standard_normal((2, 3, 8)).astype(np.float32)
@@ -158,3 +158,12 @@ def test_indices_of_any_integer_type() -> None:
     operator = REGISTRY["GatherCompressed", INTERNAL]
     found = operator(U4, np.uint8([2, 0]), np.int64(0), ROWS)
     np.testing.assert_allclose(found, (U4 * ROWS)[[2, 0]])
+
+
+@pytest.mark.parametrize(
+    "layout", ["is_chatglm", "is_qwen", "is_ltx_video", "support_2d_rope", "support_3d_rope", "use_rope_cache"]
+)
+def test_layouts_of_rope_that_are_not_computed_are_refused(layout: str) -> None:
+    operator = REGISTRY["RoPE", INTERNAL]
+    with pytest.raises(ConstraintError, match=f"the layout that {layout} selects is not supported"):
+        operator(HEADS, *TWICE, rotary_ndims=4, **{layout: True})

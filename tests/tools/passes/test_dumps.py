@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 from irexec.tools.passes.dumps import Dump, Folder, taking
 
@@ -76,3 +78,18 @@ def test_what_was_written_before_an_error_is_taken(tmp_path: Path) -> None:
     assert folder.pending() == 1
     folder.take(all_complete=True)
     assert folder.total == 1
+
+
+def test_progress_is_told_while_dumps_are_written(tmp_path: Path) -> None:
+    folder, seen, enough = Folder(tmp_path), list[int](), threading.Event()
+
+    def progress(taken: int) -> None:
+        seen.append(taken)
+        enough.set()
+
+    with taking(folder, lambda: None, progress):
+        for number in range(3):
+            write(tmp_path, 0, number, "P", str(number))
+        assert enough.wait(PATIENCE)
+    assert seen[0] == 2
+    assert folder.total == 3

@@ -52,10 +52,18 @@ class OpenVINO(Apart):
 class Traced(OpenVINO):
     """OpenVINO, which writes the graph after each pass of a compilation to a folder."""
 
-    def __init__(self, folder: str, device: str, config: dict[str, str] | None, *, limit: float | None = LIMIT) -> None:
+    def __init__(
+        self,
+        folder: str,
+        device: str,
+        config: dict[str, str] | None,
+        original: Model | None = None,
+        *,
+        limit: float | None = LIMIT,
+    ) -> None:
         self.device, self.config = device, config or {}
-        arguments = (device, self.config, folder)
-        Apart.__init__(self, f"{__name__}:TracedServer", arguments, title="OpenVINO", limit=limit)
+        arguments, server = (device, self.config, folder), f"{__name__}:TracedServer"
+        Apart.__init__(self, server, arguments, title="OpenVINO", original=original, limit=limit)
 
 
 class _Loaded(Remote):

@@ -90,7 +90,7 @@ class Apart:
     def load(self, model: Model) -> Loaded:
         is_readable = model.source is None or model.source.is_xml  # Other runtimes do not read the text form.
         if model is self.original and is_readable and model.file is not None and Path(model.file).is_file():
-            return self.reads(Path(model.file))
+            return self.reads(Path(model.file).absolute())
         folder = tempfile.TemporaryDirectory(prefix="irexec-")
         file = Path(folder.name) / "model.xml"
         try:
