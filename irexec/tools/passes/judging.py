@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.core.diagnostics import IRError
-from irexec.core.types import I64, Array, ElementType
+from irexec.core.types import F32, I64, Array, ElementType
 from irexec.frontends.reading import read
 from irexec.model.arrays.brief import abridged
 from irexec.model.graph.model import Model
@@ -27,6 +27,8 @@ from irexec.tools.passes.words import words
 from irexec.tools.run.record import Reference
 
 Results = list[list[Array]]
+_OF_F32 = 64.0
+"""The difference in units of f32 up to which a graph in f32 computes the results of one in f64."""
 
 
 class Judge:
@@ -106,6 +108,8 @@ class Judge:
             return "rounding", ""
         if self._is_rounding(found) or self._agrees(model):
             return ("precision", types.of_floats) if types.of_floats else ("rounding", "")
+        if types.loses_f64 and self._differs_in_f32(found) <= _OF_F32:
+            return "precision", "f64 becomes f32"
         if self._is_decompressed(found):
             return "precision", "weights are decompressed in f32"
         if types.lower is not None and self._is_noise(Noise(types.lower), found):
@@ -132,6 +136,11 @@ class Judge:
         before = Reference(self._last, self._steps)
         units = {node: FUSED for node in self._last.nodes if node.operator is not None and node.constant is None}
         return Rounding(before, units).explains(found)
+
+    def _differs_in_f32(self, found: Results) -> float:
+        """Return the largest difference in units in the last place of f32."""
+        pairs = (pair for steps in zip(self._results, found, strict=True) for pair in zip(*steps, strict=True))
+        return max((measure(a, b, F32).ulp for a, b in pairs if ElementType.of(a.dtype).is_real), default=0.0)
 
     def _is_decompressed(self, found: Results) -> bool:
         """Return whether the graph before has these results if it decompresses its weights in f32."""

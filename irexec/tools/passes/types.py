@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from irexec.core.structure import CONVERT, PARAMETER, RESULT
-from irexec.core.types import F32, I64, ElementType
+from irexec.core.types import F32, F64, I64, ElementType
 from irexec.model.graph.model import Model
 
 # The layers whose types stay when the layers between them compute in another type.
@@ -18,7 +18,8 @@ class Types:
     def __init__(self, before: Model, after: Model) -> None:
         ours, theirs = _kinds(before), _kinds(after)
         self.lost, self.gained = ours - theirs, theirs - ours
-        self.loses_i64 = I64 in _kinds(before, _BETWEEN) - _kinds(after, _BETWEEN)
+        computed = _kinds(before, _BETWEEN) - _kinds(after, _BETWEEN)
+        self.loses_i64, self.loses_f64 = I64 in computed, F64 in computed
 
     @property
     def of_floats(self) -> str:

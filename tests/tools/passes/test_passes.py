@@ -74,6 +74,11 @@ def test_kernels_are_wrong_where_all_passes_keep_the_result() -> None:
     ("name", "reason"),
     [
         (
+            "graph.reductions/f32/r4/first=ReduceMean-1/second=the same/keep=true/axes=negative/between=read"
+            "/before=reshape/kind=f64/extents=equal/after=none/static/seed66",
+            "f64 becomes f32",
+        ),
+        (
             "graph.sequences/f32/r4/cell=LSTMSequence-5/direction=forward/before=transpose/after=transpose/lengths=full"
             "/batch=2/static/seed961",
             "",
@@ -85,7 +90,7 @@ def test_kernels_are_wrong_where_all_passes_keep_the_result() -> None:
         ),
         ("graph.embedding/f32/r4/table=i8 scaled/kind=u8/negative=no/form=gather/static/seed638", ""),
     ],
-    ids=["time first", "decompressed in f32", "u8 indices"],
+    ids=["f64 in f32", "time first", "decompressed in f32", "u8 indices"],
 )
 def test_passes_of_sound_graphs_are_not_called_wrong(name: str, reason: str) -> None:
     case = case_named(name)
