@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refuse, refused
@@ -30,7 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_arguments(parser, steps=True)
     show = parser.add_argument_group("output")
     add_format_argument(show, "json prints one object")
+    show.add_argument(
+        "--html",
+        metavar="FILE.html",
+        help="write a page with the changes of all passes, and the layer that is followed",
+    )
+    show.add_argument(
+        "--layer", metavar="NAME", help="the layer to follow in the page (default: the one that a wrong pass changes)"
+    )
     show.add_argument("--all", action="store_true", help="list all passes that change the graph")
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    if args.html is not None:
+        yield "--html", [args.html]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,6 +71,11 @@ def run(args: argparse.Namespace) -> int:
             )
     except CannotRun as error:
         return refused(refuse(error.code, f"--with {args.other}: {error}"))
+    if args.html is not None:
+        from irexec.model.arrays.saving import save_text
+        from irexec.tools.render.passes_page import passes_page
+
+        save_text(args.html, passes_page(found, args.layer))
     if args.format == "json":
         print_json(found.to_dict(), indent=2)
     else:

@@ -70,6 +70,7 @@ OUTPUTS = [
     Output("conformance", "--html", "page.html", ("page.html",), JUDGED),
     Output("conformance", "--resume", "log", ("log",), JUDGED),
     Output("reduce", "-o", "small.xml", REDUCED, CHECK),
+    Output("passes", "--html", "page.html", ("page.html",)),
     Output("bisect", "--resume", "log", ("log",), ("--releases", "1,2")),
     Output("blame", "-o", "sent.zip", ("sent.zip",)),
     Output("bundle", "-o", "sent.zip", ("sent.zip",)),
@@ -95,7 +96,7 @@ READ_OR_NOT_FILES = {
         "--most",
         "--fail-on",
         *("--metric", "--same", "--tries", "--counters", "--sensitivity"),
-        *("--releases", "--check", "--environments", "--skip", "--search"),
+        *("--releases", "--check", "--environments", "--skip", "--search", "--layer"),
         "--from",
         "--to",
         "--around",
@@ -119,7 +120,7 @@ class Input:
     suffix: str = ""
 
 
-TAKES_INPUTS = ("run", "compare", "reduce", "sensitivity", "cut", "report", "bisect", "blame")
+TAKES_INPUTS = ("run", "compare", "reduce", "sensitivity", "cut", "report", "passes", "bisect", "blame")
 INPUTS = [
     Input("model.xml", (*TAKES_INPUTS, "convert", "validate", "show"), ("{}",), ".xml"),
     Input("model.bin", (*TAKES_INPUTS, "validate"), ("{model}", "--weights", "{}")),

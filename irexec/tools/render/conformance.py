@@ -8,22 +8,12 @@ from typing import Any
 
 from irexec.core.diagnostics.render.characters import visible_text
 from irexec.model.arrays.brief import plural
+from irexec.tools.render.html_page import html_page
 
 Json = Mapping[str, Any]
 _FAILED = ("wrong", "shape", "type", "error", "crash", "hang")
 _WIDTH, _FEW, _MANY = 150, 5, 20
 _LISTED = {"refusals": "refused legal case", "accepted": "accepted forbidden case", "open": "open case"}
-
-_STYLE = """
-:root { color-scheme: light dark; --ok: #2a7d3b; --bad: #b3261e; --mid: #8a6100; --line: #8884; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 1.2rem auto; max-width: 76rem; padding: 0 1rem; }
-body { overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; } .scroll { overflow-x: auto; }
-th, td { border-bottom: 1px solid var(--line); padding: .2rem .6rem; text-align: left; white-space: nowrap; }
-td.bad { color: var(--bad); font-weight: 600; } td.ok { color: var(--ok); } td.mid { color: var(--mid); }
-details { border-bottom: 1px solid var(--line); padding: .3rem 0; } summary { cursor: pointer; }
-code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; white-space: normal; }
-"""
 
 
 def conformance_text(found: Json, *, has_baseline: bool = False) -> str:
@@ -89,7 +79,7 @@ def conformance_page(found: Json) -> str:
         "<h2>Cases that did not pass</h2>",
         *(_cases(operator, findings) for operator, findings in sorted(members.items())),
     ]
-    return _page(f"Conformance of {_title(found)}", "".join(body))
+    return html_page(f"Conformance of {_title(found)}", "".join(body))
 
 
 def _title(found: Json) -> str:
@@ -134,16 +124,6 @@ def _cluster(cluster: Json) -> str:
     )
 
 
-def _page(title: str, body: str) -> str:
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>{body}</body></html>\n"
-    )
-
-
 def scoreboard_text(table: Json) -> str:
     """Return a table for a terminal: failures of the cases of each operator, by runtime and processor."""
     heads = [("operator", *table["runtimes"]), ("processor", *table["processors"])]
@@ -166,7 +146,9 @@ def scoreboard_page(table: Json) -> str:
         + "</tr>"
         for operator, row in rows.items()
     )
-    return _page("Conformance", f'<h1>Conformance</h1><div class="scroll"><table><tr>{head}</tr>{body}</table></div>')
+    return html_page(
+        "Conformance", f'<h1>Conformance</h1><div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
+    )
 
 
 def comparison_text(found: Mapping[str, Sequence[str]], tallies: Sequence[Any]) -> str:

@@ -108,6 +108,21 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["name"] for one in found["passes"] if one["outcome"] == "wrong"] == ["NopElimination"]
 
 
+def test_the_page_follows_a_layer_through_the_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, page = reproducer("reductions"), tmp_path / "page.html"
+    command = ["passes", str(file), "--input", str(file.with_suffix(".npz")), "--html", str(page)]
+    assert main(command) == 1
+    text = page.read_text()
+    assert "<h1>first wrong pass: NopElimination (" in text
+    assert "Layer followed: <code>n2</code>" in text
+    assert text.count(" open><summary>") >= 2, "the pass before it made a Reshape of the Transpose"
+    assert '<td class="bad">n2</td>' in text
+    assert "<script" not in text
+    assert main([*command, "--layer", "n0"]) == 1
+    assert "Layer followed: <code>n0</code>" in page.read_text()
+    assert capsys.readouterr().err == ""
+
+
 def test_nothing_stays_in_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     irexec.passes(ROOT / "samples" / "classifier" / "model.xml")
