@@ -167,3 +167,36 @@ def test_layouts_of_rope_that_are_not_computed_are_refused(layout: str) -> None:
     operator = REGISTRY["RoPE", INTERNAL]
     with pytest.raises(ConstraintError, match=f"the layout that {layout} selects is not supported"):
         operator(HEADS, *TWICE, rotary_ndims=4, **{layout: True})
+
+
+def test_gru_with_an_attention_score() -> None:
+    """A score of 0 leaves the GRU as it is, and a score of 1 takes the candidate instead of the state."""
+    cell, gru = REGISTRY["AUGRUCell", INTERNAL], find("GRUCell", "opset3")
+    assert gru is not None
+    x, state = (RNG.standard_normal((2, size)).astype(np.float32) for size in (4, 5))
+    gates = [RNG.standard_normal(shape).astype(np.float32) for shape in ((15, 4), (15, 5), (15,))]
+    scores = np.zeros((2, 1), np.float32)
+    right = gru(x, state, *gates, hidden_size=5)
+    np.testing.assert_allclose(cell(x, state, *gates, scores, hidden_size=5), right, rtol=1e-5, atol=1e-6)
+    reset = 1 / (1 + np.exp(-(x @ gates[0][5:10].T + state @ gates[1][5:10].T + gates[2][5:10])))
+    candidate = np.tanh(x @ gates[0][10:].T + (reset * state) @ gates[1][10:].T + gates[2][10:])
+    found = cell(x, state, *gates, scores + 1, hidden_size=5)
+    np.testing.assert_allclose(found, candidate, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ConstraintError, match="linear_before_reset is not supported"):
+        cell(x, state, *gates, scores, hidden_size=5, linear_before_reset=True)
+
+
+def test_a_sequence_with_attention_scores() -> None:
+    cell, sequence = (REGISTRY[name, INTERNAL] for name in ("AUGRUCell", "AUGRUSequence"))
+    x = RNG.standard_normal((2, 3, 4)).astype(np.float32)
+    scores, state = RNG.uniform(0, 1, (2, 3, 1)).astype(np.float32), np.zeros((2, 1, 5), np.float32)
+    gates = [RNG.standard_normal((1, *shape)).astype(np.float32) for shape in ((15, 4), (15, 5), (15,))]
+    steps, last = sequence(x, state, np.int32([3, 2]), *gates, scores, hidden_size=5)
+    now = state[:, 0]
+    for number in range(3):
+        now = cell(x[:, number], now, *(gate[0] for gate in gates), scores[:, number], hidden_size=5)
+        np.testing.assert_array_equal(steps[0, 0, number], now[0])
+    np.testing.assert_array_equal(steps[1, 0, 2], 0)
+    np.testing.assert_array_equal(last[1, 0], steps[1, 0, 1])
+    with pytest.raises(ConstraintError, match="W has 14 rows, expected 15"):
+        sequence(x, state, np.int32([3, 2]), gates[0][:, :14], *gates[1:], scores, hidden_size=5)
