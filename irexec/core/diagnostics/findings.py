@@ -29,9 +29,9 @@ _CONNECTING = _READ_ALWAYS | {"P013", "E001", "E002", "E003"}
 class Correction(NamedTuple):
     """The attributes of a layer as the findings about them suggest, by Python name (see model/graph/correction.py).
 
-    `unresolved`: the attributes for which the findings suggest no value; OpenVINO's value, if it uses one, is among the
-    attributes. `text`: the values that are guesses, as in a file; empty if there are none. `renamed`: the names in a
-    file of missing attributes that are present under a wrong name.
+    `unresolved`: the attributes for which the findings suggest no value, which are not among `attributes`. `text`: the
+    values that are guesses, as in a file; empty if there are none. `renamed`: the names in a file of missing attributes
+    that are present under a wrong name.
     """
 
     attributes: dict[str, Any]

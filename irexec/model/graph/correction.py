@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from irexec.core.diagnostics.findings import Correction
 from irexec.core.diagnostics.nearest import clearest
 from irexec.ir.document import Layer
-from irexec.ops.spec.attributes import AttributeFault, attribute_text
+from irexec.ops.spec.attributes import AttributeFault
 from irexec.ops.spec.operator import Operator
 
 # Faults of values whose correction is the most similar allowed text.
@@ -17,8 +17,7 @@ _CORRECTED = frozenset({"D005", "D008", "D010"})
 def corrected(layer: Layer, operator: Operator, given: dict[str, str], faults: Sequence[AttributeFault]) -> Correction:
     """Return the attributes that a layer has after the corrections that `irexec fix --unsafe` would make.
 
-    `given`: the texts of the attributes. Attributes are unresolved if their findings suggest no clear correction; some
-    of these have the value that OpenVINO uses.
+    `given`: the texts of the attributes. Attributes are unresolved if their findings suggest no clear correction.
     """
     texts, assumed = dict(given), dict[str, str]()
     for fault in faults:
@@ -36,9 +35,6 @@ def corrected(layer: Layer, operator: Operator, given: dict[str, str], faults: S
     for fault in remaining:
         if (name := names.get(fault.attribute, "")) and fault.code != "D008" and not fault.computed:
             unresolved.append(name)
-            if not fault.defined:
-                values.pop(name, None)
-            else:
-                assumed[fault.attribute] = attribute_text(values[name])
+            values.pop(name, None)
     written = ", ".join(f'{name}="{text}"' for name, text in assumed.items())
     return Correction(values, tuple(unresolved), written, frozenset(fault.missing for fault in faults if fault.missing))

@@ -59,6 +59,8 @@ def _report(
 ) -> None:
     if constraint is not None and node.operator is not None:
         constraint = f"{node.operator.versioned_name} {constraint}"
+    if details.get("allowed") is not None:
+        details["allowed"] = str(details["allowed"])
     at = place_of(node, port, attribute)
     where: dict[str, Any] = {"at": at, "layer": node.ref, "port": port, "attribute": attribute}
     whole = {"message": message, "constraint": constraint} | where | details

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from irexec.core.diagnostics.deadline import watched
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.types import DYNAMIC, TensorType
 from irexec.model.graph.model import Body, Model, Node
-from irexec.model.inference.assumptions import Assumptions, Inputs, Known, despite, is_listed
-from irexec.model.inference.attempts import Tried, chosen_of, shared_by
+from irexec.model.inference.assumptions import Assumptions
 from irexec.model.inference.breaches import report_breach, report_constraint, report_memory
 from irexec.model.inference.declared import DECLARED, check_inputs, check_outputs
 from irexec.model.inference.inference import Inference, Types
 from irexec.model.inference.propagate import propagate
 from irexec.model.inference.repeats import Repeats
+from irexec.model.inference.unknown import Inputs, known_of
 from irexec.model.inference.variables import check_variables
 from irexec.ops.spec.operator import Breach, ConstraintError
 
@@ -115,7 +116,7 @@ class Inferring:
         elif self._assumptions.needed(node, self.findings):
             types = self._assumed(node)
         else:
-            types, is_known = self._checked(node, self.inference.inputs(node), node.attributes)
+            types, is_known = self._checked(node, [self.inference.inputs(node)], node.attributes)
             if not is_known:
                 types = self._assumptions.declare(node, self.findings)
         self.inference.note(node, types)
@@ -123,45 +124,30 @@ class Inferring:
             check_inputs(node, node.layer, self.inference, self.findings, self._assumptions)
 
     def _assumed(self, node: Node) -> Types:
-        """Return the types of a node for the first attempt that contradicts nothing, or else for the likeliest attempt.
+        """Return the types of a node with assumptions; findings that depend on one state it."""
+        assumed = self._assumptions.about(node, self.inference, self.findings)
+        with self.findings.assuming(assumed.text):
+            types, is_known = self._checked(node, assumed.variants, assumed.attributes, assumed.unknown)
+        lacks_inputs = len(assumed.variants[0]) > len(node.inputs)
+        if not is_known or (lacks_inputs and not all(type.shape.is_static for type in types)):
+            return self._assumptions.declare(node, self.findings)
+        if assumed.text is not None:
+            self._assumptions.of[node] = assumed.text
+        return types
 
-        Only the likeliest attempt causes findings, which are marked as depending on its assumption. If no attempt is
-        likely, the contradictions that all of them have in common depend on none.
+    def _checked(
+        self, node: Node, variants: Sequence[Inputs], attributes: dict[str, Any], unknown: Sequence[str] = ()
+    ) -> tuple[Types, bool]:
+        """Return the types of a file's node and whether they are known; report differences from the declared types.
+
+        `variants`: the inputs that the node may have. `unknown`: the attributes whose values are unknown.
         """
-        findings, broken = self.findings, self.broken
-        tried: list[Tried] = []
-        try:
-            for attempt in self._assumptions.attempts(node, self.inference, findings):
-                self.findings, self.broken = findings.trial(), broken
-                with self.findings.assuming(attempt.text):
-                    types, is_known = self._checked(node, attempt.inputs, attempt.attributes)
-                tried.append(Tried(attempt, types, is_known, self.findings, self.broken))
-                if tried[-1].contradicts_nothing:
-                    break
-        finally:
-            self.findings, self.broken = findings, broken
-        if (chosen := chosen_of(tried)) is not None:
-            findings.take(chosen.findings)
-        else:
-            unresolved = self._assumptions.unresolved(node, findings)
-            names = [attribute.file_name for attribute in unresolved]
-            chosen = shared_by(tried, names, are_all=all(map(is_listed, unresolved)))
-            if chosen is None or node.layer is None:
-                return self._assumptions.declare(node, findings)
-            findings.take(chosen.findings)
-            check_outputs(node, node.layer, chosen.types, findings, self._repeats.agreeing)
-        self.broken = chosen.broken
-        if not chosen.is_known:
-            return self._assumptions.declare(node, findings)
-        if chosen.attempt.text is not None:
-            self._assumptions.of[node] = chosen.attempt.text
-        return chosen.types
-
-    def _checked(self, node: Node, inputs: Inputs, attributes: dict[str, Any]) -> tuple[Types, bool]:
-        """Return the types of a file's node and whether they are known; report differences from the declared types."""
         assert node.layer is not None
         before = self.findings.error_count
-        types, is_known = self._outputs(node, inputs, attributes)
+        if (len(variants) > 1 or unknown) and not node.bodies:
+            types, is_known = self._despite_errors(node, variants, attributes, unknown)
+        else:
+            types, is_known = self._outputs(node, variants[0], attributes)
         # Wrong declarations at a body's ports do not prevent the comparison of the enclosing layer's declarations.
         if node.bodies:
             is_known = all(finding.code in DECLARED for finding in self.findings.report.errors[before:])
@@ -217,7 +203,7 @@ class Inferring:
             types, is_known = self._of_operator(node, inputs, attributes)
             if len(self.findings.report) == reported:
                 types = self._repeats.keep(key, types)
-        return self._for_each_port(node, types) if signature.makes_any_number else types, is_known
+        return self._for_each_port(node, types, is_known) if signature.makes_any_number else types, is_known
 
     def _of_operator(self, node: Node, inputs: Inputs, attributes: dict[str, Any]) -> tuple[Types, bool]:
         operator = node.operator
@@ -226,14 +212,11 @@ class Inferring:
         types = operator.infer(inputs, attributes, breaches)
         if not self._late:
             breaches = [breach for breach in breaches if not breach.late]
-        known = Known(types, False, [])
         if breaches and self._declared and node.layer is not None:
-            known = despite(operator, inputs, attributes, breaches, types)
-        for breach in (*breaches, *known.further):
-            report_breach(node, breach, self.findings)
+            return self._despite_errors(node, [inputs], attributes)
         if breaches:
-            self.broken += len(breaches)
-            return known.types, known.is_certain
+            self._report(node, breaches)
+            return types, False
         try:
             return propagate(operator, inputs, attributes, types), True
         except ConstraintError as error:
@@ -243,13 +226,27 @@ class Inferring:
         self.broken += 1
         return types, True
 
-    def _for_each_port(self, node: Node, types: Types) -> Types:
+    def _despite_errors(
+        self, node: Node, variants: Sequence[Inputs], attributes: dict[str, Any], unknown: Sequence[str] = ()
+    ) -> tuple[Types, bool]:
+        """Report the constraints that a node with errors breaks; return what is known of its types."""
+        assert node.operator is not None
+        known = known_of(node.operator, variants, attributes, unknown)
+        self._report(node, known.breaches)
+        return known.types, known.is_certain
+
+    def _report(self, node: Node, breaches: Sequence[Breach]) -> None:
+        for breach in breaches:
+            report_breach(node, breach, self.findings)
+        self.broken += len(breaches)
+
+    def _for_each_port(self, node: Node, types: Types, is_known: bool) -> Types:
         """Return a type for each output port of a variadic operator; report ports for which there is no output."""
         operator = node.operator
         if [type.rank for type in types] == [None]:  # The number of outputs may be unknown.
             return [types[0]] * (len(node.outputs) or 1)
         declared = node.layer.outputs if node.layer is not None else []
-        if len(declared) > len(types) and not self.findings.has_error(node.ref):
+        if len(declared) > len(types) and is_known:
             message = f"{operator} has {len(declared)} output ports, expected {len(types)}"
             self.findings.add("P007", message, at=At(declared[len(types)].at), layer=node.ref)
         return types

@@ -17,6 +17,7 @@ from irexec.core.diagnostics.statements import GIVES_ZEROS
 from irexec.core.types import F32, Array, PartialShape, TensorType
 from irexec.ops.compute.half import widen_half
 from irexec.ops.rules.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
+from irexec.ops.spec.constraints import Limits
 from irexec.ops.spec.older import OlderForm, constant_indices_inside
 from irexec.ops.spec.operator import Check, NodeTypes, Operator, operator, require
 from irexec.ops.spec.oracle import Undefined
@@ -197,9 +198,9 @@ def _rule(
         batch = None if index_rank is None else batch_dims + index_rank
     ranks = [r for r in (rank, index_rank) if r is not None]
     if batch is not None and ranks:
-        low, high = -min(ranks), min(ranks)
-        message = f"batch_dims is {batch_dims}, outside [{low}, {high}]"
-        if not check("C4", 0 <= batch <= high, message, attribute="batch_dims", allowed=f"[{low}, {high}]"):
+        limits = Limits(-min(ranks), min(ranks))
+        message = f"batch_dims is {batch_dims}, outside {limits}"
+        if not check("C4", 0 <= batch <= limits.high, message, attribute="batch_dims", allowed=limits):
             return PartialShape.dynamic()
     at = known_axis(check, "C2", axis, rank, "axis")
     if rank is None and axis.scalar is not None and axis.scalar >= 0:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from irexec.core.types import Dimension, PartialShape, TensorType
 from irexec.ops.spec.attributes import Alias
 from irexec.ops.spec.checks import holds
+from irexec.ops.spec.constraints import Limits
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import Check
 
@@ -82,7 +83,7 @@ def axis_in(check: Check, constraint: str, axis: int, rank: int | None, **where:
     if -rank <= axis < rank:
         holds(constraint)
         return axis % rank
-    allowed = f"[{-rank}, {rank - 1}]"
+    allowed = Limits(-rank, rank - 1)
     check(constraint, False, f"axis {axis} is outside {allowed}", found=str(axis), allowed=allowed, **where)
     return None
 

@@ -48,6 +48,16 @@ def require(constraint: str, condition: bool | np.bool_ | None, message: str, **
     return True
 
 
+class Limits(NamedTuple):
+    """The least and the greatest allowed integer."""
+
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"[{self.low}, {self.high}]"
+
+
 class Check(Protocol):
     """The function with which a shape rule reports. Returns False if the condition is known to fail, True otherwise."""
 
@@ -61,7 +71,7 @@ class Check(Protocol):
         attribute: str | None = None,
         hint: str | None = None,
         found: str | None = None,
-        allowed: str | None = None,
+        allowed: str | Limits | None = None,
         repair: dict[str, tuple[int, ...]] | None = None,
         late: bool = False,
         openvino: str | None = None,
@@ -83,7 +93,7 @@ class Breach(NamedTuple):
     attribute: str | None = None
     hint: str | None = None
     found: str | None = None
-    allowed: str | None = None
+    allowed: str | Limits | None = None
     repair: dict[str, tuple[int, ...]] | None = None
     late: bool = False
     openvino: str | None = None

@@ -72,6 +72,54 @@ MVN = 'eps_mode="inside_sqrt" normalize_variance="true"'
             ),
             ["O001", "P004", "P005"],
         ),
+        # A missing input port hides neither the wrong types of other inputs nor those of outputs.
+        (
+            layer(
+                "ScatterElementsUpdate",
+                "opset12",
+                "",
+                [port(0, "3,4"), port(1, "1,2", "I64"), port(2, "1,2", "FP16")],
+                [port(4, "3,5")],
+            ),
+            ["O003", "P005", "P007"],
+        ),
+        (
+            layer("ReLU", "opset1", "", [port(0, "2,3"), port(1, "2")], [port(2, "2,4", "FP16")]),
+            ["P004", "P005", "P007"],
+        ),
+        # Which of two inputs is missing changes the shape.
+        (layer("Add", "opset1", "", [port(0, "2,3")], [port(2, "3", "FP16")]), ["P004", "P007"]),
+        # The shape is the same for every value, and the constraint is broken for every value.
+        (
+            layer("SoftMax", "opset8", 'axis="7"', [port(0, "2,3")], [port(1, "2,4", "FP16")]),
+            ["O001", "P004", "P005"],
+        ),
+        (
+            layer(
+                "BatchNormInference",
+                "opset5",
+                'epsilon="a"',
+                [port(0, "2,3"), port(1, "3"), port(2, "3"), port(3, "4"), port(4, "3")],
+                [port(5, "2,3")],
+            ),
+            ["D010", "O001"],
+        ),
+        # One block size divides 13 channels; which one was meant is unknown.
+        (
+            layer("DepthToSpace", "opset1", 'block_size="2" mode="a"', [port(0, "1,13,2,2")], [port(1, "1,1,4,4")]),
+            ["D005", "O001"],
+        ),
+        # Sizes and pads do not cancel each other.
+        (
+            layer(
+                "MaxPool",
+                "opset1",
+                POOL.replace('pads_end="0,0"', 'pads_end="a"') + ' kernel="a"',
+                [port(0, "1,3,8,8")],
+                [port(1, "1,3,5,5")],
+            ),
+            ["D010", "D010"],
+        ),
     ],
 )
 @pytest.mark.parametrize("mode", ["strict", "openvino"])
