@@ -43,3 +43,14 @@ def _types(opset: str, registered: int) -> dict[str, str]:
         own += [type for type in contents.CONTENTS if contents.introduced(type, int(number)) is not None]
     names = {python_name(type): type for type in own}
     return names | {alias: type for alias, type in _ALIASES.items() if type in names.values()}
+
+
+CREATED = frozenset(
+    [
+        *("BGRtoNV12", "Interpolate", "Proposal", "RGBtoNV12", "RNNCell", "Range-4", "ReorgYolo", "Reverse"),
+        *("ShuffleChannels-1", "TopK-1", "Xor"),
+    ]
+)
+"""The types whose functions in OpenVINO lack an attribute, change one, or do not exist."""
+UNNAMED = frozenset(["DFT", "GRN", "GridSample", "HSigmoid", "IDFT", "ROIAlign", "SoftSign", "Unsqueeze"])
+"""The types whose functions in OpenVINO ignore the name."""

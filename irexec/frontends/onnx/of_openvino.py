@@ -38,7 +38,8 @@ def releases() -> dict[Release, Path]:
 @cache
 def table(release: Release) -> dict[str, Table]:
     """Return the table of a measured release, by operator, such as `LSTM`: that of its newest version."""
-    operators: dict[str, Table] = json.loads(releases()[release].read_text("utf-8"))["operators"]
+    path = releases()[release]
+    operators: dict[str, Table] = json.loads(path.read_text(encoding="utf-8"))["operators"]
     by_version = sorted(operators.items(), key=lambda entry: int(entry[0].rpartition("-")[2]))
     return {name.rpartition("-")[0]: rows for name, rows in by_version}
 

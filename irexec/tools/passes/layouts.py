@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator
 
 from irexec.model.graph.model import Model, Node
 from irexec.ops.internal.sequences import TimeFirst
+from irexec.ops.spec.traits import Reshaping, Trait, Transposition
 
 
 def with_time_first(before: Model, after: Model) -> set[str]:
     """Return the names of the sequences whose input was transposed before a pass, and is reshaped after it."""
-    return _reading(before, "Transpose") & _reading(after, "Reshape")
+    return _reading(before, Transposition) & _reading(after, Reshaping)
 
 
 def set_time_first(model: Model, names: Collection[str]) -> None:
@@ -20,10 +21,10 @@ def set_time_first(model: Model, names: Collection[str]) -> None:
             node.operator = TimeFirst(node.operator)
 
 
-def _reading(model: Model, type: str) -> set[str]:
-    """Return the names of the sequences whose first input is the result of a layer of this type."""
+def _reading(model: Model, trait: type[Trait]) -> set[str]:
+    """Return the names of the sequences whose first input is the result of a layer with this trait."""
     pairs = ((node, node.inputs[0]) for node in _sequences(model))
-    return {node.friendly_name for node, value in pairs if value is not None and value.node.type == type}
+    return {node.friendly_name for node, value in pairs if value is not None and trait in value.node.traits}
 
 
 def _sequences(model: Model) -> Iterator[Node]:

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from irexec.api.opsets.calls import Parameter, parameters
-from irexec.api.opsets.names import python_name, types_of
+from irexec.api.opsets.names import CREATED, UNNAMED, python_name, types_of
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import BOOLEAN, DYNAMIC, STRING, ElementType, PartialShape
@@ -182,7 +182,7 @@ class _Writer:
             yield f"{variable}.set_friendly_name({name!r})"
         else:
             yield f"{variable} = {self._call(node, inputs, name)}"
-            if node.type in _UNNAMED:
+            if node.type in UNNAMED:
                 yield f"{variable}.set_friendly_name({name!r})"
 
     def _call(self, node: Node, inputs: list[Value | None], name: str) -> str:
@@ -201,13 +201,13 @@ class _Writer:
         takes_all = any(p.kind == "attributes" for p in found)
         # Functions add inputs that are left out.
         is_complete = len(inputs) == len(operator.inputs) or operator.signature.is_variadic
-        is_known = function in types_of(node.version) and not _CREATED & {node.type, operator.versioned_name}
+        is_known = function in types_of(node.version) and not CREATED & {node.type, operator.versioned_name}
         is_function = is_known and is_complete and "Experimental" not in node.type
         needed = [each for each in chosen if by_name[each].keyword_only and chosen[each] != by_name[each].default]
         if not is_function or (needed and not takes_all):
             return self._created(node, inputs, chosen, name)
         arguments = list(self._arguments(found, inputs, chosen, takes_all=takes_all))
-        arguments += [] if node.type in _UNNAMED else [f"name={name!r}"]
+        arguments += [] if node.type in UNNAMED else [f"name={name!r}"]
         return f"ov.{node.version}.{function}({', '.join(arguments)})"
 
     def _created(self, node: Node, inputs: list[Value | None], attributes: dict[str, Any], name: str) -> str:
@@ -323,17 +323,6 @@ class _Writer:
                 yield f"{variable}.get_concatenated_slices({result}, {_slice(output.slicing)})"
             else:
                 yield f"{variable}.get_iter_value({result}, -1)"
-
-
-_CREATED = frozenset(
-    [
-        *("BGRtoNV12", "Interpolate", "Proposal", "RGBtoNV12", "RNNCell", "Range-4", "ReorgYolo", "Reverse"),
-        *("ShuffleChannels-1", "TopK-1", "Xor"),
-    ]
-)
-"""The types whose functions in OpenVINO lack an attribute, change one, or do not exist."""
-_UNNAMED = frozenset(["DFT", "GRN", "GridSample", "HSigmoid", "IDFT", "ROIAlign", "SoftSign", "Unsqueeze"])
-"""The types whose functions in OpenVINO ignore the name."""
 
 
 def _slice(slicing: Slicing) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.waiting import PATIENCE
 
 from irexec.cli.main import main
 from irexec.tools.blame.blame import Blaming
@@ -47,7 +48,8 @@ def test_all_questions_are_answered_and_the_bundle_reproduces_the_failure(
         assert sorted(archive.namelist()) == sorted(NAMES)
         assert "- pass or kernel: first wrong pass: NopElimination" in archive.read("ISSUE.md").decode()
         archive.extractall(tmp_path / "sent")
-    done = subprocess.run([sys.executable, tmp_path / "sent" / "repro.py"], capture_output=True, text=True, check=False)
+    script = tmp_path / "sent" / "repro.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "reproduced")
 
 
