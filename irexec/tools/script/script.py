@@ -16,6 +16,7 @@ from irexec.api.opsets.calls import Parameter, parameters
 from irexec.api.opsets.names import CREATED, UNNAMED, python_name, types_of
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
+from irexec.core.structure import ASSIGN, IF, LOOP, PARAMETER, READ_VALUE, RESULT
 from irexec.core.types import BOOLEAN, DYNAMIC, STRING, ElementType, PartialShape
 from irexec.ir.io.writing import together
 from irexec.ir.weights.writer import Blobs
@@ -114,7 +115,7 @@ class _Writer:
             variable = self._variable(node, names[node])
             yield from self._layer(node, variable, names[node])
             for value in node.outputs:
-                source = node.inputs[0] if node.type == "Result" else None
+                source = node.inputs[0] if node.type == RESULT else None
                 if value.names and (source is None or value.names != source.names):
                     listed = ", ".join(map(repr, sorted(value.names)))
                     yield f"{variable}.output({value.index}).get_tensor().set_names({{{listed}}})"
@@ -157,7 +158,7 @@ class _Writer:
         inputs = list(node.inputs)
         while inputs and inputs[-1] is None:
             inputs.pop()
-        if node.type == "Parameter" and node.held is None:
+        if node.type == PARAMETER and node.held is None:
             shape, kind = given["shape"], given["element_type"]
             yield f"{variable} = ov.opset1.parameter({_shape(shape)}, {_type(kind)}, name={name!r})"
         elif node.held is not None:
@@ -165,16 +166,16 @@ class _Writer:
         elif node.bodies:
             yield from self._with_bodies(node, variable, name)
         elif given.get("variable_type") is DYNAMIC or (
-            node.type == "Assign" and inputs and inputs[0] is not None and len(inputs[0].node.outputs) > 1
+            node.type == ASSIGN and inputs and inputs[0] is not None and len(inputs[0].node.outputs) > 1
         ):
             # The functions ask for a type, or for a node.
             yield f"{variable} = {self._created(node, inputs, given, name)}"
-        elif node.type == "ReadValue" and "variable_type" in given:
+        elif node.type == READ_VALUE and "variable_type" in given:
             start = [self._value(value) for value in inputs]
             parts = [*start, repr(given["variable_id"]), _type(given["variable_type"]), _shape(given["variable_shape"])]
             yield f"{variable} = ov.{node.version}.read_value({', '.join(parts)})"
             yield f"{variable}.set_friendly_name({name!r})"
-        elif node.type in ("ReadValue", "Assign"):
+        elif node.type in (READ_VALUE, ASSIGN):
             yield (
                 f"{variable} = ov.{node.version}.{python_name(node.type)}("
                 f"{', '.join(map(self._value, inputs))}, {given['variable_id']!r})"
@@ -266,15 +267,15 @@ class _Writer:
             models.append(self._new(f"{variable}_body"))
             yield f"{models[-1]} = {self._made(body.model)}"
         yield ""
-        if node.type == "If":
+        if node.type == IF:
             yield f"{variable} = ov.{node.version}.if_op({self._port(node.inputs[0])})"
             yield f"{variable}.set_then_body({models[0]})"
             yield f"{variable}.set_else_body({models[1]})"
             yield from self._maps_of_if(node, variable)
         else:
-            outer = ", ".join(map(self._port, node.inputs[:2])) if node.type == "Loop" else ""
+            outer = ", ".join(map(self._port, node.inputs[:2])) if node.type == LOOP else ""
             yield f"{variable} = ov.{node.version}.{python_name(node.type)}({outer})"
-            yield f"{variable}.set_{'function' if node.type == 'Loop' else 'body'}({models[0]})"
+            yield f"{variable}.set_{'function' if node.type == LOOP else 'body'}({models[0]})"
             yield from self._maps(node, node.bodies[0], variable)
         yield f"{variable}.set_friendly_name({name!r})"
 
@@ -300,7 +301,7 @@ class _Writer:
             yield f"{variable}.set_output({', '.join(results)})"
 
     def _maps(self, node: Node, body: Body, variable: str) -> Iterator[str]:
-        if node.type == "Loop":
+        if node.type == LOOP:
             iteration = next((entry.parameter for entry in body.inputs if entry.iteration), -1)
             yield f"{variable}.set_special_body_ports([{iteration}, {body.condition}])"
         for entry in sorted(body.inputs, key=lambda entry: -1 if entry.external is None else entry.external):
