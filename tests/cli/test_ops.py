@@ -12,15 +12,11 @@ from irexec.ops.spec import contents
 from irexec.ops.spec.operator import REGISTRY
 
 EXTENSION = '''
-from typing import Annotated, TypeAlias
 from irexec.ops.spec.operator import operator
+from irexec.ops.spec.tensors import AnyTensor
 from irexec.ops.rules.shapes import same_as
-from irexec.core.types import Array
-
-T: TypeAlias = AnyTensor
-
 @operator("Same", "mine", shapes=same_as())
-def same(x: T, /, *, times: int = 1) -> T:
+def same(x: AnyTensor, /, *, times: int = 1) -> AnyTensor:
     """x."""
     return x
 '''

@@ -129,7 +129,7 @@ class Core:
         """Return the device of every layer by its name: the CPU runs them all. Raises RuntimeError if a node takes a
         Parameter that was removed."""
         _check_device(device_name)
-        layers = model.get_ops()
+        layers = expected(model, Model, "query_model()").get_ops()
         check_parameters(current(model))
         return {node.friendly_name: "CPU" for node in layers}
 

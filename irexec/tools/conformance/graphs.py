@@ -1,6 +1,6 @@
 """Cases of graphs: patterns that runtimes fuse, with random contexts and near misses.
 
-    graph.layer_norm/f32/r4/near=axis/inner=read/sequence/seed7
+    graph.layer_norm/f32/r5/near=axis/inner=read/sequence/seed7
 
 A pattern is a function that is registered with the choices of its parameters; see graph_patterns/.
 """

@@ -1,6 +1,6 @@
 """Cases of graphs that are grown from the rules of their operators.
 
-    graph.grown/f32/r4/layers=ReduceSum-1.3,Add-1.17,ReLU-1.2/inner=read/sequence/seed7
+    graph.grown/f32/r5/layers=ReduceSum-1.3,Add-1.17,ReLU-1.2/inner=read/sequence/seed7
 
 A name lists an operator and a number for each layer. One input of a layer is an existing value; its attributes
 and other inputs are drawn from the number. If a layer is removed from a name, the others stay the same if they fit.

@@ -26,7 +26,7 @@ _OMITTED = "omitted"
 _FLAGS = ("turned", "twice", "again", "requests", "cache", "default", "one-thread", "forbidden")
 
 
-RECIPE = "r4"
+RECIPE = "r5"
 """The version of the code that makes graphs from names. It changes whenever a name would produce a different graph; a
 name with another version is refused."""
 

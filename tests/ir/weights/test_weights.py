@@ -79,7 +79,7 @@ def test_finding(text, code, line, column) -> None:
 
 
 def test_every_code_has_an_example() -> None:
-    below = {"C008", "C009", "C010", "C011"}
+    below = {"C008", "C009", "C010", "C011", "C015"}  # C015: constants of the text form, in its tests
     assert {code for code in CODES if code[0] == "C"} - below == {case[1] for case in CASES} - {"N010"}
 
 

@@ -25,7 +25,7 @@ NAMES = ["repro.xml", "repro.bin", "repro.py", "repro.md", "repro.expected.npz",
 
 def wrong() -> list[str]:
     """A model that a pass of OpenVINO's compiler changes, with its inputs."""
-    (file,) = (ROOT / "docs" / "conformance" / "reproducers").glob("graph.reductions*.xml")
+    file = ROOT / "tests" / "data" / "passes" / "reductions.xml"
     return [str(file), "--input", str(file.with_suffix(".npz")), *F32]
 
 

@@ -12,7 +12,7 @@ from irexec.cli.main import main
 pytest.importorskip("openvino")
 
 WRONG = (
-    "graph.reductions/f32/r4/first=ReduceMean-1/second=the same/keep=only the first/axes=the same/between=relu"
+    "graph.reductions/f32/r5/first=ReduceMean-1/second=the same/keep=only the first/axes=the same/between=relu"
     "/before=unsqueeze/kind=i32/extents=ones before/after=transpose/inner=read/static/seed785"
 )
 

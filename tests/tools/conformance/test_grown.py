@@ -62,11 +62,11 @@ def test_a_failure_is_made_smaller_before_it_is_listed() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("graph.grown/f32/r4/static/seed1", "expected graph.grown/TYPE/r4/layers="),
-        ("graph.grown/f31/r4/layers=ReLU-1.3/static/seed1", "is not an element type"),
-        ("graph.grown/f32/r4/layers=ReLU/static/seed1", "is not a layer"),
-        ("graph.grown/f32/r4/layers=Rely-1.3/static/seed1", "is not an operator"),
-        ("graph.grown/f32/r4/layers=LogicalNot-1.3/static/seed1", "does not accept any of the values"),
+        ("graph.grown/f32/r5/static/seed1", "expected graph.grown/TYPE/r5/layers="),
+        ("graph.grown/f31/r5/layers=ReLU-1.3/static/seed1", "is not an element type"),
+        ("graph.grown/f32/r5/layers=ReLU/static/seed1", "is not a layer"),
+        ("graph.grown/f32/r5/layers=Rely-1.3/static/seed1", "is not an operator"),
+        ("graph.grown/f32/r5/layers=LogicalNot-1.3/static/seed1", "does not accept any of the values"),
     ],
 )
 def test_texts_that_are_not_names(text: str, reason: str) -> None:

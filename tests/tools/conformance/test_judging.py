@@ -55,7 +55,7 @@ def test_verdicts(how: str, name: str, word: str) -> None:
 
 def test_a_quantised_graph_in_the_precision_of_the_device() -> None:
     """Values may fall on a neighbouring level; results that are off by half of the largest result are wrong."""
-    case = case_named("graph.into_quantise/f32/r4/default/static/seed1")
+    case = case_named("graph.into_quantise/f32/r5/default/static/seed1")
     words = []
     for type in ("FakeQuantize", "Sigmoid"):
         settings = {"type": type, "how": "wrong"}
@@ -91,7 +91,7 @@ def test_numpys_strings_have_no_nul_at_the_end() -> None:
 
 def test_a_function_may_enlarge_the_rounding_of_the_default_precision() -> None:
     """The cosine of sums in bf16."""
-    case = case_named("graph.product/f32/r4/form=transposed/bias=row/act=cos/scale=none/default/sequence/seed459")
+    case = case_named("graph.product/f32/r5/form=transposed/bias=row/act=cos/scale=none/default/sequence/seed459")
     right = Reference(case.model, case.inputs).changed(next(moved_inside(case.model, {F32: 2**-8})))
     wrong = [[-array for array in call] for call in right]
     words = [judge_case(case, Answer("results", [found[c] for c in case.calls]), {}).word for found in (right, wrong)]
@@ -212,7 +212,7 @@ def test_irexec_passes_its_own_cases() -> None:
 
 def test_a_graph_in_bf16_may_be_rounded_once_at_its_end() -> None:
     """The sine of a number that was not rounded to bf16 is accepted; the sine of a different number is wrong."""
-    case = case_named("graph.elementwise/bf16/r4/length=2/broadcast=outer/data=tails/layers=all/reset/static/seed301")
+    case = case_named("graph.elementwise/bf16/r5/length=2/broadcast=outer/data=tails/layers=all/reset/static/seed301")
     x, y = (array.astype(np.float32) for array in case.inputs[0])
     own = case.inputs[0][0].dtype
     words = []
@@ -223,7 +223,7 @@ def test_a_graph_in_bf16_may_be_rounded_once_at_its_end() -> None:
     assert words == ["passed", "wrong"]
 
 
-@pytest.mark.parametrize("name", ["graph.state/f32/r4/form=sum", "graph.cache/f32/r4/attention=none"])
+@pytest.mark.parametrize("name", ["graph.state/f32/r5/form=sum", "graph.cache/f32/r5/attention=none"])
 def test_variables_have_their_first_values_after_a_reset(name: str) -> None:
     case = case_named(f"{name}/reset/sequence/seed1")
     answer = Defendant("irexec").run(case)

@@ -118,7 +118,7 @@ def test_integers_wrap_and_a_saturated_result_is_named() -> None:
 def test_what_follows_an_overflow_in_a_graph_is_open() -> None:
     words = set()
     for seed in range(20):
-        case = case_named(f"graph.integers/f32/r4/length=2/kind=u8/end=same/static/seed{seed}")
+        case = case_named(f"graph.integers/f32/r5/length=2/kind=u8/end=same/static/seed{seed}")
         ends = [n.type for n in case.model.nodes if n.type in ("Add", "Multiply")]
         case.inputs[0][0][...] = 255
         word = verdict_of(case, lambda arrays: [np.full_like(arrays[0], 255)]).split()[0]
@@ -138,8 +138,8 @@ def test_integers_that_32_bits_cannot_hold_are_one_cluster() -> None:
 
 
 @pytest.mark.parametrize(("name", "word"), [
-    ("graph.fake_quantised/f32/r4/levels=16/ranges=symmetric/layer=convolution/static/seed1", "open"),
-    ("graph.fake_quantised/f32/r4/levels=255/ranges=symmetric/layer=convolution/static/seed1", "wrong"),
+    ("graph.fake_quantised/f32/r5/levels=16/ranges=symmetric/layer=convolution/static/seed1", "open"),
+    ("graph.fake_quantised/f32/r5/levels=255/ranges=symmetric/layer=convolution/static/seed1", "wrong"),
     ("BinaryConvolution-1/f32/pad_value=0.5/data=[1,2,4,4]/kernel=const:u1[1,2,3,3]/seed1", "open"),
     ("BinaryConvolution-1/f32/pad_value=0/data=[1,2,4,4]/kernel=const:u1[1,2,3,3]/seed1", "wrong"),
 ])  # fmt: skip

@@ -74,21 +74,21 @@ def test_kernels_are_wrong_where_all_passes_keep_the_result() -> None:
     ("name", "reason"),
     [
         (
-            "graph.reductions/f32/r4/first=ReduceMean-1/second=the same/keep=true/axes=negative/between=read"
+            "graph.reductions/f32/r5/first=ReduceMean-1/second=the same/keep=true/axes=negative/between=read"
             "/before=reshape/kind=f64/extents=equal/after=none/static/seed66",
             "f64 becomes f32",
         ),
         (
-            "graph.sequences/f32/r4/cell=LSTMSequence-5/direction=forward/before=transpose/after=transpose/lengths=full"
+            "graph.sequences/f32/r5/cell=LSTMSequence-5/direction=forward/before=transpose/after=transpose/lengths=full"
             "/batch=2/static/seed961",
             "",
         ),
         (
-            "graph.decompressed/f32/r4/kind=u8/zero=same/scales=rows/through=f16/form=transposed/use=gather/static"
+            "graph.decompressed/f32/r5/kind=u8/zero=same/scales=rows/through=f16/form=transposed/use=gather/static"
             "/seed222",
             "weights are decompressed in f32",
         ),
-        ("graph.embedding/f32/r4/table=i8 scaled/kind=u8/negative=no/form=gather/static/seed638", ""),
+        ("graph.embedding/f32/r5/table=i8 scaled/kind=u8/negative=no/form=gather/static/seed638", ""),
     ],
     ids=["f64 in f32", "time first", "decompressed in f32", "u8 indices"],
 )
