@@ -68,7 +68,7 @@ TESTS = Path(__file__).parent
 ANY_PYTHON = (
     "benchmarks", "frontends", "runtime/lowering", "tools/bisect", "tools/blame", "tools/compare", "tools/conformance",
     "tools/cut", "tools/diff", "tools/doctest", "tools/fixes", "tools/passes", "tools/reduce", "tools/render",
-    "tools/sensitivity", "tools/shapes",
+    "tools/sensitivity", "tools/script", "tools/shapes",
 )  # fmt: skip
 """Folders of tests that do not depend on the interpreter: they are marked `any_python`."""
 
