@@ -5,13 +5,14 @@ Source: operation pages AUGRUCell and AUGRUSequence. Gates are ordered z, r, h.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.core.types import FLOATS, INDICES, Array, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.sequence.recurrent import checked_lengths
+from irexec.ops.spec.groups import AttributesOf
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -47,8 +48,11 @@ def augru_cell(
     clip: float = 0.0,
     linear_before_reset: bool = False,
 ) -> T:
-    """One step: the update gate is multiplied by 1 - `A`. C1: the gates have the sizes of the page. C2: the settings
-    are those that the page allows: no clipping, sigmoid and tanh, and `linear_before_reset` is false.
+    """The next state `[batch, hidden_size]` of a GRU whose update gate is multiplied by 1 - `A` `[batch, 1]`.
+
+    `X` `[batch, input]`, `H_t` `[batch, hidden_size]`, `W` `[3 hidden_size, input]`, `R` `[3 hidden_size,
+    hidden_size]`, `B` `[3 hidden_size]`. C1: the gates have these sizes. C2: the settings are those that the page
+    allows: no clipping, sigmoid and tanh, and `linear_before_reset` is false.
     """
     return narrow(_step(*map(widen, (X, H_t, W, R, B, A))), X.dtype)
 
@@ -64,15 +68,14 @@ def augru_sequence(
     A: T,
     /,
     *,
-    hidden_size: int,
-    activations: Functions = ("sigmoid", "tanh"),
-    activations_alpha: tuple[float, ...] = (),
-    activations_beta: tuple[float, ...] = (),
-    clip: float = 0.0,
     direction: Literal["forward"] = "forward",
-    linear_before_reset: bool = False,
+    **rest: Annotated[Any, AttributesOf(augru_cell)],
 ) -> tuple[T, T]:
-    """All steps of a sequence, forwards. C1 and C2 as AUGRUCell. Steps beyond a sequence are 0, and keep the state."""
+    """All states `[batch, 1, time, hidden_size]` and the last ones `[batch, 1, hidden_size]`.
+
+    `X` `[batch, time, input]`, `H_t` `[batch, 1, hidden_size]`, `A` `[batch, time, 1]`; `W`, `R` and `B` as of
+    AUGRUCell after an axis of extent 1. C1 and C2 as AUGRUCell. Steps beyond a sequence are 0, and keep the state.
+    """
     x, state, w, r, b, score = map(widen, (X, H_t[:, 0], W[0], R[0], B[0], A))
     lengths = checked_lengths(sequence_lengths, x.shape[1])
     steps = np.zeros((x.shape[0], 1, x.shape[1], state.shape[-1]), state.dtype)
