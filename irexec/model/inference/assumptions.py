@@ -76,7 +76,7 @@ class Assumptions:
         variants = [inputs]
         if not _has_count(node):
             variants = _completed(node.operator.signature, inputs)
-            texts.append(f"each input of {node.ref} is one that fits")
+            texts.append(f"the inputs of {node.ref} belong to the ports that they fit best")
         if (correction := findings.corrections.get(node.layer.at)) is not None:
             attributes, unknown = correction.attributes, correction.unresolved
             # Without the correction the attributes have defaults, with which the outputs may be the same.
