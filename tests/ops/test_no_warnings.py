@@ -44,6 +44,8 @@ def test_extreme_values_give_results_or_findings_and_no_warning(draw: int) -> No
     for call in calls(draw):
         with warnings.catch_warnings(record=True) as raised, contextlib.suppress(irexec.IRError):
             warnings.simplefilter("always")
+            # Files of other tests, which the garbage collector closes meanwhile.
+            warnings.simplefilter("ignore", ResourceWarning)
             with_extremes(call, draw).run()
         found |= {f"{call}: {each.filename}:{each.lineno}: {each.message}" for each in raised}
     assert not found, "\n".join(sorted(found))
