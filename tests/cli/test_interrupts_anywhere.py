@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX"),
 ]
 
-TRIES = int(os.environ.get("INTERRUPTS", "4"))
+TRIES = int(os.environ.get("INTERRUPTS", "2"))
 SAMPLES = Path(__file__).parents[2] / "samples"
 MODEL = str(SAMPLES / "classifier" / "model.xml")
 SHAPE = ("--shape", "image=1,3,32,32")

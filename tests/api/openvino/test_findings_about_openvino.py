@@ -23,7 +23,7 @@ def test_what_findings_say_of_openvino_is_true() -> None:
     rng = random.Random(2026)
     chosen = [number for kind in sorted(by_kind) for number in rng.sample(by_kind[kind], min(2, len(by_kind[kind])))]
     rng.shuffle(chosen)
-    numbers = sorted(chosen[: amount(600, 60)])
+    numbers = sorted(chosen[: amount(300, 60)])
     judgements = [judgement for found in in_children(numbers) for judgement in found]
     assert sum(judgement.true is True for judgement in judgements) > len(numbers) // 3
     assert not [judgement for judgement in judgements if judgement.true is False]

@@ -30,7 +30,7 @@ def test_samples(file: Path) -> None:
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 def test_random_graphs(dynamic: bool, tmp_path: Path) -> None:
     pool, wrong, file = candidates(), {}, tmp_path / "model.xml"
-    for seed in range(amount(300, 30)):
+    for seed in range(amount(100, 30)):
         irexec.save_model(RandomGraph(pool, seed, dynamic=dynamic).model, file)
         if (found := fault(file)) is not None:
             wrong[seed] = found
