@@ -62,6 +62,7 @@ LAYERS: list[set[str]] = [
     {"tools/parallel"},
     {"tools/conformance", "tools/functions"},
     {"tools/bisect"},
+    {"tools/language"},
     {"tools/blame"},
     {"lsp"},
     {"cli"},

@@ -19,6 +19,7 @@ OPTIONAL = (
     "PIL",
     "distributed",
     "regex",
+    "jinja2",
     "pygls",
     "lsprotocol",
 )

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 
 GROUPS = {
-    "run": ("run", "convert"),
+    "run": ("run", "generate", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
     "debug": ("compare", "diff", "passes", "reduce", "bundle", "bisect", "blame", "cut", "sensitivity", "conformance"),
     "inspect": ("show", "text", "shapes", "report", "ops", "explain", "schema", "completion"),
@@ -17,6 +17,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "run": (
         ("irexec run model.xml --input x=image.npy -o results.npz", "run with one input, and save the results"),
         ("irexec run model.xml --worst 10", "list the most expensive layers"),
+    ),
+    "generate": (
+        ("irexec generate exported --prompt 'The sky'", "continue a text with the model that optimum-intel exported"),
+        ("irexec generate exported --prompt Hello --raw --tokens 5", "without the chat template, at most five tokens"),
     ),
     "convert": (
         ("irexec convert model.onnx -o converted.xml", "convert an ONNX model to IR"),

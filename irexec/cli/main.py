@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "run": "run a model or a snippet and print its inputs, outputs and checks",
+    "generate": "continue a text with a language model in a folder, and print its speed and memory",
     "validate": "report all errors in models and snippets",
     "fix": "fix errors in models, in place, where the intended meaning is unambiguous",
     "show": "summarize a model's inputs, outputs, size and operators",

@@ -6,6 +6,7 @@ import io
 import itertools
 import os
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from irexec import opset15 as ops
 from irexec.cli.helps import EXAMPLES, GROUPS
 from irexec.cli.main import COMMANDS, command_parsers, main
 
-NEEDS = {"--with openvino": "openvino", "model.onnx": "onnx"}
+SAMPLES = Path(__file__).parents[2] / "samples"
+NEEDS = {"--with openvino": "openvino", "model.onnx": "onnx", "exported": "regex"}
 """Text in an example → the package that the example needs in addition to irexec."""
 PAGE = """# Relu
 
@@ -128,6 +130,8 @@ def test_an_example_works(
         return
     if "model.onnx" in example:
         write_onnx()
+    if "exported" in example:
+        shutil.copytree(SAMPLES / "text_to_text" / "model", "exported")
     if "int8.xml" in example:
         write_quantized()
     if command == "bundle":

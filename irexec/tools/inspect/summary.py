@@ -277,7 +277,7 @@ def _totals(model: Model, rows: Sequence[_Row], types: Inference) -> Totals:
     constants = [node for row in rows if ((node := row.node).type == CONST or node.held is not None) and node.outputs]
     weights: Counter[str] = Counter()
     for node in constants:
-        weights[str(node.outputs[0].element_type)] += _stored(node)
+        weights[str(node.outputs[0].element_type)] += stored_bytes(node)
     operators: dict[str, OperatorCount] = {}
     uncounted: list[int] = []
     for row in rows:
@@ -315,7 +315,7 @@ def _size(node: Node) -> int:
     return prod(shape.to_shape()) if shape.is_static else 0
 
 
-def _stored(node: Node) -> int:
+def stored_bytes(node: Node) -> int:
     """Return the size of a constant in the `.bin`, in bytes."""
     size = node.layer.data.get("size", "") if node.layer is not None else ""
     return int(size) if size.isascii() and size.isdigit() else node.outputs[0].element_type.nbytes(_size(node))

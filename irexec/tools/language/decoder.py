@@ -1,0 +1,143 @@
+"""The model of a folder that computes the next token, and what its inputs are, derived from their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from irexec.core.diagnostics import IRError
+from irexec.core.diagnostics.findings import Findings
+from irexec.core.types import Array
+from irexec.model.arrays.given import Given
+from irexec.model.graph.model import Model, Value
+from irexec.model.graph.ports import port_name
+from irexec.runtime.engine import CompiledModel
+from irexec.tools.language.folder import EMBEDDINGS, ENCODER, PER_LAYER, Folder, unusable
+from irexec.tools.run.run import complete
+
+_PAST = re.compile(r"past_key_values\.(.{1,40})")
+"""The name of an input with a cache, which the output `present.` with the same end extends."""
+IDS = ("input_ids", "decoder_input_ids")
+EMBEDDED = ("inputs_embeds", "decoder_inputs_embeds")
+
+
+class Decoder:
+    """A model that computes the next token. `tokens` are those of the prompt; those of an encoder go to the encoder.
+
+    `start`: the tokens of the first call. `names`: one name of each input. Raises IRError.
+    """
+
+    def __init__(self, folder: Folder, tokens: Array, seed: int = 0) -> None:
+        self.folder, self.name = folder, folder.generating
+        self.model = folder.part(self.name)
+        self.names = [_known_name(port) for port in self.model.inputs]
+        self.start = tokens
+        self.encoded: list[Array] = []
+        """The inputs of the encoder."""
+        self._fixed: dict[str, Array] = {}
+        self._parts: dict[str, CompiledModel] = {}
+        if "encoder_hidden_states" in self.names:
+            self._encode(tokens, seed)
+
+    def _encode(self, tokens: Array, seed: int) -> None:
+        """Run the encoder on the tokens of the prompt, or on typical values if it reads other inputs, such as sound."""
+        model = self.folder.part(ENCODER)
+        findings = Findings(file=model.file)
+        names = [_known_name(port) for port in model.inputs]
+        known = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
+        given = Given({n: known[n] for n in names if n in known}, seed=seed, typical=True)
+        inputs = [entry.array for entry in complete(model, given, findings) if entry.array is not None]
+        if not findings.report.ok:
+            raise IRError(findings.report)
+        self.encoded = inputs
+        hidden = CompiledModel(model)(inputs)[0]
+        mask = np.ones(hidden.shape[:2], np.int64)
+        self._fixed = {"encoder_hidden_states": hidden, "encoder_attention_mask": mask}
+        if "input_ids" in names:
+            begin = self.folder.setting("decoder_start_token_id")
+            begin = begin if isinstance(begin, int) else self.folder.setting("pad_token_id")
+            self.start = np.array([[begin if isinstance(begin, int) else 0]], np.int64)
+
+    def inputs(self, tokens: Array, past: int, caches: Sequence[Array] = ()) -> list[Array]:
+        """Return the inputs for some tokens that follow `past` others. `caches`: the results of the call before."""
+        return [
+            self._input(port, name, tokens, past, caches).astype(port.element_type.dtype or np.float32, copy=False)
+            for port, name in zip(self.model.inputs, self.names, strict=True)
+        ]
+
+    def _input(self, port: Value, name: str, tokens: Array, past: int, caches: Sequence[Array]) -> Array:
+        count = tokens.shape[1]
+        if name in IDS:
+            return tokens
+        if name in self._fixed:
+            return self._fixed[name]
+        if name in ("attention_mask", "decoder_attention_mask"):
+            return np.ones((1, past + count), np.int64)
+        if name == "position_ids":
+            # Of three axes in models of images, time, height and width have the same positions in a text.
+            rows = port.type.shape.rank or 2
+            return np.broadcast_to(np.arange(past, past + count), (*(3,) * (rows - 2), 1, count))
+        if name == "cache_position":
+            return np.arange(past, past + count)
+        if name == "beam_idx":
+            return np.zeros(1, np.int32)
+        if name == "token_type_ids":
+            return np.zeros((1, count), np.int64)
+        if name in EMBEDDED:
+            return self.run(EMBEDDINGS, tokens)
+        if name == "per_layer_inputs":
+            return self.run(PER_LAYER, tokens)
+        if (cache := _PAST.fullmatch(name)) is not None:
+            return self._cache(port, cache[1], caches)
+        raise self._refused(port, name)
+
+    def run(self, part: str, tokens: Array) -> Array:
+        """Return the result of another model of the folder for these tokens."""
+        if part not in self._parts:
+            self._parts[part] = CompiledModel(self.folder.part(part))
+        found: Array = self._parts[part]([tokens])[0]
+        return found
+
+    def _cache(self, port: Value, end: str, caches: Sequence[Array]) -> Array:
+        """Return the value of an input that is a cache: of the call before, or without any token."""
+        outputs = [port_name(value) for value in self.model.outputs]
+        if caches and f"present.{end}" in outputs:
+            return caches[outputs.index(f"present.{end}")]
+        shape = port.type.shape
+        if shape.rank is None:
+            raise self._refused(port, port_name(port))
+        # The batch is 1, and the extent that grows is 0.
+        return np.zeros([d.value if d.is_static else int(axis == 0) for axis, d in enumerate(shape)], np.float32)
+
+    def cached(self, results: Sequence[Array]) -> int:
+        """Return the bytes of the caches among the results of a call."""
+        names = (port_name(value) for value in self.model.outputs)
+        return sum(array.nbytes for name, array in zip(names, results, strict=True) if name.startswith("present."))
+
+    def _refused(self, port: Value, name: str) -> IRError:
+        findings = Findings(file=self.model.file)
+        message = f"the input {name!r} is none that irexec knows of language models: its values for a text are unknown"
+        findings.add("U006", message, layer=port.node.ref, allowed=f"e.g. {', '.join(IDS + EMBEDDED)}")
+        return IRError(findings.report)
+
+    def scores(self, results: Sequence[Array]) -> Array:
+        """Return the logits of the next token, after the last of the given tokens, in f32."""
+        outputs = [_known_name(value) for value in self.model.outputs]
+        logits = results[outputs.index("logits") if "logits" in outputs else 0]
+        if logits.ndim < 2 or not logits.size:
+            raise unusable("U012", f"{self.name}.xml computes no logits", self.folder.files[self.name])
+        found: Array = logits.reshape(-1, logits.shape[-1])[-1].astype(np.float32)
+        return found
+
+
+def _known_name(port: Value) -> str:
+    """Return the name of a port under which exporters refer to it: the longest, as others are often numbers."""
+    return max((*port.names, port_name(port)), key=len)
+
+
+def is_language_model(model: Model) -> bool:
+    """Return whether a model reads tokens or their embeddings, and keeps caches in variables."""
+    names = {name for port in model.inputs for name in port.names}
+    return not names.isdisjoint(IDS + EMBEDDED) and any(node.has_state for node in model.nodes)
