@@ -15,7 +15,8 @@ import numpy as np
 from irexec.core.records import record
 from irexec.model.graph.model import Model
 from irexec.model.inference import Inference
-from irexec.tools.inspect.summary import live, multiply_adds_of
+from irexec.tools.inspect.memory import peak_of
+from irexec.tools.inspect.summary import multiply_adds_of
 from irexec.tools.shapes.answer import Shapes
 from irexec.tools.shapes.probe import Sizes
 
@@ -136,7 +137,8 @@ def _moving(shapes: Shapes) -> list[int]:
 
 def _costs_at(shapes: Shapes, sizes: Sizes) -> tuple[int | None, int | None]:
     types = shapes.types_at(sizes)
-    return _multiply_adds(shapes.model, types), live(shapes.model, types)[0]
+    peak = peak_of(shapes.model, types)
+    return _multiply_adds(shapes.model, types), None if peak is None else peak.bytes
 
 
 def _multiply_adds(model: Model, types: Inference) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, is_dataclass
+from enum import StrEnum
 from typing import Any
 
 
@@ -82,11 +83,26 @@ class OperatorCount:
 
 
 @dataclass(slots=True)
+class LiveValue:
+    """A value that exists at the peak of memory: the output of a layer (an index), its type, and its size."""
+
+    layer: int
+    output: int
+    element_type: str
+    shape: str
+    bytes: int
+
+
+@dataclass(slots=True)
 class Live:
-    """The peak memory of the values between layers, and the `layer` that runs at the peak; None with dynamic shapes."""
+    """The peak memory of the values between layers, and the `layer` that runs at the peak; None with dynamic shapes.
+
+    `values`: those that exist at the peak, the largest first; their sum is `bytes`.
+    """
 
     bytes: int | None
     layer: int | None = None
+    values: list[LiveValue] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -123,6 +139,22 @@ class State:
     assigns: list[int] = field(default_factory=list)
 
 
+class Mark(StrEnum):
+    """What an entry of rt_info contains that should not be published."""
+
+    SECRET = "secret"
+    PATH = "path"
+
+
+@dataclass(slots=True)
+class Provenance:
+    """An entry of the model's rt_info: its path of names, and its value, of which a secret shows only the beginning."""
+
+    path: list[str]
+    value: str
+    mark: Mark | None = None
+
+
 @dataclass(slots=True)
 class Summary:
     """All facts about one model. `layers` come in the order of execution, each body after its layer."""
@@ -134,6 +166,7 @@ class Summary:
     outputs: list[Port]
     totals: Totals
     states: list[State]
+    provenance: list[Provenance]
     layers: list[Layer]
     findings: list[dict[str, Any]]
 

@@ -1,8 +1,4 @@
-"""Summarizing: one pass over a model's layers, including bodies, that collects the facts.
-
-The peak memory counts the values between layers, each kept from the layer that produces it to the last layer that reads
-it. Views take no memory. Constants are not counted, because they are part of the weights.
-"""
+"""Summarizing: one pass over a model's layers, including bodies, that collects the facts."""
 
 from __future__ import annotations
 
@@ -27,6 +23,7 @@ from irexec.tools.inspect.facts import (
     Input,
     Layer,
     Live,
+    LiveValue,
     OperatorCount,
     Output,
     Port,
@@ -34,66 +31,8 @@ from irexec.tools.inspect.facts import (
     Summary,
     Totals,
 )
-
-
-def bytes_of(type: TensorType) -> int | None:
-    """Return the memory of a tensor of this type; None if the shape is dynamic or elements have no fixed size."""
-    dtype = type.element_type.dtype
-    if dtype is None or type.element_type.bitwidth == 0 or not type.shape.is_static:
-        return None
-    return type.shape.size.value * dtype.itemsize
-
-
-def most_live(
-    nodes: Sequence[Node], inside: dict[Node, int | None], types: Inference
-) -> tuple[int | None, Node | None]:
-    """Return the largest sum of values alive at once, and the layer that runs at that time.
-
-    `nodes` are in execution order; `inside` is the memory that the bodies of a layer need while it runs.
-    """
-    owner: dict[Value, Value] = {}
-    last: dict[Value, int] = {}
-    for position, node in enumerate(nodes):
-        for value in node.outputs:
-            owner[value] = _owner(node, value, owner)
-            last.setdefault(owner[value], position)
-        for read in node.inputs:
-            if read is not None and read in owner:
-                last[owner[read]] = position
-    for result in nodes:  # Results stay until the end.
-        for read in result.inputs if result.type == RESULT else ():
-            if read is not None and read in owner:
-                last[owner[read]] = len(nodes)
-    freed: dict[int, list[int]] = {}
-    now, most, where = 0, 0, None
-    for position, node in enumerate(nodes):
-        for value in node.outputs if node.type not in (CONST, RESULT) else ():
-            if owner[value] is not value:
-                continue
-            size = bytes_of(types[value])
-            if size is None:
-                return None, None
-            now += size
-            freed.setdefault(last[value], []).append(size)
-        within = inside.get(node, 0)
-        if within is None:
-            return None, None
-        if now + within > most:
-            most, where = now + within, node
-        now -= sum(freed.pop(position, ()))
-    return most, where
-
-
-def _owner(node: Node, value: Value, owner: dict[Value, Value]) -> Value:
-    """Return the value that owns an output's memory: another value if the output is a view of it."""
-    if node.operator is None or not node.operator.view or len(node.outputs) != 1:
-        return value
-    for index, read in enumerate(node.inputs):
-        viewed = node.operator.signature.port_name(index) in node.operator.view
-        if viewed and read is not None and read.node.type != CONST and read in owner:
-            return owner[read]
-    return value
-
+from irexec.tools.inspect.memory import Peak, bytes_of, peak_of
+from irexec.tools.inspect.provenance import provenance
 
 _BRANCHES = {IF: ("then", "else")}
 _SHOWN_CONSTANT = 64
@@ -119,6 +58,7 @@ def summarize(
         outputs=[_port(value, _result_name(value.node), types) for value in model.outputs],
         totals=_totals(model, layers, types),
         states=_states(layers, types),
+        provenance=provenance(model.rt_info),
         layers=facts,
         findings=[finding.to_dict() for finding in findings],
     )
@@ -288,7 +228,6 @@ def _totals(model: Model, rows: Sequence[_Row], types: Inference) -> Totals:
         count.multiply_adds += (facts.multiply_adds or 0) * (1 if row.times is None else row.times)
         if facts.multiply_adds is None or (facts.multiply_adds and row.times is None):
             uncounted.append(facts.index)
-    most, where = live(model, types)
     return Totals(
         layers=len(rows),
         constants=len(constants),
@@ -297,11 +236,23 @@ def _totals(model: Model, rows: Sequence[_Row], types: Inference) -> Totals:
         weight_types=dict(weights.most_common()),
         multiply_adds=sum(count.multiply_adds for count in operators.values()),
         uncounted=uncounted,
-        live=Live(most, next((row.facts.index for row in rows if row.node is where), None)),
+        live=_live(peak_of(model, types), rows, types),
         opsets=dict(sorted(Counter(row.facts.version for row in rows).items(), key=lambda item: _natural(item[0]))),
         operators=sorted(operators.values(), key=lambda count: (-count.layers, count.operator)),
         dynamic=[row.facts.index for row in rows if any(not types[v].shape.is_static for v in row.node.outputs)],
     )
+
+
+def _live(peak: Peak | None, rows: Sequence[_Row], types: Inference) -> Live:
+    if peak is None:
+        return Live(None)
+    index = {row.node: row.facts.index for row in rows}
+    values = [
+        LiveValue(index[v.node], v.index, str(types[v].element_type), str(types[v].shape), bytes_of(types[v]) or 0)
+        for v in peak.values
+    ]
+    where = None if peak.node is None else index[peak.node]
+    return Live(peak.bytes, where, sorted(values, key=lambda value: -value.bytes))
 
 
 def _natural(version: str) -> tuple[str, int]:
@@ -332,16 +283,6 @@ def multiply_adds_of(node: Node, types: Inference) -> int | None:
     if node.operator is None:
         return 0
     return multiply_adds(node.operator, types.inputs(node), node.all_attributes, types.outputs(node))
-
-
-def live(model: Model, types: Inference) -> tuple[int | None, Node | None]:
-    """Return the peak memory of a model's values, and the layer that runs at that time."""
-    inside: dict[Node, int | None] = {}
-    for node in model.nodes:
-        if node.bodies:
-            needs = [live(body.model, types)[0] for body in node.bodies]
-            inside[node] = None if None in needs else max(need for need in needs if need is not None)
-    return most_live(model.nodes, inside, types)
 
 
 def _states(rows: Sequence[_Row], types: Inference) -> list[State]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irexec.model.arrays.brief import UP, plural, three_digits
-from irexec.tools.inspect.facts import Layer, Port, Summary
+from irexec.model.arrays.brief import UP, abridged, plural, three_digits
+from irexec.tools.inspect.facts import Layer, Mark, Port, Summary
 from irexec.tools.render.printing import Printout
 
-_MOST = 12
+_MOST, _MOST_VALUES, _MOST_ENTRIES = 12, 6, 100
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -27,6 +27,9 @@ def show(summary: Summary, page: Printout) -> None:
     page.table(size_rows(summary), ("name",))
     if any("because of dynamic shapes" in text for _, text in size_rows(summary)):
         page.line("  irexec shapes finds the sizes that the model accepts, and the costs as functions of them", "dim")
+    if summary.totals.live.values:
+        page.heading("at the peak of activations")
+        page.table(_live_rows(summary), ("name", None, None, "dim"), names=0)
     page.heading("operators")
     page.table(_operator_rows(summary), ("name",))
     if summary.states:
@@ -35,6 +38,9 @@ def show(summary: Summary, page: Printout) -> None:
     if summary.totals.dynamic:
         page.heading("dynamic")
         page.table(_dynamic_rows(summary), ("name", None, None, "dim"))
+    if summary.provenance:
+        page.heading("provenance")
+        page.table(provenance_rows(summary), ("name",), names=0)
 
 
 def _port_row(port: Port) -> tuple[str, ...]:
@@ -79,6 +85,30 @@ def _operator_rows(summary: Summary) -> list[tuple[str, str, str]]:
     for count in summary.totals.operators:
         work = f"{shown_count(count.multiply_adds)} multiply-adds" if count.multiply_adds else ""
         rows.append((count.operator, str(count.layers), work))
+    return rows
+
+
+def _live_rows(summary: Summary) -> list[tuple[str, ...]]:
+    values = summary.totals.live.values
+    rows: list[tuple[str, ...]] = [
+        (label(summary.layers[v.layer]), v.element_type, v.shape, shown_bytes(v.bytes)) for v in values[:_MOST_VALUES]
+    ]
+    if more := values[_MOST_VALUES:]:
+        rows.append(("...", "", plural(len(more), "other value"), shown_bytes(sum(value.bytes for value in more))))
+    return rows
+
+
+_MARKS = {Mark.SECRET: "hidden: it may be a secret, and the file contains it", Mark.PATH: "a path of a machine"}
+
+
+def provenance_rows(summary: Summary) -> list[tuple[str, str]]:
+    """Return the entries of the model's rt_info as rows: name and value."""
+    rows = []
+    for entry in summary.provenance[:_MOST_ENTRIES]:
+        mark = "" if entry.mark is None else f" ({_MARKS[entry.mark]})"
+        rows.append((".".join(entry.path), abridged(entry.value) + mark))
+    if len(summary.provenance) > _MOST_ENTRIES:
+        rows.append(("...", f"{len(summary.provenance)} entries in total"))
     return rows
 
 

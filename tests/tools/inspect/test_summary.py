@@ -45,6 +45,22 @@ def test_live_memory_is_two_neighbours_and_a_view_is_free() -> None:
     assert live.layer is not None and found.layers[live.layer].name == "biased"
 
 
+def test_the_values_at_the_peak_are_those_that_exist_together() -> None:
+    found = summarize(convolution())
+    values = found.totals.live.values
+    assert [found.layers[value.layer].name for value in values] == ["conv", "biased"]
+    assert sum(value.bytes for value in values) == found.totals.live.bytes
+
+
+def test_values_of_a_body_exist_at_the_peak_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "m.xml"
+    path.write_text(iterating().text, "utf-8")
+    found = summarize(irexec.read_model(path))
+    live = found.totals.live
+    assert live.layer is not None and {found.layers[value.layer].parent for value in live.values} == {None, live.layer}
+    assert sum(value.bytes for value in live.values) == live.bytes
+
+
 def test_a_graph_without_memory_to_add_up_reports_it() -> None:
     x = opset15.parameter([-1, 4], np.float32, name="x")
     found = summarize(irexec.Model([opset15.matmul(x, np.ones((4, 2), np.float32), name="y")], [x], "open"))

@@ -17,7 +17,7 @@ from irexec.tools.inspect.facts import Input, Layer, Output, Port, Summary
 from irexec.tools.inspect.observed import Changes, Comparison, Counters, Observed, Places, Sensitivities, Trace
 from irexec.tools.inspect.together import Together
 from irexec.tools.render.report.overlays import Overlay, model_of, placed_changes, traced
-from irexec.tools.render.summary import shown_count, size_rows
+from irexec.tools.render.summary import provenance_rows, shown_count, size_rows
 
 
 class Texts:
@@ -77,6 +77,7 @@ def _model(model: Summary, start: int) -> dict[str, Any]:
             [c.operator, c.layers, shown_count(c.multiply_adds) if c.multiply_adds else ""]
             for c in model.totals.operators
         ],
+        "provenance": provenance_rows(model),
         "states": [[state.name, f"{state.element_type} {state.shape}"] for state in model.states],
     }
 

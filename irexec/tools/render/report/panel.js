@@ -73,6 +73,7 @@ function aboutModel(model) {
     section("inputs", table(model.inputs)), section("outputs", table(model.outputs)), section("size", table(model.size)),
     model.sizes && model.sizes.length ? section("accepted sizes", table(model.sizes)) : null,
     model.states.length ? section("states", table(model.states)) : null,
+    model.provenance.length ? section("provenance", table(model.provenance)) : null,
     section("operators", table([{ kind: "head", cells: ["", "layers", "multiply-adds"] }, ...model.operators.map(([name, count, work]) =>
       [link(name, () => { $("query").value = name.replace(/-\d+$/, ""); search(); }), String(count), work])], ["wide", "number", "number"]))];
 }
