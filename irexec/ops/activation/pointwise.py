@@ -17,16 +17,18 @@ from irexec.ops.activation.formulas import (
     elu,
     gelu_erf,
     gelu_tanh,
+    hard_sigmoid,
     hsigmoid,
     hswish,
     mish,
+    selu,
     sigmoid,
     softplus,
     softsign,
     swish,
 )
 from irexec.ops.compute.casting import largest, wraps
-from irexec.ops.compute.elementwise import Formula, blockwise, result_like, through_floats, wide_pair
+from irexec.ops.compute.elementwise import Ufunc, blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
 from irexec.ops.spec.attributes import Double
@@ -44,7 +46,7 @@ SLOPE: TypeAlias = Annotated[Array, Elements("slope", NUMERIC)]
 _GELU = rounded(4, among=("x",))
 
 
-def _smooth(type: str, opset: str, formula: Formula, doc: str, tolerance: Tolerance) -> Operator:
+def _smooth(type: str, opset: str, formula: Ufunc, doc: str, tolerance: Tolerance) -> Operator:
     """Return an operator that applies a formula without parameters to each element."""
 
     def kernel(x: FloatTensor, /, *, out: Array | None = None) -> FloatTensor:
@@ -125,14 +127,7 @@ def hard_sigmoid_1(
 
     C1: alpha is a scalar. C2: beta is a scalar.
     """
-    a, b = _scalar(alpha), _scalar(beta)
-
-    def formula(x: Array, out: Array, scratch: Array) -> None:
-        np.multiply(x, a, out)
-        np.add(out, b, out)
-        np.clip(out, 0, 1, out)
-
-    return blockwise(formula, x, out)
+    return blockwise(partial(hard_sigmoid, alpha=_scalar(alpha), beta=_scalar(beta)), x, out)
 
 
 @hard_sigmoid_1.shapes
@@ -204,13 +199,7 @@ def selu_1(data: FloatTensor, alpha: FloatTensor, lambda_: FloatTensor, /, *, ou
 
     C1: alpha has one element. C2: lambda has one element. A scalar is also accepted, as in OpenVINO.
     """
-    a, scale = _scalar(alpha), _scalar(lambda_)
-
-    def formula(x: Array, out: Array, scratch: Array) -> None:
-        elu(x, out, scratch, alpha=a)
-        np.multiply(out, scale, out)
-
-    return blockwise(formula, data, out)
+    return blockwise(partial(selu, alpha=_scalar(alpha), factor=_scalar(lambda_)), data, out)
 
 
 @selu_1.shapes
@@ -223,11 +212,7 @@ def _(check: Check, data: TensorType, alpha: TensorType, lambda_: TensorType) ->
 @operator("Sigmoid", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
 def sigmoid_1(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
     """1 / (1 + e⁻ˣ)."""
-    return blockwise(sigmoid, x, out) if is_float(x.dtype) else through_floats(_sigmoid_of, x, out)
-
-
-def _sigmoid_of(x: Array) -> Array:
-    return np.asarray(1.0 / (1.0 + np.exp(-x)))
+    return blockwise(sigmoid, x, out) if is_float(x.dtype) else through_floats(sigmoid, x, out)
 
 
 @operator("SoftPlus", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(8))

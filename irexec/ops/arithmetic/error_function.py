@@ -12,10 +12,10 @@ import numpy as np
 
 from irexec.core.types import Array
 
-# With L(x) = ln(Φ(x) / Φ(-x)), Φ the normal distribution: numerator and denominator of -L(x) / x in x². The denominator
-# also has the term (x²)³. The errors of Φ and erf are at most 1.6e-7.
+# With L(x) = ln(Φ(x) / Φ(-x)), Φ the normal distribution: numerator and denominator of -L(x) / x in x². The
+# errors of Φ and erf are at most 1.6e-7.
 LOGIT_ABOVE = (-17180.163165559257, -2395.0211127452176, -200.1114747710613, -6.222210553242162, -0.01727755443939564)
-LOGIT_BELOW = (10766.072413101188, 1010.5566004902812, 79.89922893893025)
+LOGIT_BELOW = (10766.072413101188, 1010.5566004902812, 79.89922893893025, 1.0)
 
 # erf(x) / x in x², for |x| <= 1.
 _ERF_SMALL = (
@@ -45,55 +45,34 @@ _ERFINV = (
 )  # fmt: skip
 
 
-def _polynomial(coefficients: Sequence[float], x: Array, out: Array) -> None:
-    """Evaluate the polynomial with these coefficients, lowest first, by Horner's rule into `out`."""
-    np.multiply(x, coefficients[-1], out)
-    _finish(coefficients[:-1], x, out)
+def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+    """Return the polynomial with these coefficients, lowest first, by Horner's rule."""
+    *rest, highest = coefficients
+    result = x * highest
+    for coefficient in rest[:0:-1]:
+        result += coefficient
+        result *= x
+    result += rest[0]
+    return result
 
 
-def _monic(coefficients: Sequence[float], x: Array, out: Array) -> None:
-    """Evaluate the polynomial with these coefficients, lowest first, and a leading coefficient of 1 into `out`."""
-    np.add(x, coefficients[-1], out)
-    np.multiply(out, x, out)
-    _finish(coefficients[:-1], x, out)
+def minus_normal_logit(x: Array) -> Array:
+    """-L(x) = ln(Φ(-x) / Φ(x)) in f32: erf(x) = tanh(L(x√2) / 2), and Φ(x) = 1 / (1 + exp(-L(x)))."""
+    # Beyond 12 the f32 result is constant; infinity / infinity would be NaN.
+    square = np.minimum(x * x, 144)
+    return polynomial(square, LOGIT_ABOVE) / polynomial(square, LOGIT_BELOW) * x
 
 
-def _finish(coefficients: Sequence[float], x: Array, out: Array) -> None:
-    """Continue Horner's rule in `out` with the remaining coefficients."""
-    for c in coefficients[:0:-1]:
-        np.add(out, c, out)
-        np.multiply(out, x, out)
-    np.add(out, coefficients[0], out)
-
-
-def minus_normal_logit_f32(x: Array, out: Array, scratch: Array) -> None:
-    """-L(x) = ln(Φ(-x) / Φ(x)): erf(x) = tanh(L(x√2) / 2), and Φ(x) = 1 / (1 + exp(-L(x))). `out` must not be x."""
-    square, below = scratch[0], scratch[1]
-    np.multiply(x, x, square)
-    if not square.max(initial=0) <= 144:  # beyond 12 the f32 result is constant; infinity / infinity would be NaN
-        np.minimum(square, 144, out=square)
-    _polynomial(LOGIT_ABOVE, square, out)
-    _monic(LOGIT_BELOW, square, below)
-    np.divide(out, below, out)
-    np.multiply(out, x, out)
-
-
-def erf_f32(x: Array, out: Array, scratch: Array) -> None:
-    """Compute the error function of f32 blocks."""
-    root, logit = scratch[1], scratch[2]
-    np.multiply(x, math.sqrt(2), out)
-    minus_normal_logit_f32(out, logit, scratch)
-    np.multiply(logit, -0.5, root)
-    np.tanh(root, out)
+def erf_f32(x: Array, out: Array | None = None) -> Array:
+    """Return the error function of f32."""
+    return np.tanh(minus_normal_logit(x * math.sqrt(2)) * -0.5, out=out)
 
 
 def erfc_f64(x: Array) -> Array:
     """Return the complementary error function of f64, accurate in the tail."""
     size = np.abs(x)
-    u, scaled = np.empty_like(size), np.empty_like(size)
     bounded = np.minimum(size, 30.0)
-    np.divide(bounded - 4.0, bounded + 4.0, u)
-    _polynomial(_ERFC_SCALED, u, scaled)
+    scaled = polynomial((bounded - 4.0) / (bounded + 4.0), _ERFC_SCALED)
     # exp(-x²) in two factors: the square of the upper half of x has no rounding error.
     upper = bounded.astype(np.float32).astype(np.float64)
     tail = scaled / (1.0 + 2.0 * bounded) * np.exp(-upper * upper) * np.exp((upper - bounded) * (upper + bounded))
@@ -102,18 +81,17 @@ def erfc_f64(x: Array) -> Array:
 
 def erf_f64(x: Array) -> Array:
     """Return the error function of f64."""
-    near = np.empty(x.shape, np.float64)
     inner = np.clip(x, -1.0, 1.0)
-    _polynomial(_ERF_SMALL, inner * inner, near)
-    return np.where(np.abs(x) <= 1, near * x, np.copysign(1.0 - erfc_f64(np.abs(x)), x))
+    return np.where(
+        np.abs(x) <= 1, polynomial(inner * inner, _ERF_SMALL) * x, np.copysign(1.0 - erfc_f64(np.abs(x)), x)
+    )
 
 
 def erfinv_near(x: Array) -> Array:
     """Return the inverse of erf for f64 values in [-1, 1], with a relative error of 1e-8; NaN outside."""
     size = np.abs(x)
     s = np.sqrt(-np.log((1.0 - size) * (1.0 + size)))
-    ratio = np.empty_like(s)
-    _polynomial(_ERFINV, s * (2 / 6.01) - 1.0, ratio)
+    ratio = polynomial(s * (2 / 6.01) - 1.0, _ERFINV)
     return np.where(size < 1, ratio * x, np.where(size == 1, np.copysign(np.inf, x), np.nan))
 
 

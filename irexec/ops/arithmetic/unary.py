@@ -129,11 +129,7 @@ def erf_1(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
     """
     if x.dtype == np.float64:
         return in_doubles(erf_f64, x, out)
-    return blockwise(_erf_block, x, out) if is_float(x.dtype) else through_floats(erf_f64, x, out)
-
-
-def _erf_block(x: Array, out: Array, scratch: Array) -> None:
-    erf_f32(x, out, scratch)
+    return blockwise(erf_f32, x, out) if is_float(x.dtype) else through_floats(erf_f64, x, out)
 
 
 atanh_4.oracle.allowed = erf_1.oracle.allowed = ROUNDED
@@ -163,8 +159,4 @@ def round_5(
     out: Array | None = None,
 ) -> NumericTensor:
     """Each element rounded to the nearest integer; `mode` determines how halves are rounded."""
-    return _whole(np.rint if mode == "half_to_even" else _half_away, x, out)
-
-
-def _half_away(x: Array, out: Array) -> None:
-    out[...] = half_away(x)
+    return _whole(np.rint if mode == "half_to_even" else half_away, x, out)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from irexec.core.threads.parallel import parallel_for, scratch
+from irexec.core.threads.parallel import parallel_for
 from irexec.core.types import Array
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, widen
 from irexec.ops.rules.shapes import Broadcasting
 
 BLOCK = 1 << 15
-"""Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
+"""Elements per block: 128 KiB of f32, so that a block and intermediate results stay in the second-level cache."""
 
 FEW = 8
 """The number of blocks from which waking other threads saves time: a block takes 20 to 90 µs, and a request costs about
@@ -23,10 +23,9 @@ FEW = 8
 MANY = 1 << 10
 """The number of elements from which half.py is faster than NumPy's own conversion."""
 
-Formula = Callable[[Array, Array, Array], object]
-"""`formula(x, out, scratch)`: `out` may be `x` itself, so only the last step that reads `x` may write `out`."""
-
 Ufunc = Callable[..., Any]
+"""A function of arrays, such as NumPy's: `out=` is an array for the result. It may be an operand, so that only the last
+step that reads the operands may write it."""
 
 
 def result_like(x: Array, out: Array | None) -> Array:
@@ -34,25 +33,21 @@ def result_like(x: Array, out: Array | None) -> Array:
     return np.empty(x.shape, x.dtype) if out is None else out
 
 
-def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
-    """Apply `formula` to x block by block, in x's compute dtype; its `scratch` has three rows of a block's length."""
+def blockwise(formula: Ufunc, x: Array, out: Array | None = None) -> Array:
+    """Apply a function of one operand to x block by block, in x's compute dtype."""
     result = result_like(x, out)
     if not result.flags.c_contiguous:
         np.copyto(result, blockwise(formula, x))
         return result
     dtype = compute_dtype(x.dtype)
     source, target = x.reshape(-1), result.reshape(-1)
-    size = min(BLOCK, source.size)
 
     def compute(index: int) -> None:
         part, place = source[index * BLOCK :][:BLOCK], target[index * BLOCK :][:BLOCK]
-        rows = scratch("elementwise", (3, size), dtype)[:, : part.size]
         if dtype == x.dtype:
-            formula(part, place, rows)
+            formula(part, out=place)
         else:
-            block = _widened(part)
-            formula(block, block, rows)
-            place[...] = _narrowed(block, x.dtype)
+            place[...] = _narrowed(formula(_widened(part)), x.dtype)
 
     for_blocks(-(-source.size // BLOCK), compute)
     return result
@@ -71,11 +66,9 @@ def for_blocks(count: int, compute: Callable[[int], None]) -> None:
 def elementwise(function: Ufunc, x: Array, out: Array | None = None) -> Array:
     """Apply a NumPy function of one operand to x: to narrow floats in f32, to all other types in their own type."""
     if compute_dtype(x.dtype) != x.dtype:
-        return blockwise(lambda part, place, _: function(part, place), x, out)
+        return blockwise(function, x, out)
     with np.errstate(all="ignore"):
-        result = result_like(x, out)
-        function(x, result)
-        return result
+        return np.asarray(function(x, out=out))
 
 
 def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
@@ -102,10 +95,10 @@ def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
         return np.asarray(held + upper).astype(dtype)
 
 
-def half_away(x: Array) -> Array:
+def half_away(x: Array, out: Array | None = None) -> Array:
     """Round each float to the nearest integer, halves away from zero."""
     whole = np.trunc(x)
-    return np.asarray(whole + np.copysign(np.abs(x - whole) >= 0.5, x))
+    return np.asarray(np.add(whole, np.copysign(np.abs(x - whole) >= 0.5, x), out=out))
 
 
 def in_doubles(function: Callable[[Array], Array], x: Array, out: Array | None = None) -> Array:

@@ -131,8 +131,8 @@ def _(port: int, types: NodeTypes) -> Follow | None:
 @follows(gelu_2, gelu_7)
 def _(port: int, types: NodeTypes) -> Follow | None:
     if types.attributes.get("approximation_mode", "erf").lower() == "tanh":
-        return Follow("gelu_tanh", numbers=GELU_TANH)
-    return Follow("gelu_erf", numbers=(*LOGIT_ABOVE, *LOGIT_BELOW))
+        return Follow("gelu_tanh", numbers=tuple(-number for number in GELU_TANH))
+    return Follow("gelu_erf", numbers=(*LOGIT_ABOVE, *LOGIT_BELOW[:3]))
 
 
 def _single(types: NodeTypes, port: int) -> float | None:
