@@ -223,7 +223,7 @@ def treated(anomaly: Anomaly, statements: str) -> Treatment:
 # Messages of operators, not of the reader: the values that were read do not fit together.
 _OF_MODELS = re.compile(r"\b(ignores? it|inferred|never (compares|reads))\b")
 _OF_THE_PLUGIN = "CPU plugin rejects"
-_NOT_READING = re.compile(r"parse|parameters!|stoll|member of|mandatory|Missing|must be defined|unsupported opset")
+_NOT_READING = re.compile(r"\bparse|parameters!|stoll|member of|mandatory|Missing|must be defined|unsupported opset")
 
 
 def truth(statement: str, treatment: Treatment) -> bool | None:
@@ -235,7 +235,8 @@ def truth(statement: str, treatment: Treatment) -> bool | None:
     if treatment.read and not (treatment.same and "ignores it" in statement):
         return (
             None
-            if re.match(r"(silently )?(reads|uses|accepts)\b", statement) and not _NOT_READING.search(treatment.read)
+            if re.match(r"(silently )?(reads|uses|accepts|ignores them)\b", statement)
+            and not _NOT_READING.search(treatment.read)
             else False
         )
     if _OF_THE_PLUGIN in statement:

@@ -165,6 +165,8 @@ def branches(then_port: str, else_port: str) -> str:
 def test_branches_give_the_same_outputs(read_ir) -> None:
     assert read_ir(branches("1", "1").replace('<port id="2" precision="I8"/>', "")).codes == []
     assert read_ir(branches("1", "2")).places == [("B010", 3, 1)]
+    # Only the order of the ids has a meaning.
+    assert read_ir(branches("1", "9").replace('<port id="2" precision="I8"/>', "")).codes == ["B014"]
     # An If has no output without an external port.
     assert sorted(read_ir(branches("-1", "-1")).codes) == ["B014", "B014", "B015", "B015"]
 

@@ -301,6 +301,8 @@ def is_unknown(value: DimLike) -> bool:
 
 _extent = integer(0)
 _RANGE = re.compile(r"(?=.)([0-9]*)(?:(\.\.)([0-9]*))?", re.ASCII)
+# OpenVINO's reader accepts these characters in any order.
+_SIGNED = re.compile(r"[0-9-]*(?:\.\.[0-9-]*)?")
 
 
 class ShapeFault(Enum):
@@ -333,10 +335,9 @@ def parse_dimension(text: str) -> Dimension:
     match = _RANGE.fullmatch(text)
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     if match is None:
-        if re.fullmatch(r"-[0-9]+", text):
-            raise UnreadableShape(
-                f"{shown} is negative; the only negative value allowed is -1 (dynamic)", ShapeFault.NEGATIVE
-            )
+        if _SIGNED.fullmatch(text):
+            message = f"{shown} has a minus sign; the only negative value allowed is -1 (dynamic)"
+            raise UnreadableShape(message, ShapeFault.NEGATIVE)
         raise UnreadableShape(f"{shown!r} is not a dimension: expected a number, `?`, -1 or a range such as 1..10")
     least, dots, most = match.groups()
     low, high = (0 if not part else _extent(part) for part in (least, most if dots else least))
@@ -347,9 +348,8 @@ def parse_dimension(text: str) -> Dimension:
         message = f"{shown} exceeds the 64-bit range of a dimension"
         raise UnreadableShape(message, ShapeFault.TOO_LARGE, lenient)
     if dots and most and high < low:
-        raise UnreadableShape(
-            f"the bounds of the range {text} are reversed; did you mean {high}..{low}?", ShapeFault.REVERSED
-        )
+        message = f"the bounds of the range {text} are reversed; did you mean {high}..{low}?"
+        raise UnreadableShape(message, ShapeFault.REVERSED, (ANY_DIMENSION,))
     return Dimension(low, None if dots and not most else high)
 
 

@@ -59,6 +59,10 @@ def check_document(document: Document, findings: Findings) -> None:
     """
     version = _version(document.net, findings)
     nets = check_net(document.net, version, findings)
+    if version == VERSIONS[0]:
+        from irexec.ir.checks.old_names import check_old_names
+
+        check_old_names(document.net, findings)
     check_variables(nets, findings)
     check_pre_process(document.net, findings)
 

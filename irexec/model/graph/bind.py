@@ -330,6 +330,8 @@ def _statement(fault: AttributeFault, layer: Layer, operator: Operator) -> str |
         return COMPUTES
     if fault.code == "D005" and ElementType.from_attribute(layer.data.get(fault.attribute, "")) is not None:
         return CHECKED_BY_SOME
+    if fault.code == "D003" and "-" in layer.data[fault.attribute] and _is_list(fault.attribute, operator):
+        return CHECKED_BY_SOME  # Some lists are of unsigned numbers, which must not have a sign.
     if fault.is_limit:
         return ACCEPTS if fault.defined else CHECKED_BY_SOME
     if (fault.code == "D006" and not fault.defined) or (fault.missing is not None and operator.type == CONST):
@@ -339,6 +341,10 @@ def _statement(fault: AttributeFault, layer: Layer, operator: Operator) -> str |
     if fault.code == "D002" and fault.defined:
         return READS_EMPTY
     return UNDEFINED if fault.missing is not None and not fault.defined else None
+
+
+def _is_list(name: str, operator: Operator) -> bool:
+    return any(attribute.is_list for attribute in operator.attributes if attribute.file_name == name)
 
 
 def _data_of(layer: Layer) -> int:

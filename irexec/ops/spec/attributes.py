@@ -13,7 +13,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from irexec.core.diagnostics.statements import NOT_COMPILED
-from irexec.core.forms import BLANKS, BOOLEAN, F32, F32_ITEM, F64, I64, Form, read
+from irexec.core.forms import BLANKS, BOOLEAN, F32, F32_ITEM, F64, I64, Form, read, read_list
 from irexec.core.records import MISSING
 from irexec.core.types import ElementType, PartialShape, ShapeFault, UnreadableShape
 from irexec.ir.element_names import ELEMENT_TYPES, suggested_element_types
@@ -74,7 +74,11 @@ class Computed(NamedTuple):
     """Marks a number that OpenVINO computes with although it is outside its range."""
 
 
-MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs, NotRejected, Double, Computed)
+class FirstItem(NamedTuple):
+    """Marks a number that OpenVINO reads as a list of numbers, of which it uses the first."""
+
+
+MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs, NotRejected, Double, Computed, FirstItem)
 # OpenVINO does not check the numbers that avoid a division by zero.
 Above0 = Annotated[float, Within(gt=0), Computed()]
 
@@ -153,6 +157,16 @@ def _read_list(item: Callable[[str], Any], value: str) -> tuple[Any, ...]:
     return tuple(items)
 
 
+def _read_first(value: str) -> int:
+    """Read an integer that OpenVINO reads as a list. Raises Unreadable."""
+    try:
+        number: int = _read_scalar(I64, value)
+    except Unreadable as error:
+        readable = error.lenient is not None and read_list(I64, value).openvino is not None
+        raise error if readable else Unreadable("D010", str(error)) from None
+    return number
+
+
 def read_element_type(value: str) -> ElementType:
     """Read an element type by its attribute name (`f32`, `i64`)."""
     found = ElementType.from_attribute(value)
@@ -199,8 +213,11 @@ def reader_of(annotation: Any) -> Callable[[str], Any]:
     if get_origin(base) is tuple:
         item = get_args(base)[0]
         return partial(_read_list, partial(_read_scalar, F32_ITEM) if base_type(item) is float else reader_of(item))
-    if base is float and any(isinstance(mark, Double) for mark in getattr(annotation, "__metadata__", ())):
+    marks = getattr(annotation, "__metadata__", ())
+    if base is float and any(isinstance(mark, Double) for mark in marks):
         return partial(_read_scalar, F64)
+    if any(isinstance(mark, FirstItem) for mark in marks):
+        return _read_first
     if get_origin(base) is Literal:
         return partial(_read_member, get_args(base))
     if base in _READERS:
@@ -246,6 +263,10 @@ class Attribute(NamedTuple):
     def of_one_length(self) -> bool:
         """True for a list that OpenVINO rejects if another such list of the layer has a different length."""
         return any(isinstance(mark, OneLength) for mark in getattr(self.annotation, "__metadata__", ()))
+
+    @property
+    def is_list(self) -> bool:
+        return get_origin(base_type(self.annotation)) is tuple
 
     @property
     def members(self) -> tuple[str, ...]:

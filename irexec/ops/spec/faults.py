@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any, get_origin
+from typing import Any
 
 from irexec.core.diagnostics.nearest import nearest, suggestion
 from irexec.core.records import MISSING
@@ -103,7 +103,7 @@ def _assumed(attribute: Attribute) -> Any:
     if attribute.differs:
         return attribute.reader_default
     if attribute.required:
-        return () if get_origin(base_type(attribute.annotation)) is tuple else None
+        return () if attribute.is_list else None
     return attribute.default
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from support.amounts import amount
 pytest.importorskip("openvino")
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
-from openvino_statements import Treatment, in_children, known, truth
+from openvino_statements import Anomaly, Treatment, in_children, judged, known, truth
+from support.meanings import origins
 
 
 def test_what_findings_say_of_openvino_is_true() -> None:
@@ -43,3 +45,32 @@ def test_what_findings_say_of_openvino_is_true() -> None:
 )
 def test_a_statement_is_judged_by_what_it_promises(statement: str, treatment: Treatment, expected: bool | None) -> None:
     assert truth(statement, treatment) is expected
+
+
+SHAPES = [
+    "-",
+    "--",
+    "-5",
+    "-0",
+    "- 1",
+    "1-2",
+    "1,-",
+    "-?",
+    "-..2",
+    "-1..2",
+    "1..-",
+    "1..-5",
+    "3..2",
+    "1 2",
+    "1..x",
+    "1..2-",
+    "?..2",
+]
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_what_is_said_of_the_text_of_a_shape_is_true(text: str) -> None:
+    origin = origins()[0]
+    changed = re.sub(r'shape="[^"]*"', f'shape="{text}"', origin.text, count=1)
+    found = judged(Anomaly(origin.name, "", changed, "", origin.weights))
+    assert not [judgement for judgement in found if judgement.true is False]

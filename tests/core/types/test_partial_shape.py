@@ -149,7 +149,7 @@ def test_a_scalar(text: str) -> None:
     ("text", "fault"),
     [
         ("4..2", ShapeFault.REVERSED),
-        ("-3", ShapeFault.NEGATIVE),
+        *((text, ShapeFault.NEGATIVE) for text in ("-3", "-", "--1", "1-2", "-1..8", "1..-5", "[2,-]")),
         ("9223372036854775807", ShapeFault.TOO_LARGE),
         ("1,,2", ShapeFault.FORM),
     ],
