@@ -100,14 +100,21 @@ _COLORS = {Severity.ERROR: "#c92a2a", Severity.WARNING: "#a15c00", Severity.NOTE
 
 
 def for_people(report: Report, most: int = MOST, *, verbose: bool = False, fold: bool = True) -> Report:
-    """Return the findings of one file to print: the first few of each cause, and at most `most` (0: all) of each code.
+    """Return the findings of one file to print: the first few of each cause, and at most `most` (0: all) of each code,
+    in the order in which they matter.
 
     `verbose`: include notes, and every finding of a cause.
     """
     report = report if verbose else without_notes(report)
     if fold and not verbose and most > 0:
         report = folded(report)
+    report = report.having(sorted(report, key=_rank))
     return report.capped(most) if most > 0 else report
+
+
+def _rank(finding: Diagnostic) -> tuple[int, bool, bool]:
+    """Order errors before warnings, and behind the other errors what an error may have caused, and missing weights."""
+    return list(Severity).index(finding.severity), finding.code == "C010", finding.assumption is not None
 
 
 def without_notes(report: Report) -> Report:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from irexec.core.diagnostics import Diagnostic, LayerRef, Place, Report, Severity
-from irexec.core.diagnostics.people import merged
+from irexec.core.diagnostics.people import for_people, merged
 
 
 def finding(message: str, file: str = "m.xml", layer: str = "0") -> Diagnostic:
@@ -38,3 +38,12 @@ def test_of_many_items_the_first_are_named() -> None:
 def test_what_reports_left_out_is_counted() -> None:
     report = Report([finding("one"), finding("two")]).capped(1)
     assert merged([("a", report), ("b", report)], "inputs").left_out.total() == 2
+
+
+def test_what_must_be_corrected_comes_first() -> None:
+    """Errors, then errors that others may have caused, then missing weights, then warnings; each in file order."""
+    order = ("A001:warning", "C010:error", "P005:error:assumed", "O001:error", "Q018:warning", "D001:error")
+    rows = [row.split(":") for row in order]
+    found = [Diagnostic(code, Severity(kind), code, assumption="".join(why) or None) for code, kind, *why in rows]
+    shown = [finding.code for finding in for_people(Report(found))]
+    assert shown == ["O001", "D001", "P005", "C010", "A001", "Q018"]
