@@ -54,7 +54,9 @@ def run(args: argparse.Namespace) -> int:
     _, choice, report = begin(args)
     report.extend([*check_readable(args.file), *findings.report])
     reading = read(args.file, args.weights, mode="strict") if report.ok else None
-    summary, found = summary_of(reading, shapes, choice) if reading is not None else (None, Report())
+    summary, found = None, Report()
+    if reading is not None:
+        summary, found = summary_of(reading, shapes, choice, places=args.format != "text")
     report.extend(found)
     if summary is None:
         write(report, sys.stderr)

@@ -11,6 +11,7 @@ import pytest
 
 import irexec
 from irexec.cli.main import main
+from irexec.ir.xml.source import Source
 from irexec.tools.shapes.probe import Prober
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -82,3 +83,10 @@ def test_a_given_shape_closes_what_is_open(capsys: pytest.CaptureFixture[str]) -
     assert "does not match the model's shape" in capsys.readouterr().err
     assert main(["show", model, "--shape", "picture=1"]) == 2
     assert "no input has this name" in capsys.readouterr().err
+
+
+def test_a_summary_does_not_look_for_the_lines_of_layers(capsys: pytest.CaptureFixture[str]) -> None:
+    """Finding them takes as long as reading the file, and text does not contain them."""
+    with patch.object(Source, "locate", side_effect=AssertionError("a summary locates layers")):
+        assert main(["show", str(SAMPLES / "transformer" / "model.xml")]) == 0
+    assert "parameters        56.5 k\n" in capsys.readouterr().out

@@ -19,14 +19,18 @@ from irexec.tools.run.run import report_wrong_shape
 
 
 def summary_of(
-    reading: Reading, shapes: Mapping[str, tuple[int, ...]] | None = None, choice: Choice = EVERY
+    reading: Reading,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    choice: Choice = EVERY,
+    *,
+    places: bool = True,
 ) -> tuple[Summary | None, Report]:
     """Return the facts about a model that was read, and the findings of `validate`; None if there is no model.
 
     If an ONNX model cannot be converted, its layers are the nodes of the file.
 
     `shapes`: shapes of dynamic inputs, by name; dependent shapes are inferred from them. `choice`: the findings that
-    count.
+    count. `places`: with the line of each layer, for which the text is read a second time.
     """
     model, source = reading.model, reading.source
     if reading.snippet is not None:
@@ -44,7 +48,7 @@ def summary_of(
     types = _types_for(model, shapes) if shapes else None
     if types is not None and not types.report.ok:
         return None, types.report
-    return summarize(model, report, source, types), report
+    return summarize(model, report, source if places else None, types), report
 
 
 def _types_for(model: Model, shapes: Mapping[str, tuple[int, ...]]) -> Inference:
