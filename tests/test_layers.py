@@ -39,6 +39,7 @@ LAYERS: list[set[str]] = [
     {"model/arrays"},
     {"model/graph"},
     {"model/inference"},
+    {"model/weightless"},
     {"runtime/engine", "runtime/processes"},
     {"runtime/lowering"},
     {"frontends/onnx", "frontends/pages", "frontends/text"},

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     add_python(parser)
     add_limit(parser, 600, response="response of OTHER")
-    add_input_arguments(parser, steps=True)
+    add_input_arguments(parser, steps=True, random_weights=True)
     parser.add_argument(
         "--window",
         type=whole(1),

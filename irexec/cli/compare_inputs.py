@@ -28,7 +28,9 @@ def compare_inputs(args: argparse.Namespace) -> int:
     from irexec.tools.parallel.inputs import inputs_of
 
     findings = Findings()
-    for option, given in (("--save-culprit", args.save_culprit), ("--dump", args.dump)):
+    for option, given in (
+        ("--save-culprit", args.save_culprit), ("--dump", args.dump), ("--random-weights", args.random_weights or None)
+    ):  # fmt: skip
         if given is not None:
             findings.add(
                 "U003",

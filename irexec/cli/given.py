@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable
-from irexec.cli.options import add_extensions, add_repeatable, add_shapes, add_weights, whole
+from irexec.cli.options import (
+    add_extensions,
+    add_random_weights,
+    add_repeatable,
+    add_shapes,
+    add_weights,
+    whole,
+)
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
 
 if TYPE_CHECKING:
     from irexec.core.types import Array
-    from irexec.frontends.reading import Reading
+    from irexec.frontends.reading import GivenWeights, Reading
     from irexec.model.graph.model import Model
     from irexec.tools.run.record import Reference
     from irexec.tools.run.run import ModelInput
@@ -47,8 +54,10 @@ class Loaded:
         return "; ".join(texts)
 
 
-def add_input_arguments(parser: argparse.ArgumentParser, *, steps: bool = False) -> None:
-    """Add the options for inputs. `steps`: the command uses the inputs of several steps."""
+def add_input_arguments(parser: argparse.ArgumentParser, *, steps: bool = False, random_weights: bool = False) -> None:
+    """Add the options for inputs. `steps`: the command uses the inputs of several steps. `random_weights`: it also
+    takes a model without its weights.
+    """
     more = "; several .npz files are the steps of a model with state" if steps else ""
     give = parser.add_argument_group("inputs (values are chosen for inputs that are not given)")
     add_repeatable(
@@ -60,7 +69,24 @@ def add_input_arguments(parser: argparse.ArgumentParser, *, steps: bool = False)
     add_shapes(give)
     give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of chosen values (default: 0)")
     add_weights(give)
+    if random_weights:
+        add_random_weights(give)
     add_extensions(give)
+
+
+def weights_of(args: argparse.Namespace, findings: Findings) -> GivenWeights:
+    """Return the weights that the options give: a file, or the request to draw those that are missing."""
+    from irexec.ir.weights.file import RandomWeights
+    from irexec.tools.run.values import read_inputs
+
+    if not getattr(args, "random_weights", False):
+        if getattr(args, "constant", None):
+            findings.add("U003", "--constant requires --random-weights")
+        weights: str | None = args.weights
+        return weights
+    if args.weights is not None:
+        findings.add("U003", "--random-weights cannot be combined with --weights")
+    return RandomWeights(args.seed, read_inputs(args.constant, findings, flag="--constant"))
 
 
 def add_sample_argument(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +110,9 @@ def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -
     report = findings.report
     if reading is None:
         report.extend([*check_readable(args.file), *load_extensions(args.extension)])
+        if not report.ok:
+            return None, report
+        args.weights = weights_of(args, findings)
         if not report.ok:
             return None, report
         reading = read(args.file, args.weights)

@@ -14,6 +14,19 @@ def add_weights(parser: _ActionsContainer) -> None:
     parser.add_argument("--weights", metavar="BIN", help=text)
 
 
+def add_random_weights(parser: _ActionsContainer, *, seed: bool = False) -> None:
+    """Add `--random-weights` and `--constant`. `seed`: also `--seed`, for commands that draw nothing else."""
+    parser.add_argument(
+        "--random-weights",
+        action="store_true",
+        help="draw the weights of a model whose .bin file is missing, with --seed; constants that shapes depend on get "
+        "the only values that fit the declared shapes",
+    )
+    add_repeatable(parser, "--constant", "NAME=VALUE", "a constant for --random-weights, e.g. 'axes=[2, 3]'")
+    if seed:
+        parser.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of random weights (default: 0)")
+
+
 def add_repeatable(parser: _ActionsContainer, option: str, metavar: str, help: str, **more: str) -> None:
     """Add an option that may be given several times; its value is the list of all values."""
     parser.add_argument(option, action="append", default=[], metavar=metavar, help=help, **more)  # type: ignore[arg-type]

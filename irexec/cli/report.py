@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from irexec.cli.given import add_input_arguments
+from irexec.cli.given import add_input_arguments, weights_of
 from irexec.cli.inputs import check_readable
 from irexec.cli.observe import add_observation_arguments, observations
 from irexec.cli.options import add_limit, add_output
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "OUT.html", "the file to write (default: the name of FILE with .html, in the current folder)")
     add_choice_arguments(parser)
     add_observation_arguments(parser)
-    add_input_arguments(parser)
+    add_input_arguments(parser, random_weights=True)
     add_limit(parser)
 
 
@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
     _, choice, report = begin(args)
+    args.weights = weights_of(args, findings)
     report.extend([*check_readable(args.file), *findings.report])
     for named in option_files(args.input):  # Without --run the values are not used.
         reads(named, "a file of arrays")

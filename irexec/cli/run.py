@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irexec.cli.given import weights_of
 from irexec.cli.inputs import STDIN, add_format_argument, check_readable, exit_code_of_use, read_stdin, refuse
 from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import (
@@ -17,6 +18,7 @@ from irexec.cli.options import (
     add_limit,
     add_no_repairs,
     add_output,
+    add_random_weights,
     add_repeatable,
     add_shapes,
     add_weights,
@@ -67,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of random values (default: 0)")
     give.add_argument("--duplicates", action="store_true", help="let random indices of a snippet occur more than once")
     add_weights(give)
+    add_random_weights(give)
     add_extensions(give)
     give.add_argument(
         "--page", help="the page that contains the snippet; a name such as ScatterUpdate-3 selects the version"
@@ -174,9 +177,11 @@ def _given(args: argparse.Namespace) -> tuple[Given, Report]:
         duplicates=args.duplicates,
         archives=archives,
     )
+    weights = weights_of(args, findings)
     report = Report([*check_readable(args.file, stdin=True), *findings.report])
     if args.weights is not None:
         report.extend(check_readable(args.weights, "the weights file"))
+    args.weights = weights
     return given, report
 
 

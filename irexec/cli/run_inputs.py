@@ -31,6 +31,7 @@ _ONE_RUN_ONLY = (
     "duplicates",
     "page",
     "no_repairs",
+    "random_weights",
 )
 
 

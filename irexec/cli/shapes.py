@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
+from irexec.cli.given import weights_of
 from irexec.cli.inputs import check_readable, not_written, refused
-from irexec.cli.options import add_extensions, add_limit, add_weights
+from irexec.cli.options import add_extensions, add_limit, add_random_weights, add_weights
 from irexec.cli.streams import complain, print_json, print_line, put
 from irexec.core.diagnostics import Place, Report, WrongArgument
 from irexec.core.diagnostics.findings import Findings
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
     add_weights(parser)
+    add_random_weights(parser, seed=True)
     add_extensions(parser)
     add_limit(parser, DEFAULT_SECONDS, each="study of sizes")
 
@@ -63,11 +65,14 @@ def run(args: argparse.Namespace) -> int:
     from irexec.frontends.reading import read
     from irexec.tools.shapes.ask import model_with_sizes
 
+    findings = Findings()
     report = Report([*check_readable(args.file), *load_extensions(args.extension)])
+    weights = weights_of(args, findings)
+    report.extend(findings.report)
     if args.check is not None:
         report.extend(check_readable(args.check, "the table of sizes"))
     if report.ok:
-        reading = read(args.file, args.weights, mode="openvino")
+        reading = read(args.file, weights, mode="openvino")
         if (model := model_with_sizes(reading)) is not None:
             return _answer(args, model)
         report.extend(reading.report)

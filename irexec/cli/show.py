@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from irexec.cli.given import weights_of
 from irexec.cli.inputs import check_readable, exit_code
-from irexec.cli.options import add_extensions, add_limit, add_output, add_shapes, add_weights
+from irexec.cli.options import add_extensions, add_limit, add_output, add_random_weights, add_shapes, add_weights
 from irexec.cli.shown import add_choice_arguments, begin, write_output
 from irexec.cli.streams import print_line, put, put_exactly
 from irexec.core.diagnostics import Report
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "OUT", "the file to write, e.g. model.svg (default: standard output)")
     add_choice_arguments(parser)
     add_weights(parser)
+    add_random_weights(parser, seed=True)
     add_shapes(parser)
     add_extensions(parser)
     add_limit(parser)
@@ -52,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
     _, choice, report = begin(args)
+    args.weights = weights_of(args, findings)
     report.extend([*check_readable(args.file), *findings.report])
     reading = read(args.file, args.weights, mode="strict") if report.ok else None
     summary, found = None, Report()

@@ -18,7 +18,7 @@ from irexec.core.diagnostics.findings import At, Findings, Mode
 from irexec.core.records import field, record
 from irexec.ir.document import Document
 from irexec.ir.reader import read_document
-from irexec.ir.weights.file import Weights
+from irexec.ir.weights.file import RandomWeights, Weights
 from irexec.ir.xml.source import Source
 from irexec.model.graph.build import build, keep_declared
 from irexec.model.graph.idle import idle_layers
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _TEXT_FORM = re.compile(r"(?:\s++|#[^\n]*+)*+model(?![\w./])")
 PathLike = str | os.PathLike[str]
+GivenWeights = PathLike | bytes | Weights | RandomWeights | None
+"""The weights of a model: a file or its bytes, or a request to draw missing ones. None: the file beside the model."""
 
 
 @record(frozen=True)
@@ -49,7 +51,7 @@ class Reading:
     model: Model | None
     report: Report
     again: Callable[[Mode], Reading]
-    weights: PathLike | bytes | Weights | None = None
+    weights: GivenWeights = None
     snippet: Snippet | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     nodes: Callable[[], Model | None] | None = None
@@ -58,7 +60,7 @@ class Reading:
 @no_collection(to_stay=True)
 def read(
     given: PathLike | bytes | Source,
-    weights: PathLike | bytes | Weights | None = None,
+    weights: GivenWeights = None,
     *,
     file: PathLike | None = None,
     mode: Mode = "openvino",
@@ -182,7 +184,7 @@ def _printed_layers(source: Source, page: str | None, strict: bool, mode: Mode) 
 
 def _model(
     source: Source,
-    given: PathLike | bytes | Weights | None,
+    given: GivenWeights,
     capped: bool,
     model_class: type[Model],
     internal: bool,
@@ -192,7 +194,7 @@ def _model(
     document: Document | None = None
     model: Model | None = None
     seconds: dict[str, float] = {}
-    weights: PathLike | bytes | Weights | None = given
+    weights: GivenWeights = given
     begin = time.perf_counter()
     try:
         document = read_document(source, findings)
@@ -200,6 +202,11 @@ def _model(
             weights = found = _weights(source, given, findings)
             found.in_text = source.constants
             built = build(document, findings, found, model_class)
+            if isinstance(given, RandomWeights):
+                from irexec.model.weightless.fill import fill
+
+                fill(built, given, findings)
+                weights = given
             seconds["read"] = (built_at := time.perf_counter()) - begin
             infer_types(built, findings)
             if findings.error_count:
@@ -213,8 +220,12 @@ def _model(
     return Reading(source, document, model, findings.finished(capped=capped), again, weights, None, seconds)
 
 
-def _weights(source: Source, given: PathLike | bytes | Weights | None, findings: Findings) -> Weights:
+def _weights(source: Source, given: GivenWeights, findings: Findings) -> Weights:
     try:
+        if isinstance(given, RandomWeights):
+            found = Weights.find(source.file)
+            found.reason = found.reason or "they are drawn"
+            return found
         return Weights.find(source.file, given)
     except OSError as error:
         where = f"{os.fspath(given)}: " if isinstance(given, str | os.PathLike) else ""

@@ -105,6 +105,7 @@ READ_OR_NOT_FILES = {
         "--iteration",
         "--opset",
         "--ir",
+        "--constant",
     ),
 }
 """Options with values that write nothing. (`report --dump` names a folder that is read.)"""

@@ -186,6 +186,7 @@ _TABLE = [
     Code("C011", N, "a constant holds NaN or infinity"),
     Code("C012", E, "a constant's element_type, shape, offset or size cannot be read", REJECTS),
     Code("C013", E, "a constant exceeds this machine's memory or 64 bits", "depends on the available memory"),
+    Code("C016", N, "missing weights are drawn at random"),
     Code("C015", E, "the values of a constant in the text form do not fit its type and shape"),
     Code("C014", W, "a constant contains a value that is invalid for its element type", "accepts the file"),
     Code("E001", E, "an edge starts at a layer that does not exist",

@@ -6,6 +6,7 @@ import math
 import mmap
 import os
 import sys
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from irexec.core.diagnostics.diagnostic import LayerRef, Place
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.forms import INT64_MAX
+from irexec.core.records import field, record
 from irexec.core.types import BF16, BOOLEAN, F16, F32, F64, STRING, Array, ElementType, Stored
 from irexec.core.types.shape import product_within
 from irexec.ir.document import Layer
@@ -49,6 +51,14 @@ IN_TEXT = 1 << 59
 """The offset of the first constant that is written in the text form of a model, and not in its `.bin`."""
 
 
+@record(frozen=True)
+class RandomWeights:
+    """The request to draw weights that are not in the file. `constants`: the values of some constants, by name."""
+
+    seed: int = 0
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+
 class _Use(NamedTuple):
     """A range of the weights that a constant uses, and its origin: the element with the attributes, and its layer."""
 
@@ -80,7 +90,7 @@ class Weights:
         self.in_text = b""
         """The bytes of the constants in the text form of the model, which begin at the offset IN_TEXT."""
         self.file = file
-        self._reason = reason
+        self.reason = reason
         self._data = None if data is None else memoryview(data).cast("B")
         # The number of bytes.
         self.size = 0 if self._data is None else self._data.nbytes
@@ -103,7 +113,7 @@ class Weights:
         if a path is given and cannot be opened.
         """
         if isinstance(weights, Weights):
-            return cls(weights._data, file=weights.file, reason=weights._reason)
+            return cls(weights._data, file=weights.file, reason=weights.reason)
         if isinstance(weights, bytes | bytearray | memoryview):
             return cls(weights)
         if weights is not None:
@@ -205,28 +215,28 @@ class Weights:
             message = f"the string constant contains {len(strings)} strings, but its shape requires {count}"
             use.report(findings, "C007", message, "shape", found=f"[{listed(shape)}]")
             return None
-        return Stored(STRING, shape, raw.tobytes(), _array)
+        return stored(STRING, shape, raw.tobytes())
 
     @staticmethod
     def _numbers(
         data: memoryview, element_type: ElementType, shape: tuple[int, ...], use: _Use, findings: Findings
     ) -> Stored:
         raw = data.tobytes() if data.nbytes <= _MAX_COPIED else data
-        stored = Stored(element_type, shape, raw, _array)
+        held = stored(element_type, shape, raw)
         if element_type is BOOLEAN:
             if others := bytes(raw).translate(None, b"\0\1"):
                 message = f"a byte of the boolean constant is {max(others)} and is treated as true"
                 use.report(findings, "C014", message, "offset")
-        elif element_type.is_real and stored.size <= _MAX_SEARCHED and not element_type.is_packed:
-            count = 0 if _is_finite(raw, element_type) else _spoilt(stored.array)
+        elif element_type.is_real and held.size <= _MAX_SEARCHED and not element_type.is_packed:
+            count = 0 if _is_finite(raw, element_type) else _spoilt(held.array)
             if count:
-                message = f"{count} of the constant's {stored.size} values are NaN or infinity"
+                message = f"{count} of the constant's {held.size} values are NaN or infinity"
                 use.report(findings, "C011", message, "offset")
-        return stored
+        return held
 
     def check_usage(self, findings: Findings) -> None:
         """Report constants outside the weights, overlapping constants, and bytes that no constant uses."""
-        if self._lacking and not self._reason:
+        if self._lacking and not self.reason:
             self._report_lacking(findings)
         self._report_shares(findings)
 
@@ -235,7 +245,7 @@ class Weights:
         """The reason why there are no weights; empty if there are weights."""
         if self._data is not None:
             return ""
-        return self._reason or (f"{self.file} {_why_not(self.file)}" if self.file else "none were given")
+        return self.reason or (f"{self.file} {_why_not(self.file)}" if self.file else "none were given")
 
     def _report_lacking(self, findings: Findings) -> None:
         """Report once for all constants outside the weights: the file is missing, or is too short."""
@@ -247,7 +257,7 @@ class Weights:
         if self._data is None:
             where = f": {self.missing}" if self.file else ""
             message = f"there are no weights{where}; {needed:,} bytes are needed, {affected}"
-            hint = "use --weights to give another file" if self.file else None
+            hint = "use --weights to give another file, or --random-weights to draw them" if self.file else None
             findings.add("C010", message, hint=hint, **details)
         elif count == 1:
             message = f"bytes {first.offset} to {first.end} are outside the weights, which have {self.size} bytes"
@@ -295,6 +305,11 @@ def _count(element_type: ElementType, shape: tuple[int, ...]) -> int | None:
     itemsize = _STRING_SIZE if element_type is STRING else max(element_type.bitwidth // 8, 1)
     extents = product_within([extent for extent in shape if extent], INT64_MAX // itemsize)
     return 0 if extents is not None and 0 in shape else extents
+
+
+def stored(element_type: ElementType, shape: tuple[int, ...], raw: bytes | memoryview) -> Stored:
+    """Return the constant with these bytes, packed as in the file."""
+    return Stored(element_type, shape, raw, _array)
 
 
 def _array(raw: bytes | memoryview, element_type: ElementType, shape: tuple[int, ...]) -> Array:

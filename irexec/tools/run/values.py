@@ -19,11 +19,14 @@ from irexec.model.arrays.loading import BadArrayFile, load
 _FORMS = "write NAME=FILE.npy, NAME=@FILE.npz:KEY or NAME=[1, 2, 3]"
 
 
-def read_inputs(options: Iterable[str], findings: Findings, archives: dict[str, str] | None = None) -> dict[str, Any]:
+def read_inputs(
+    options: Iterable[str], findings: Findings, archives: dict[str, str] | None = None, flag: str = "--input"
+) -> dict[str, Any]:
     """Return values by input name: arrays from files, nested lists from texts. Invalid values are reported as findings.
 
     Without a name, a .npz file supplies each of its arrays to the input with the array's name, and any other value is
-    that of the first input. `archives` receives the path of that file for each of its keys.
+    that of the first input. `archives` receives the path of that file for each of its keys. `flag`: the option's name
+    in findings.
     """
     supplied: dict[str, Any] = {}
     for option in options:
@@ -31,13 +34,13 @@ def read_inputs(options: Iterable[str], findings: Findings, archives: dict[str, 
         if not separator and (separator := "=" if _is_value(option) else ""):
             name, text = "0", option
         if not separator or not name or not text:
-            findings.add("U004", f"--input {option}: the option does not have the form NAME=VALUE", hint=_FORMS)
+            findings.add("U004", f"{flag} {option}: the option does not have the form NAME=VALUE", hint=_FORMS)
         elif name == "0" and text == option and option.endswith(".npz"):
-            arrays = _whole_archive(option, findings)
+            arrays = _whole_archive(option, findings, flag)
             supplied |= arrays
             if archives is not None:
                 archives |= dict.fromkeys(arrays, option)
-        elif (value := _value(name, text, findings)) is not None:
+        elif (value := _value(name, text, findings, flag)) is not None:
             supplied[name] = value
     return supplied
 
@@ -90,16 +93,16 @@ def _is_value(text: str) -> bool:
     return text.startswith(("[", "{", "@")) or text.endswith((".npy", ".npz"))
 
 
-def _value(name: str, text: str, findings: Findings) -> Any:
+def _value(name: str, text: str, findings: Findings, flag: str) -> Any:
     """Return a list or number given as text, or else the array of a file; None, with a finding, when it is neither."""
     if not text.startswith("@"):
         if (listed := _written_out(text)) is not None:
             return listed.value
         if text.startswith(("[", "{")):
-            findings.add("U004", f"--input {name}: {text!r} is not a list of values", hint=_FORMS)
+            findings.add("U004", f"{flag} {name}: {text!r} is not a list of values", hint=_FORMS)
             return None
     path, key = _path_and_key(text.removeprefix("@"))
-    return _array_of(name, path, key, findings)
+    return _array_of(name, path, key, findings, flag)
 
 
 def _written_out(text: str) -> Listed | None:
@@ -115,11 +118,11 @@ def _path_and_key(text: str) -> tuple[str, str | None]:
     return (text[: start + 4], text[start + 5 :]) if start >= 0 and not os.path.exists(text) else (text, None)
 
 
-def _array_of(name: str, path: str, key: str | None, findings: Findings) -> Array | None:
-    loaded = _load(name, path, findings)
+def _array_of(name: str, path: str, key: str | None, findings: Findings, flag: str) -> Array | None:
+    loaded = _load(name, path, findings, flag)
     if loaded is None or isinstance(loaded, np.ndarray):
         if key is not None and loaded is not None:
-            findings.add("U004", f"--input {name}: {path} is not an .npz archive, so it cannot contain {key!r}")
+            findings.add("U004", f"{flag} {name}: {path} is not an .npz archive, so it cannot contain {key!r}")
             return None
         return loaded
     names = list(loaded)
@@ -128,25 +131,25 @@ def _array_of(name: str, path: str, key: str | None, findings: Findings) -> Arra
         return loaded[chosen]
     message = f"{path} contains no array {key!r}" if key is not None else f"{path} contains {len(names)} arrays"
     hint = likely_names(key, names) if key is not None else f"choose one with {name}=@{path}:KEY"
-    findings.add("U005", f"--input {name}: {message}", hint=hint, allowed=", ".join(names[:20]))
+    findings.add("U005", f"{flag} {name}: {message}", hint=hint, allowed=", ".join(names[:20]))
     return None
 
 
-def _whole_archive(path: str, findings: Findings) -> dict[str, Array]:
-    loaded = _load(path, path, findings)
+def _whole_archive(path: str, findings: Findings, flag: str) -> dict[str, Array]:
+    loaded = _load(path, path, findings, flag)
     return loaded if isinstance(loaded, dict) else {}
 
 
-def _load(name: str, path: str, findings: Findings) -> Array | dict[str, Array] | None:
+def _load(name: str, path: str, findings: Findings, flag: str) -> Array | dict[str, Array] | None:
     """Return the array of a .npy file, memory-mapped, or the arrays of a .npz. Pickled objects are refused."""
     try:
         return load(path)
     except BadArrayFile as error:
         findings.add(
-            "U004", f"--input {name}: the file contains no arrays: {error}", place=Place(file=path), hint=_FORMS
+            "U004", f"{flag} {name}: the file contains no arrays: {error}", place=Place(file=path), hint=_FORMS
         )
     except OSError as error:
         message, hint = unreadable(path, error)
         hint = hint or (_FORMS if not _is_value(path) else None)
-        findings.add("U001", f"--input {name}: {message}", place=Place(file=path), hint=hint)
+        findings.add("U001", f"{flag} {name}: {message}", place=Place(file=path), hint=hint)
     return None

@@ -79,7 +79,7 @@ def test_finding(text, code, line, column) -> None:
 
 
 def test_every_code_has_an_example() -> None:
-    below = {"C008", "C009", "C010", "C011", "C015"}  # C015: constants of the text form, in its tests
+    below = {"C008", "C009", "C010", "C011", "C015", "C016"}  # C015, C016: in tests of the text form and of lone models
     assert {code for code in CODES if code[0] == "C"} - below == {case[1] for case in CASES} - {"N010"}
 
 
@@ -270,7 +270,7 @@ def test_weights_that_are_missing_or_too_short_are_one_finding(tmp_path) -> None
     (missing,) = irexec.validate(tmp_path / "m.xml")
     assert missing.code == "C010"
     assert "does not exist; 80 bytes are needed, 10 of 10 constants affected" in missing.message
-    assert missing.hint == "use --weights to give another file"
+    assert missing.hint == "use --weights to give another file, or --random-weights to draw them"
     (given,) = irexec.validate(tmp_path / "m.xml", weights=tmp_path / "other.bin")
     assert given.code == "C010"
     assert given.message == f"the weights cannot be read: {tmp_path / 'other.bin'}: No such file or directory"
