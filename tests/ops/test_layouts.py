@@ -4,33 +4,14 @@ size.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from support.calls import Call, calls
+from support.row_checks import LAYOUTS, laid_out
 
 from irexec.ops.compute import elementwise
 from irexec.ops.condition import select
 from irexec.ops.spec.traits import Random
-
-LAYOUTS = ["turned", "with gaps", "backwards", "unaligned"]
-
-
-def laid_out(array: Any, layout: str) -> Any:
-    """Return an array with the same elements in another layout in memory."""
-    if not isinstance(array, np.ndarray) or not array.ndim:
-        return array
-    if layout == "turned":
-        return np.asfortranarray(array)
-    if layout == "backwards":
-        return np.flip(np.flip(array).copy())
-    if layout == "unaligned":
-        is_text = array.dtype.kind == "T"
-        return array if is_text else np.frombuffer(b"\0" + array.tobytes(), array.dtype, offset=1).reshape(array.shape)
-    wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
-    wide[..., ::2] = array
-    return wide[..., ::2]
 
 
 def results(call: Call) -> list[np.ndarray]:

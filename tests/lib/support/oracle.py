@@ -53,7 +53,7 @@ def run(op: Operator, *arrays: np.ndarray | None, **attributes: Any) -> list[np.
     if op.signature.takes_out and len(results) == 1:
         out = np.empty_like(results[0], order="C")
         assert op(*arrays, **values, out=out) is out
-        np.testing.assert_array_equal(_plain(out), _plain(results[0]))
+        np.testing.assert_array_equal(plain(out), plain(results[0]))
     for dynamic, exact_type in zip(loose, inferred, strict=False):
         assert dynamic.element_type in (exact_type.element_type, ElementType.by_name["dynamic"])
         assert dynamic.shape.compatible(exact_type.shape)
@@ -64,7 +64,7 @@ def run(op: Operator, *arrays: np.ndarray | None, **attributes: Any) -> list[np.
             call = fast.call if isinstance(fast, PassThrough) else fast
             for fast_result, result in zip(_listed(call(*arrays)), results, strict=True):
                 assert fast_result.dtype == result.dtype
-                np.testing.assert_array_equal(_plain(fast_result), _plain(result))
+                np.testing.assert_array_equal(plain(fast_result), plain(result))
     return [np.asarray(r) for r in results]
 
 
@@ -72,7 +72,7 @@ def _listed(result: Any) -> list[np.ndarray]:
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-def _plain(array: Any) -> np.ndarray:
+def plain(array: Any) -> np.ndarray:
     array = np.asarray(array)
     if array.dtype.kind == "V" or array.dtype.name.startswith(("bfloat", "float8", "float4")):
         return array.astype(np.float32)

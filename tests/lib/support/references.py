@@ -1,0 +1,59 @@
+"""Formulas of operation pages in plain Python, which rows may name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def i32s(*values: int) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+def followed(steps: np.ndarray, parents: np.ndarray, lengths: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return what the pseudocode of GatherTree returns."""
+    found = np.full_like(steps, end)
+    times, batches, beams = steps.shape
+    for batch in range(batches):
+        for beam in range(beams):
+            last = min(times, int(lengths[batch]))
+            parent = beam
+            for level in reversed(range(last)):
+                found[level, batch, beam] = steps[level, batch, parent]
+                parent = int(parents[level, batch, parent])
+            ends = np.flatnonzero(found[:, batch, beam] == end)
+            found[ends[0] if len(ends) else times :, batch, beam] = end
+    return found
+
+
+def uniques(data: np.ndarray, axis: int | None = None, *, is_sorted: bool = True) -> list[Any]:
+    """Return the results of Unique: the values, their first places, the place of each element, and the counts."""
+    slices = list(data.ravel()) if axis is None else list(np.moveaxis(data, axis, 0))
+    keys = [np.ravel(s).tolist() for s in slices]
+    first = [n for n, key in enumerate(keys) if key not in keys[:n]]
+    if is_sorted:
+        first.sort(key=lambda n: keys[n])
+    places = [[keys[n] for n in first].index(key) for key in keys]
+    values = np.take(data.ravel() if axis is None else data, np.array(first, np.intp), axis or 0)
+    counts = [places.count(n) for n in range(len(first))]
+    return [values, *(np.array(numbers, np.int64) for numbers in (first, places, counts))]
+
+
+def space_to_batch(data: np.ndarray, blocks: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return what SpaceToBatch returns: each element of the padded array, found by the place of the result."""
+    padded = np.pad(data, list(zip(begin, end, strict=True)), constant_values="" if data.dtype.kind == "T" else 0)
+    return np.concatenate([padded[_every(place, blocks)] for place in np.ndindex(*blocks[1:])])
+
+
+def batch_to_space(data: np.ndarray, blocks: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return what BatchToSpace returns."""
+    parts = np.split(data, np.prod(blocks))
+    whole = np.zeros([n * b for n, b in zip(parts[0].shape, [1, *blocks[1:]], strict=True)], data.dtype)
+    for place, part in zip(np.ndindex(*blocks[1:]), parts, strict=True):
+        whole[_every(place, blocks)] = part
+    return whole[tuple(slice(b, n - e) for b, e, n in zip(begin, end, whole.shape, strict=True))]
+
+
+def _every(first: tuple[int, ...], blocks: np.ndarray) -> tuple[slice, ...]:
+    return (slice(None), *(slice(f, None, b) for f, b in zip(first, blocks[1:], strict=True)))
