@@ -55,6 +55,10 @@ from irexec.core.types.element import ElementType as ElementType
 from irexec.core.types.element import Type as Type
 from irexec.ops.spec.operator import operator as operator
 from irexec.tools.fixes.files import validate as validate
+from irexec.tools.functions.causes import Bisected as Bisected
+from irexec.tools.functions.causes import Blame as Blame
+from irexec.tools.functions.causes import bisect as bisect
+from irexec.tools.functions.causes import blame as blame
 from irexec.tools.functions.debugging import Comparison as Comparison
 from irexec.tools.functions.debugging import Differences as Differences
 from irexec.tools.functions.debugging import Reduction as Reduction

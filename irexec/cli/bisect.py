@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
@@ -19,9 +19,8 @@ from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics import Place, WrongArgument
 
 if TYPE_CHECKING:
-    from irexec.tools.bisect.bisect import Bisection, ByCommand
-    from irexec.tools.bisect.by_model import ByModel
-    from irexec.tools.bisect.environments import Environments
+    from irexec.tools.bisect.bisect import Bisection
+    from irexec.tools.bisect.log import Log
     from irexec.tools.bisect.settings import SettingsFound
     from irexec.tools.run.record import Reference
 
@@ -114,15 +113,27 @@ def _misused(args: argparse.Namespace) -> str | None:
 
 def _search(args: argparse.Namespace, reference: Reference | None) -> int:
     """Print the answers and return the exit code. Raises WrongArgument, Unreadable, NoRelease and CannotRun."""
-    from irexec.tools.bisect.bisect import ByCommand, interpreters
+    from irexec.tools.bisect.bisect import ByCommand, bisect, interpreters
     from irexec.tools.bisect.elsewhere import package_of
     from irexec.tools.bisect.environments import Environments
+    from irexec.tools.bisect.of_model import OfModel
+    from irexec.tools.status import Status
 
-    check = ByCommand(args.check, args.file, args.limit_of_each) if reference is None else _by_model(args, reference)
     environments = Environments(package_of(args.other), args.environments, interpreters(args.python))
-    bisection = None if args.releases is None else _bisected(args, check, environments, reference)
-    settings = _settings(args, check, environments, bisection, reference) if args.settings and reference else None
-    found = [one for one in (bisection, settings) if one is not None]
+    log = _log(args, reference)
+    found: list[Bisection | SettingsFound] = []
+    with Status() as status:
+        if reference is None:
+            check, known = ByCommand(args.check, args.file, args.limit_of_each), {} if log is None else log.failures
+            keep = (lambda failures: None) if log is None else (lambda failures: log.keep(failures, None))
+            releases = environments.releases(args.releases)
+            found.append(bisect(check, releases, environments, status.show, known, keep))
+        else:
+            config, bounds, limit = config_of(args), bounds_of(args), args.limit_of_each
+            search = OfModel(reference, args.other, environments, config, bounds, limit, status.show)
+            searched = None if args.releases is None else search.releases(args.releases, log)
+            found += [] if searched is None else [searched]
+            found += [search.settings(searched)] if args.settings else []
     if args.format == "json":
         print_json({name: value for one in found for name, value in one.to_dict().items()}, indent=1)
     else:
@@ -130,71 +141,13 @@ def _search(args: argparse.Namespace, reference: Reference | None) -> int:
     return max(one.exit_code for one in found)
 
 
-def _by_model(args: argparse.Namespace, reference: Reference) -> ByModel:
-    from irexec.tools.bisect.by_model import ByModel
-    from irexec.tools.bisect.elsewhere import Elsewhere
-
-    def runtime_of(python: str) -> Elsewhere:
-        return Elsewhere(args.other, python, config_of(args), reference.model, limit=args.limit_of_each)
-
-    return ByModel(reference, runtime_of, bounds_of(args))
-
-
-def _bisected(
-    args: argparse.Namespace, check: ByCommand | ByModel, environments: Environments, reference: Reference | None
-) -> Bisection:
-    from irexec.tools.bisect.bisect import bisect
-    from irexec.tools.bisect.by_model import ByModel
+def _log(args: argparse.Namespace, reference: Reference | None) -> Log | None:
+    """Return the answers of an interrupted search. Raises Unreadable."""
     from irexec.tools.bisect.log import Log
     from irexec.tools.reduce.repro import identity
-    from irexec.tools.status import Status
 
-    releases = environments.releases(args.releases)
-    words = [args.other, args.releases, args.check or "", args.file or "", *args.config]
+    if args.resume is None:
+        return None
+    words = [args.other, args.releases or "", args.check or "", args.file or "", *args.config]
     asked = shlex.join([*words, str(args.atol), str(args.rtol)])
-    log = None
-    if args.resume is not None:
-        log = Log(args.resume, asked if reference is None else identity(reference, asked))
-    by_model = check if isinstance(check, ByModel) else None
-    if log is not None and by_model is not None:
-        by_model.fault = log.fault
-
-    def keep(failures: Mapping[str, bool]) -> None:
-        if log is not None:
-            log.keep(failures, None if by_model is None else by_model.fault)
-
-    known = {} if log is None else log.failures
-    with Status() as status:
-        found = bisect(check, releases, environments, status.show, known, keep)
-    if by_model is not None:
-        found.failure, found.others = by_model.message, by_model.others
-    return found
-
-
-def _settings(
-    args: argparse.Namespace,
-    check: ByCommand | ByModel,
-    environments: Environments,
-    bisection: Bisection | None,
-    reference: Reference,
-) -> SettingsFound:
-    from irexec.tools.bisect.by_model import ByModel
-    from irexec.tools.bisect.elsewhere import Elsewhere
-    from irexec.tools.bisect.environments import version_key
-    from irexec.tools.bisect.settings import Search
-    from irexec.tools.status import Status
-
-    assert isinstance(check, ByModel)
-    failing = [] if bisection is None else [release for release, fails in bisection.failures.items() if fails]
-    given = [*environments.given]
-    release = max(failing or given, key=version_key, default=None)
-    python = "" if release is None else environments.python(release)
-
-    def runtime_of(config: Mapping[str, str], environment: Mapping[str, str], cached: bool) -> Elsewhere:
-        return Elsewhere(
-            args.other, python, {**config_of(args), **config}, reference.model,
-            environment=environment, cached=cached, limit=args.limit_of_each,
-        )  # fmt: skip
-
-    with Status() as status:
-        return Search(check, runtime_of, status.show).run()
+    return Log(args.resume, asked if reference is None else identity(reference, asked))

@@ -18,7 +18,7 @@ _LIMIT = 1800.0
 _VERSION = re.compile(r"\d+(?:\.\d+)*(?:[a-z.+-]+\d*)?")
 
 
-class NoRelease(Exception):
+class NoRelease(LookupError):
     """Raised for a release without an environment; the message states the reason."""
 
 

@@ -11,11 +11,10 @@ from typing import Any
 
 from irexec.core.diagnostics import IRError
 from irexec.model.arrays.brief import plural
-from irexec.tools.bisect.bisect import bisect
-from irexec.tools.bisect.by_model import ByModel
-from irexec.tools.bisect.elsewhere import Elsewhere, package_of
+from irexec.tools.bisect.bisect import Bisection
+from irexec.tools.bisect.elsewhere import package_of
 from irexec.tools.bisect.environments import Environments, NoRelease
-from irexec.tools.bisect.settings import Search
+from irexec.tools.bisect.of_model import OfModel
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import Bounds
 from irexec.tools.compare.runtimes.choose import ONNX_RUNTIME
@@ -104,6 +103,7 @@ class Blaming:
         self._bounds, self._limit, self._progress = bounds, limit, progress
         self._judge = ByRuntime(runtime, bounds)
         self._small: Reference | None = None
+        self._searched: Bisection | None = None
 
     def run(self, target: Path) -> Blame | None:
         """Answer all questions, and write the bundle. Return None if there is no failure.
@@ -128,10 +128,12 @@ class Blaming:
         self._small = Reference(reduction.case.model, reduction.case.steps)
         yield "layer", self._layer
         yield "passes", self._passes
-        check = ByModel(self._small, self._elsewhere, self._bounds)
-        check.fault = reduction.fault
-        yield "release", lambda: self._release(check)
-        yield "settings", lambda: self._settings(check)
+        search = OfModel(
+            self._small, self._other, self._environments, self._config, self._bounds, self._limit, self._progress,
+            fault=reduction.fault,
+        )  # fmt: skip
+        yield "release", lambda: self._release(search)
+        yield "settings", lambda: self._settings(search)
 
     def hint(self) -> str | None:
         """Return a possible reason why there is no failure."""
@@ -191,30 +193,16 @@ class Blaming:
         found = find_passes(self._small, device=device, config=self._config, limit=self._limit)
         return found.verdict, found.to_dict()
 
-    def _elsewhere(self, python: str) -> Elsewhere:
-        return self._configured({}, {}, False, python)
-
-    def _configured(
-        self, config: Mapping[str, str], environment: Mapping[str, str], cached: bool, python: str = ""
-    ) -> Elsewhere:
-        assert self._small is not None
-        return Elsewhere(
-            self._other, python, {**self._config, **config}, self._small.model,
-            environment=environment, cached=cached, limit=self._limit,
-        )  # fmt: skip
-
-    def _release(self, check: ByModel) -> Answer:
+    def _release(self, search: OfModel) -> Answer:
         if self._releases is None:
             raise NoRelease("give --releases, with --environments or --python")
-        releases = self._environments.releases(self._releases)
-        found = bisect(check, releases, self._environments, self._progress)
-        found.others = check.others
+        found = self._searched = search.releases(self._releases)
         if not found.failures:
             raise NoRelease(next(iter(found.skipped.values()), "no release is given"))
         return found.verdict, found.to_dict()
 
-    def _settings(self, check: ByModel) -> Answer:
-        found = Search(check, self._configured, self._progress).run()
+    def _settings(self, search: OfModel) -> Answer:
+        found = search.settings(self._searched)
         return found.verdict, found.to_dict()
 
     def _write(self, reduction: Reduction, parts: Sequence[Part], target: Path) -> list[str]:

@@ -15,12 +15,11 @@ from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model
 from irexec.tools.compare import result as compared
 from irexec.tools.compare.compare import compare as compare_runs
-from irexec.tools.compare.errors import Bounds
 from irexec.tools.compare.runtimes.choose import runtime_of
 from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Recorded, Runtime
 from irexec.tools.diff.change import Change, changes_dict
 from irexec.tools.diff.diff import diff as find_changes
-from irexec.tools.functions.given import Inputs, ModelLike, model_of, name_of, names_of, reference_of
+from irexec.tools.functions.given import Inputs, ModelLike, bounds_of, model_of, name_of, names_of, reference_of
 from irexec.tools.functions.result import Result
 from irexec.tools.reduce.case import Case, size_of
 from irexec.tools.reduce.case_files import save_case
@@ -83,15 +82,11 @@ def compare(
         def show(done: int, total: int) -> None:
             status.count(done, total, f"layers compared with {runtime.name}")
 
-        found = compare_runs(reference, runtime, bounds=_bounds(atol, rtol), progress=show)
+        found = compare_runs(reference, runtime, bounds=bounds_of(atol, rtol), progress=show)
     if isinstance(model, Model) or isinstance(other, Model):
         # The files do not contain changes that were made in memory.
         found.file = None
     return Comparison(**{field.name: getattr(found, field.name) for field in fields(found)})
-
-
-def _bounds(atol: float | None, rtol: float | None) -> Bounds | None:
-    return None if atol is None and rtol is None else Bounds(atol or 0.0, rtol or 0.0)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -224,7 +219,7 @@ def reduce(
         runtime = runtime_of(os.fspath(other), dict(config or {}), reference.model, limit)
         if not runtime.runs_parts or other == "onnxruntime":
             raise CannotRun(f"reduce: {other!r} cannot run parts of a model; give a check")
-        bounds = _bounds(atol, rtol)
+        bounds = bounds_of(atol, rtol)
         judge, cases = ByRuntime(runtime, bounds), guesses(reference, runtime, bounds)
     found = begin(judge, cases)
     if found is None:

@@ -14,6 +14,7 @@ from irexec.frontends.reading import accepted, read
 from irexec.model.arrays.given import Given, extents_of
 from irexec.model.graph.copies import copied
 from irexec.model.graph.model import Model
+from irexec.tools.compare.errors import Bounds
 from irexec.tools.run.record import Reference, run_with
 from irexec.tools.run.run import ModelInput, complete
 
@@ -64,6 +65,11 @@ def reference_of(
 ) -> Reference:
     """Return irexec's run of a model with these inputs; missing inputs get random values. Raises IRError."""
     return run_with(model, [entries_of(model, inputs, shapes, seed)])
+
+
+def bounds_of(atol: float | None, rtol: float | None) -> Bounds | None:
+    """Return the bounds that replace the tolerances of operators; None if neither is given."""
+    return None if atol is None and rtol is None else Bounds(atol or 0.0, rtol or 0.0)
 
 
 def name_of(given: ModelLike) -> str:

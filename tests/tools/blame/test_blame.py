@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.waiting import PATIENCE
 
+import irexec
 from irexec.cli.main import main
 from irexec.tools.blame.blame import Blaming
 from irexec.tools.compare.runtimes.runtime import CannotRun
@@ -122,3 +123,30 @@ def test_an_onnx_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert "smallest model 1 layer of 2" in text
     assert "pass or kernel not known: 'onnxruntime' does not write the graphs after its passes" in text
     assert "repro.onnx" in zipfile.ZipFile(tmp_path / "sent.zip").namelist()
+
+
+def test_the_functions_answer_as_the_commands_do(tmp_path: Path) -> None:
+    file, config = ROOT / "tests" / "data" / "passes" / "reductions.xml", {"INFERENCE_PRECISION_HINT": "f32"}
+    inputs = dict(np.load(file.with_suffix(".npz")))
+    pythons = {"2024.1": sys.executable, "2024.2": sys.executable}
+    found = irexec.bisect(file, inputs=inputs, config=config, releases="2024.1", pythons=pythons)
+    assert found.releases is not None and found.releases.failures == {"2024.1": True, "2024.2": True}
+    assert found.verdict == "no change: the failure is there in 2024.1 and 2024.2" in str(found)
+    assert found.settings is None and found.to_dict()["release"] is None
+    target = tmp_path / "sent.zip"
+    blamed = irexec.blame(file, inputs=inputs, config=config, output=target, skip=["passes", "settings"])
+    answers = {part.name: part.answer for part in blamed.parts if part.known}
+    assert answers["reduce"] == "2 layers of 3: ReduceMean, Transpose" and answers.keys() == {"reduce", "layer"}
+    assert blamed.failure in str(blamed) and zipfile.is_zipfile(target)
+
+
+def test_the_functions_refuse_what_cannot_be_asked() -> None:
+    file = ROOT / "samples" / "classifier" / "model.xml"
+    with pytest.raises(ValueError, match="needs releases"):
+        irexec.bisect(file)
+    with pytest.raises(RuntimeError, match="no releases to search"):
+        irexec.bisect(file, "torch", settings=True)
+    found = irexec.bisect(file, releases="2024.1").releases
+    assert found is not None and "no folder for environments" in found.skipped["2024.1"]
+    with pytest.raises(ValueError, match="nothing to blame"):
+        irexec.blame(file, config={"INFERENCE_PRECISION_HINT": "f32"})
