@@ -44,6 +44,8 @@ COMMANDS = {
     "reduce": ("reduce", MODEL, "--check", "false {}", *SHAPE, "-o", "small.xml"),
     "sensitivity": ("sensitivity", MODEL, "--as", "f16", *SHAPE),
     "passes": ("passes", MODEL, *SHAPE),
+    "bundle": ("bundle", "small.xml"),
+    "bisect": ("bisect", MODEL, "--settings", *SHAPE),
     "conformance": ("conformance", "--only", "Abs*", "--cases", "1"),
     "ops": ("ops",),
     "explain": ("explain", "D001"),
@@ -80,8 +82,10 @@ def interrupted(words: tuple[str, ...], folder: Path, after: float) -> tuple[int
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_ends(command: str, tmp_path: Path) -> None:
-    if "openvino" in COMMANDS[command] or command == "passes":
+    if "openvino" in COMMANDS[command] or command in ("passes", "bisect"):
         pytest.importorskip("openvino")
+    if command == "bundle":
+        interrupted(COMMANDS["reduce"], tmp_path, PATIENCE)
     usual, _, takes = interrupted(COMMANDS[command], tmp_path, PATIENCE)
     drawn = random.Random(command)
     for _ in range(TRIES):

@@ -28,6 +28,14 @@ def test_the_size(text: str, size: int) -> None:
     assert _expanded(text) == size
 
 
+def test_the_limit_of_states() -> None:
+    """262,144, which a pattern reaches in a few MB of memory."""
+    assert _expanded("a{262144}") == 1 << 18
+    assert list(pattern(b"(?:a{500}){500}", "C4").matches(b"a")) == []
+    with pytest.raises(ConstraintError, match="more than 262144 states"):
+        pattern(b"a{262145}", "C4")
+
+
 @pytest.mark.parametrize("work", ["matches", "replaced"])
 def test_backtracking_ends_at_the_limit(work: str) -> None:
     found, raw = pattern(b"(a|aa)+$", "C4"), b"a" * 60 + b"!"

@@ -335,7 +335,7 @@ def parse_dimension(text: str) -> Dimension:
     match = _RANGE.fullmatch(text)
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     if match is None:
-        if _SIGNED.fullmatch(text):
+        if "-" in text and _SIGNED.fullmatch(text):
             message = f"{shown} has a minus sign; the only negative value allowed is -1 (dynamic)"
             raise UnreadableShape(message, ShapeFault.NEGATIVE)
         raise UnreadableShape(f"{shown!r} is not a dimension: expected a number, `?`, -1 or a range such as 1..10")

@@ -50,6 +50,7 @@ class Tape:
         self.guards: dict[tuple[str, Operand, Operand], bool] = {}
         self.pinned: dict[Operand, int] = {}
         self.reads = 0
+        self._has_large = False
         self._bounds: list[tuple[int, int]] = []
         self._known: dict[Entry, Operand] = {}
 
@@ -58,6 +59,8 @@ class Tape:
         return Traced(self, self._entry(("size", dim), value, (low, _FAR if high is None else high)))
 
     def constant(self, value: int) -> Operand:
+        # Such a number is compared with one that wraps around in its type; only Python's integers represent both.
+        self._has_large = self._has_large or not -_FAR <= value <= _FAR
         return self._entry(("constant", value), value, (value, value))
 
     def call(self, function: Callable[..., int], operands: Sequence[Operand]) -> Traced:
@@ -120,6 +123,8 @@ class Tape:
         `known`: entries that were computed before; the function adds the entries that it computes.
         """
         known = {} if known is None else known
+        if self._has_large:
+            sizes = sizes.astype(object)
 
         def value(entry: Operand) -> Any:
             # A stack instead of recursion: chains of operands can be long.
@@ -133,7 +138,7 @@ class Tape:
                 elif kind == "size":
                     known[current] = sizes[:, operands[0]]
                 elif kind == "constant":
-                    known[current] = np.int64(operands[0])
+                    known[current] = np.asarray(operands[0], object if self._has_large else np.int64)
                 elif missing := [each for each in operands if each not in known]:
                     waiting += missing
                 elif function is not None:
@@ -342,6 +347,8 @@ for _operation, _name in (("==", "eq"), ("<", "lt"), ("<=", "le")):
 def _called(function: Callable[..., int], columns: Sequence[Any]) -> np.ndarray[Any, Any]:
     """Return the result of a function for each row of its arguments; it is called once for equal rows."""
     rows = np.stack(np.broadcast_arrays(*columns), -1).reshape(-1, len(columns))
+    if rows.dtype == object:  # Which np.unique does not compare.
+        return np.array([function(*row) for row in rows.tolist()], object)
     different, places = np.unique(rows, axis=0, return_inverse=True)
     return np.array([function(*row) for row in different.tolist()], np.int64)[places.reshape(-1)]
 

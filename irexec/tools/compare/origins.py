@@ -14,7 +14,7 @@ import numpy as np
 
 from irexec.core.diagnostics import WrongArgument
 from irexec.core.diagnostics.nearest import did_you_mean
-from irexec.core.records import record
+from irexec.core.records import fields, record
 from irexec.core.types import Array, ElementType
 from irexec.frontends.pages.run import ExampleRun
 from irexec.model.arrays.brief import plural, shown_shape
@@ -31,12 +31,14 @@ _MOST_RUNS, _MOST_WORK = 4096, 2_000_000_000
 
 @record(frozen=True)
 class Source:
-    """An element of an input on which the result depends. `effect`: what is lost when the element is 0, which for a sum
-    is its term. `overwritten`: a later update of the same place replaced it.
+    """An element of an input on which the result depends. `input` is the layer's name of it, `port` the operator's.
+
+    `effect`: what is lost when the element is 0, which for a sum is its term. `overwritten`: a later update of the same
+    place replaced it.
     """
 
+    input: str
     port: str
-    input: int
     place: tuple[int, ...]
     value: Any
     effect: float
@@ -47,16 +49,15 @@ class Source:
 class Origins:
     """The origins of one element: all `sources` in the order of the inputs, or some of them if not `is_complete`.
 
-    `layer`: the operator and the layer. `inputs`: the names of the layer's inputs.
+    `layer`: the operator and the layer.
     """
 
     name: str
-    layer: str
     place: tuple[int, ...]
+    layer: str
     value: Any
+    is_complete: bool
     sources: list[Source]
-    inputs: list[str]
-    is_complete: bool = True
 
     @property
     def kind(self) -> str:
@@ -66,14 +67,14 @@ class Origins:
             return "does not depend on the values of the inputs"
         if len(used) == 1 and used[0].value == self.value:
             return "moved"
-        by_input: dict[int, list[float]] = {}
+        by_port: dict[str, list[float]] = {}
         for source in used:
-            by_input.setdefault(source.input, []).append(source.effect)
+            by_port.setdefault(source.port, []).append(source.effect)
         if self.is_complete and len(used) > 1:
             if self._is_total(source.effect for source in used):
                 return f"a sum of {len(used)} terms"
-            if len(by_input) > 1 and all(map(self._is_total, by_input.values())):
-                return f"a sum of {plural(len(next(iter(by_input.values()))), 'product')}"
+            if len(by_port) > 1 and all(map(self._is_total, by_port.values())):
+                return f"a sum of {plural(len(next(iter(by_port.values()))), 'product')}"
         return f"computed from {plural(len(used), 'value')}" + ("" if self.is_complete else " or more")
 
     def _is_total(self, terms: Iterable[float]) -> bool:
@@ -81,26 +82,13 @@ class Origins:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the origins as JSON values."""
-        sources = [
-            {
-                "input": self.inputs[source.input],
-                "port": source.port,
-                "place": list(source.place),
-                "value": json_values(np.asarray(source.value)),
-                "effect": json_values(np.asarray(source.effect)),
-                "overwritten": source.overwritten,
-            }
-            for source in self.sources
-        ]
-        return {
-            "name": self.name,
-            "place": list(self.place),
-            "layer": self.layer,
-            "value": json_values(np.asarray(self.value)),
-            "kind": self.kind,
-            "is_complete": self.is_complete,
-            "sources": sources,
-        }
+        sources = [_values_of(source) for source in self.sources]
+        return _values_of(self) | {"kind": self.kind, "sources": sources}
+
+
+def _values_of(part: Source | Origins) -> dict[str, Any]:
+    values = {field.name: getattr(part, field.name) for field in fields(part) if field.name != "sources"}
+    return {name: json_values(np.asarray(value)) for name, value in values.items()}
 
 
 def place_of(text: str) -> tuple[str, tuple[int, ...]]:
@@ -144,18 +132,18 @@ def origins_in(model: Model, inputs: Sequence[Array], text: str) -> Origins:
 def origins_of_example(run: ExampleRun, text: str) -> Origins:
     """Return the origins of an element of a snippet's result, such as `output[0,3]`. Raises WrongArgument."""
     name, place = place_of(text)
-    names = [*run.arrays()]
+    results = run.arrays()
+    if name not in results:
+        raise WrongArgument(f"there is no result {name!r}; the results are {', '.join(results)}")
+    check_place(name, place, np.shape(results[name]))
     every = [
         (example, index)
         for example in run.examples
-        for index, output in enumerate(example.outputs)
-        if output.array is not None
+        for index, out in enumerate(example.outputs)
+        if out.array is not None
     ]
-    if name not in names:
-        raise WrongArgument(f"there is no result {name!r}; the results are {', '.join(names)}")
-    example, index = every[names.index(name)]
+    example, index = every[[*results].index(name)]
     assert example.operator is not None
-    check_place(name, place, np.shape(run.arrays()[name]))
     arrays, read = [entry.array for entry in example.inputs], [entry.name for entry in example.inputs]
     layer = f"{example.operator} {example.layer.name}"
     return origins(example.operator, arrays, example.attributes, index, place, (name, layer, read))
@@ -179,29 +167,25 @@ def origins(
 
     Raises WrongArgument if they cannot be found.
     """
-    ran = _Experiments(operator, inputs, attributes, output, place)
-    found = ran.dependent()
-    summed, every = None, found
+    runs = [_Experiments(operator, inputs, attributes, output, place)]
     if attributes.get("reduction") == "none":
         # With a sum in place of the last update, the result depends on each update of its place.
-        summed = _Experiments(operator, inputs, attributes | {"reduction": "sum"}, output, place)
-        every = summed.dependent()
+        runs.append(_Experiments(operator, inputs, attributes | {"reduction": "sum"}, output, place))
+    (ran, found), *more = [(each, each.dependent()) for each in runs]
+    name, layer, read = names
     sources = [
         Source(
+            read[number],
             operator.signature.port_name(number),
-            number,
             tuple(map(int, np.unravel_index(flat, array.shape))),
             array.reshape(-1)[flat],
             ran.effect(number, flat),
             (number, flat) not in found,
         )
-        for number, flat in sorted(every | found)
+        for number, flat in sorted(found.union(*(also for _, also in more)))
         if (array := inputs[number]) is not None
     ]
-    name, layer, read = names
-    return Origins(
-        name, layer, place, ran.value, sources, read, ran.is_complete and (summed is None or summed.is_complete)
-    )
+    return Origins(name, place, layer, ran.value, all(each.is_complete for each in runs), sources)
 
 
 class _Experiments:
@@ -219,20 +203,17 @@ class _Experiments:
         self._bound = operator.bind(attributes)
         own = operator.signature.outputs[min(output, len(operator.signature.outputs) - 1)].elements
         kinds = None if isinstance(own, TypeFrom) else own.name
-        numbers = [
-            array is not None
+        # Indices, shapes and axes keep their values.
+        self._numbers = {
+            k: array.astype(np.float64)
+            for k, array in enumerate(inputs)
+            if array is not None
             and array.dtype.kind != "T"
             and (ElementType.of(array.dtype).is_real or (kinds and operator.signature.input(k).elements.name == kinds))
-            for k, array in enumerate(inputs)
-        ]
-        if operator.is_run_by_engine or not any(numbers):
+        }
+        if operator.is_run_by_engine or not self._numbers:
             raise WrongArgument(f"the values of {operator} are not computed from numbers of its inputs")
-        # Indices, shapes and axes keep their values.
-        self._inputs = [
-            array.astype(np.float64) if yes and array is not None else array
-            for array, yes in zip(inputs, numbers, strict=True)
-        ]
-        self._numbers = [k for k, yes in enumerate(numbers) if yes]
+        self._inputs = [self._numbers.get(k, array) for k, array in enumerate(inputs)]
         self.is_complete, self._runs = True, 0
         self.value = self._run(self._inputs)
         read = sum(array.size for array in inputs if array is not None)
@@ -249,9 +230,7 @@ class _Experiments:
 
     def _with(self, number: int, begin: int, end: int, value: float) -> float:
         """Return the element when some elements of an input have another value."""
-        array = self._inputs[number]
-        assert array is not None
-        changed = array.copy()
+        changed = self._numbers[number].copy()
         changed.reshape(-1)[begin:end] = value
         self._runs += 1
         return self._run([changed if k == number else other for k, other in enumerate(self._inputs)])
@@ -259,7 +238,7 @@ class _Experiments:
     def dependent(self) -> set[tuple[int, int]]:
         """Return the elements on which the result depends, as (input, position)."""
         found: set[tuple[int, int]] = set()
-        blocks = [(k, 0, array.size) for k in self._numbers if (array := self._inputs[k]) is not None and array.size]
+        blocks = [(k, 0, array.size) for k, array in self._numbers.items() if array.size]
         while blocks:
             if self._runs >= self._most:
                 self.is_complete = False

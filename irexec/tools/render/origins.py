@@ -22,9 +22,13 @@ def show_origins(found: Origins, page: Printout) -> None:
 
 
 def _row(source: Source, found: Origins, moved: bool) -> tuple[str, ...]:
-    layer = found.inputs[source.input]
     origin = f"{source.port}{shown_shape(source.place)}"
     term = f"term {shown_item(source.effect)}"
     other = f"the result would be {shown_item(found.value - source.effect)} if this were 0"
     note = "overwritten" if source.overwritten else "" if moved else term if "sum" in found.kind else other
-    return origin, shown_item(source.value), note, f"from {layer}" if layer not in ("", source.port) else ""
+    return (
+        origin,
+        shown_item(source.value),
+        note,
+        f"from {source.input}" if source.input not in ("", source.port) else "",
+    )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.forms import INT64_MAX, INT64_MIN
 from irexec.core.records import field, record
 from irexec.core.types.traced import Operand, Tape
 from irexec.tools.shapes.calls import Number, straight
@@ -20,7 +21,7 @@ _MOST_TERMS = 24
 
 
 class TooLarge(Exception):
-    """Raised for a formula with too many terms to be readable."""
+    """Raised for a formula with too many terms to be readable, or a factor of more than 64 bits."""
 
 
 @record(frozen=True)
@@ -174,7 +175,7 @@ def size(dim: int) -> Formula:
 
 def _made(terms: Mapping[Term, int]) -> Formula:
     kept = {term: factor for term, factor in terms.items() if factor}
-    if len(kept) > _MOST_TERMS:
+    if len(kept) > _MOST_TERMS or not all(INT64_MIN <= factor <= INT64_MAX for factor in kept.values()):
         raise TooLarge
     return Formula(tuple(sorted(kept.items(), key=lambda item: (not item[0], -len(item[0]), _key(item[0])))))
 
@@ -332,7 +333,7 @@ class Formulas:
         self._known: dict[Operand, Formula | None] = {}
 
     def of(self, entry: Operand) -> Formula | None:
-        """Return the formula of an entry; None if it has too many terms."""
+        """Return the formula of an entry; None if it has too many terms, or a number of more than 64 bits."""
         waiting = [entry]
         while waiting:
             current = waiting[-1]
@@ -344,7 +345,7 @@ class Formulas:
             if kind == "size":
                 self._known[current] = size(operands[0])
             elif kind == "constant":
-                self._known[current] = number(operands[0])
+                self._known[current] = number(operands[0]) if INT64_MIN <= operands[0] <= INT64_MAX else None
             elif missing := [each for each in operands if each not in self._known]:
                 waiting += missing
             elif function is not None:

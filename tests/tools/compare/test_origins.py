@@ -27,8 +27,8 @@ def _found(type: str, version: int, place: tuple[int, ...], *inputs: Any, **writ
     operator = the(type, version)
     attributes, _ = operator.parse_attributes(written)
     arrays = [np.asarray(array) for array in inputs]
-    found = origins(operator, arrays, attributes, 0, place, ("y", type, [""] * len(arrays)))
-    return found.kind, [(s.input, s.place, round(s.effect, 4), s.overwritten) for s in found.sources]
+    found = origins(operator, arrays, attributes, 0, place, ("y", type, [*map(str, range(len(arrays)))]))
+    return found.kind, [(int(s.input), s.place, round(s.effect, 4), s.overwritten) for s in found.sources]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_value_of_a_model() -> None:
     product = ops.matmul(x, np.ones((3, 4), np.float32), False, False, name="product")
     model = irexec.Model([ops.result(ops.transpose(product, np.int64([1, 0]), name="turned"), name="y")], [x], "m")
     found = origins_in(model, [_range(2, 3)], "turned[3,1]")
-    assert (found.kind, found.sources[0].place, found.inputs[0]) == ("moved", (1, 3), "product")
+    assert (found.kind, found.sources[0].place, found.sources[0].input) == ("moved", (1, 3), "product")
     assert origins_in(model, [_range(2, 3)], "product[1,3]").kind == "a sum of 3 products"
     for wrong, message in (
         ("turned[4,1]", "no element"),

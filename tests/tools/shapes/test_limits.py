@@ -41,3 +41,16 @@ def test_a_wrong_element_type_refuses_no_sizes(tmp_path: Path, capsys: pytest.Ca
     assert shapes.to_dict()["outputs"] == [["batch", "data_1"]]
     assert main(["shapes", path]) == 0
     assert "is invalid: x is boolean" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32])
+@pytest.mark.parametrize(("times", "offset"), [(2, 0), (7, 0), (7, 1), (3, -(2**31) + 1)])
+def test_sizes_that_overflow_their_type(times: int, offset: int, kind: type[np.signedinteger], tmp_path: Path) -> None:
+    """They wrap around as in a run, or are refused; no command fails."""
+    data = op.parameter([-1, 4], np.float32, name="data")
+    extent = op.convert(op.gather(op.shape_of(data), np.array([0], np.int64), np.int64(0)), irexec.Type(kind))
+    for _ in range(times):
+        extent = op.add(op.multiply(extent, extent), op.constant(np.array([offset], kind)))
+    irexec.save_model(irexec.Model([op.broadcast(np.float32(1), extent)], [data], "m"), tmp_path / "m.xml")
+    for command in ("validate", "show", "shapes"):
+        assert main([command, str(tmp_path / "m.xml")]) in (0, 1), command
