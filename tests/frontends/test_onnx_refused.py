@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import irexec
+from irexec.core.diagnostics import Severity
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper
@@ -92,7 +93,13 @@ FORBIDDEN = {
         "ConvTranspose", [("f", 1, 2, 5), ("f", 2, 3, 3)], {"output_padding": [1]}, "output_padding", "F009"
     ),
     "pads that are computed": Case(
-        "Conv", [("f", 1, 2, 5), ("f", 2, 2, 3)], {"auto_pad": "SAME_UPPER", "pads": [1, 1]}, "pads", "F004"
+        "ConvTranspose", [("f", 1, 2, 5), ("f", 2, 2, 3)], {"auto_pad": "SAME_UPPER", "pads": [1, 1]}, "pads", "F004"
+    ),
+    "heads of four axes": Case(
+        "Attention", [("f", 2, 3, 4, 8)] * 3, {"q_num_heads": 3, "kv_num_heads": 1}, "K", "O001", opset=23
+    ),
+    "a kernel of another rank": Case(
+        "ConvInteger", [("u", 1, 1, 7, 7), ("u", 1, 1, 3), *[np.ones((), np.uint8)] * 2], {}, None, "F009"
     ),
     "axes of a sequence": Case(
         "ReverseSequence", [("f", 3, 2), np.array([1, 1])], {"time_axis": 1}, "batch_axis", "F004"
@@ -216,3 +223,10 @@ def test_a_recurrent_node_with_the_batch_first(type: str, direction: str) -> Non
     compiled = irexec.compile_model(made.SerializeToString())(given)
     for index, expected in enumerate(ReferenceEvaluator(made).run(None, given)):
         np.testing.assert_allclose(compiled[index], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_pads_beside_auto_pad_are_ignored_with_a_warning() -> None:
+    options = {"auto_pad": "SAME_UPPER", "pads": [2, 2]}
+    report = irexec.validate(model(Case("Conv", [("f", 1, 2, 5), ("f", 2, 2, 3)], options)))
+    (finding,) = report
+    assert (finding.code, finding.attribute, finding.severity) == ("F004", "pads", Severity.WARNING)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from irexec.core.diagnostics import Severity
 from irexec.core.types import F64, FLOATS, I64, Array, ElementType, TensorType
 from irexec.frontends.onnx.builder import Builder, Refused
 from irexec.frontends.onnx.messages import onnx
@@ -126,6 +127,10 @@ class Op:
         shapes = [None if value is None else value.type.shape for value in self.inputs]
         check_shapes(patterns, shapes, integers_of(self.attributes) | known)
 
+    def warn(self, code: str, message: str, **details: Any) -> None:
+        """Report a deviation from ONNX's text that leaves the result well defined."""
+        self.builder.find(code, f"{self.type}: {message}", severity=Severity.WARNING, **details)
+
     def refuse(self, message: str, **details: Any) -> NoReturn:
         raise Refused("F009", message, **details)
 
@@ -183,8 +188,9 @@ class Op:
         value = self.integer(name, int(default))
         if value not in (0, 1):
             raise Refused(
-                "F004", f"{name} is {value}, expected 0 or 1", attribute=name, found=str(value), allowed="0, 1"
-            )
+                "F004", f"{name} is {value}, expected 0 or 1", attribute=name, found=str(value), allowed="0, 1",
+                hint="ONNX defines 0 and 1 only: some runtimes take other numbers for 1, others for 0",
+            )  # fmt: skip
         return value == 1
 
     def number(self, name: str, default: float = 0.0) -> float:

@@ -17,7 +17,8 @@ from irexec.frontends.onnx.builder import Refused
 
 OF_FUNCTIONS = {
     "AffineGrid": "theta: N 2 3 | N 3 4; size: 4 | 5",
-    "Attention": "Q: N _ L _ | N L _; K: N G S _ | N S _; V: N G S _ | N S _; attn_mask: _ | _ _ | _ _ _ | _ _ _ _;"
+    "Attention": "Q: N q_num_heads L _ | N L _; K: N kv_num_heads S _ | N S _; V: N kv_num_heads S _ | N S _;"
+    " attn_mask: _ | _ _ | _ _ _ | _ _ _ _;"
     " past_key: N _ P _; past_value: N _ P _; nonpad_kv_seqlen: N",
     "BlackmanWindow": "size: scalar",
     "CausalConvWithState": "input: N C L; weight: C 1 K; bias: C; past_state: N C _",

@@ -185,7 +185,7 @@ def _scan_8(op: Op) -> list[Value]:
     batches = values[-1].type.shape[0] if values and values[-1].type.shape.rank else None
     if batches is None or not batches.is_static or not 0 < batches.value <= _MAX_BATCHES:
         op.refuse(f"the number of batches must be known, and at most {_MAX_BATCHES}")
-    states = len(values) - op.integer("num_scan_inputs", 1)
+    states = len(values) - op.count("num_scan_inputs")
     of_each = []
     for batch in range(batches.value):
         own = [op.make("Gather", value, batch, 0, opset=8) for value in values]

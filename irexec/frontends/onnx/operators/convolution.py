@@ -21,9 +21,15 @@ _AUTO_PADS = {"NOTSET": "explicit", "SAME_UPPER": "same_upper", "SAME_LOWER": "s
 def auto_pad(op: Op) -> str:
     """Return the value of IR's attribute auto_pad that corresponds to the node's attribute."""
     mode = op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))
-    if mode != "NOTSET" and any(op.integers("pads") or []):
-        raise Refused("F004", f"pads is given, but auto_pad is {mode}, which computes them", attribute="pads")
+    if twice := _two_paddings(op, mode):
+        hint = "irexec ignores pads, as ONNX Runtime and onnx.reference do; ONNX allows only one of both"
+        op.warn("F004", twice, attribute="pads", hint=hint)
     return _AUTO_PADS[mode]
+
+
+def _two_paddings(op: Op, mode: str) -> str:
+    has_both = mode != "NOTSET" and any(op.integers("pads") or [])
+    return f"pads is given, but auto_pad is {mode}, which computes them" if has_both else ""
 
 
 def spatial(op: Op, x: Value, like: int | None = None) -> int:
@@ -35,6 +41,8 @@ def spatial(op: Op, x: Value, like: int | None = None) -> int:
     rank = like if x.type.shape.rank is None else x.type.shape.rank
     if rank is None:
         op.refuse("the rank of the image must be known")
+    if like not in (None, rank):
+        op.refuse(f"the image has rank {rank} and its kernel rank {like}", found=str(rank), allowed=str(like))
     if not 1 <= rank - 2 <= 3:
         op.refuse(f"the image has rank {rank}, expected 3 to 5", found=str(rank), allowed="3 to 5")
     return rank - 2
@@ -153,6 +161,8 @@ def _conv_transpose(op: Op) -> Value:
     _check_kernel(op, kernel)
     asked = op.integers("output_shape")
     mode = op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))
+    if twice := _two_paddings(op, mode):
+        raise Refused("F004", twice, attribute="pads")
     wanted: Value | None = None
     if asked:
         if len(asked) not in (count, count + 2):

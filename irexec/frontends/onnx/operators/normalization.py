@@ -60,8 +60,18 @@ def _instance_normalization(op: Op) -> Value:
 
 def normalized(op: Op, x: Value, axes: Input, epsilon: float) -> Value:
     """Return the value minus its mean over the axes, divided by its standard deviation."""
+    if epsilon <= 0:  # which IR does not allow
+        apart, deviation = _deviation(op, x, op.make("ReduceMean", x, axes, keep_dims=True), axes, epsilon)
+        return op.make("Divide", apart, deviation)
     options = {"normalize_variance": True, "eps": epsilon, "eps_mode": "inside_sqrt"}
     return op.make("MVN", x, axes, opset=6, **options)
+
+
+def _deviation(op: Op, x: Value, mean: Value, axes: Input, epsilon: float) -> tuple[Value, Value]:
+    """Return the difference of a value and its mean, and the standard deviation."""
+    apart = op.make("Subtract", x, mean)
+    variance = op.make("ReduceMean", op.make("Multiply", apart, apart), axes, keep_dims=True)
+    return apart, op.make("Sqrt", op.make("Add", variance, op.number_of(epsilon, x)))
 
 
 @translates("LayerNormalization", since=(17,), shapes="X:; Scale: <X; B: <X")
@@ -78,10 +88,7 @@ def _layer_normalization(op: Op) -> list[Value]:
     results = [y if op.get(2) is None else op.make("Add", y, op[2])]
     if op.wants(1) or op.wants(2):
         mean = op.make("ReduceMean", wide, axes, keep_dims=True)
-        apart = op.make("Subtract", wide, mean)
-        squares = op.make("Multiply", apart, apart)
-        variance = op.make("ReduceMean", squares, axes, keep_dims=True)
-        deviation = op.make("Sqrt", op.make("Add", variance, op.number_of(epsilon, wide)))
+        _, deviation = _deviation(op, wide, mean, axes, epsilon)
         inverse = op.make("Divide", op.number_of(1, wide), deviation)
         results += [op.convert(mean, kind), op.convert(inverse, kind)]
     return results
@@ -107,7 +114,11 @@ def _group_normalization(op: Op) -> Value:
         scale, bias = (
             op.reshape(op.make("Broadcast", op.reshape(v, [groups, 1]), target, opset=3), [-1]) for v in (scale, bias)
         )
-    return op.make("GroupNormalization", op[0], scale, bias, opset=12, num_groups=groups, epsilon=epsilon)
+    if epsilon > 0:
+        return op.make("GroupNormalization", op[0], scale, bias, opset=12, num_groups=groups, epsilon=epsilon)
+    normal = normalized(op, op.reshape(op[0], [0, groups, -1], zero_copies=True), [2], epsilon)
+    scaled = op.make("Multiply", op.reshape(normal, op.shape_of(op[0])), op.along_channels(scale, op[0]))
+    return op.make("Add", scaled, op.along_channels(bias, op[0]))
 
 
 @translates("LpNormalization", since=(1, 22))

@@ -51,6 +51,8 @@ def _squeeze(op: Op) -> Value:
 def _unsqueeze(op: Op) -> Value:
     axes = op.constant(np.array(op.integers("axes") or [], np.int64)) if op.version < 13 else op[1]
     known, rank = axes.node.constant, op.rank()
+    if known is not None and not known.size:
+        return op.same(op[0])
     if known is not None and rank is not None and known.size > np.unique(known % (rank + known.size)).size:
         raise Refused("O001", f"axes is {known.tolist()}, which contains an axis twice", port="axes")
     return op.make("Unsqueeze", op[0], axes)

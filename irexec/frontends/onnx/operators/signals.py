@@ -45,7 +45,9 @@ def _stft(op: Op) -> Value:
     " upper_edge_hertz: scalar",
 )
 def _mel_weights(op: Op) -> Value:
-    kind = typed(op, "output_datatype") or F32
+    kind = typed(op, "output_datatype") if op.has("output_datatype") else F32
+    if kind is None:
+        op.refuse("output_datatype is 0, which is not a data type", attribute="output_datatype")
     return op.make("MelWeightMatrix", *(op[i] for i in range(5)), opset="onnx17", output_type=kind)
 
 
