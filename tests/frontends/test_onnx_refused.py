@@ -230,3 +230,13 @@ def test_pads_beside_auto_pad_are_ignored_with_a_warning() -> None:
     report = irexec.validate(model(Case("Conv", [("f", 1, 2, 5), ("f", 2, 2, 3)], options)))
     (finding,) = report
     assert (finding.code, finding.attribute, finding.severity) == ("F004", "pads", Severity.WARNING)
+
+
+def test_a_real_signal_without_a_last_axis() -> None:
+    window, step = np.hanning(8).astype(np.float32), np.array(4)
+    signal = np.random.default_rng(0).normal(size=(1, 40)).astype(np.float32)
+    flat, plain = (model(Case("STFT", [("f", 1, 40, *last), step, window])) for last in ((), (1,)))
+    (finding,) = irexec.validate(flat)
+    assert (finding.code, finding.port, finding.severity) == ("F004", "signal", Severity.WARNING)
+    expected = irexec.compile_model(plain)({"a": signal[..., None]})[0]
+    np.testing.assert_array_equal(irexec.compile_model(flat)({"a": signal})[0], expected)

@@ -27,10 +27,15 @@ def _dft_17(op: Op) -> Value:
     return op.make("DFT", op[0], op.get(1), op.integer("axis", 1), opset="onnx20", **options)
 
 
-@translates("STFT", since=(17,), shapes="signal: N T _; frame_step: scalar; window: L; frame_length: scalar")
+@translates("STFT", since=(17,), shapes="signal: N T _ | N T; frame_step: scalar; window: L; frame_length: scalar")
 def _stft(op: Op) -> Value:
-    onesided, last = op.flag("onesided", True), op[0].type.shape[-1] if op.rank() else None
-    made = op.make("STFT", op[0], op[1], op.get(2), op.get(3), opset="onnx17", onesided=onesided and last != 2)
+    signal = op[0]
+    if op.rank() == 2:
+        hint = "ONNX Runtime accepts the shape, which PyTorch writes"
+        op.warn("F004", "signal has no last axis of 1, by which ONNX marks real numbers", port="signal", hint=hint)
+        signal = op.make("Unsqueeze", signal, [2])
+    onesided, last = op.flag("onesided", True), signal.type.shape[-1] if signal.type.shape.rank else None
+    made = op.make("STFT", signal, op[1], op.get(2), op.get(3), opset="onnx17", onesided=onesided and last != 2)
     if not onesided or last != 2:
         return made
     # The spectrum of a complex signal is not symmetric; its first half is computed as part of the whole.
