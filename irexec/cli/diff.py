@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from irexec.frontends.reading import Reading
     from irexec.ir.weights.file import Weights
     from irexec.model.graph.model import Model
+    from irexec.tools.inspect.execution import Execution
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="A", help="a model (.xml, .onnx, .irt)")
+    parser.add_argument("file", metavar="A", help="a model (.xml, .onnx, .irt), or an execution graph (.xml)")
     parser.add_argument("other", metavar="B", help="the model to compare with")
     parser.add_argument(
         "--run", dest="both", action="store_true", help="run both models and compare the results of their layers"
@@ -65,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel
     from irexec.tools.diff.change import changes_dict
     from irexec.tools.diff.diff import diff
+    from irexec.tools.inspect.read import execution_in
     from irexec.tools.render.compare import show_changes
     from irexec.tools.render.printing import Printout
 
@@ -72,6 +75,9 @@ def run(args: argparse.Namespace) -> int:
     if not report.ok:
         return refused(report)
     readings, unread = [read(args.file, args.weights), read(args.other)], ""
+    executions = [execution_in(reading) for reading in readings]
+    if None not in executions:
+        return _executions(args, executions)
     lacking = [found for reading in readings if (found := _lacking(reading)) is not None]
     if lacking and not args.both and all(reading.document is not None for reading in readings):
         # Without the weights of one model, those of the other one cannot be compared either.
@@ -112,6 +118,24 @@ def run(args: argparse.Namespace) -> int:
         if args.text and changes:
             put(_hunks(models, readings, files))
     return 1 if changes else 0
+
+
+def _executions(args: argparse.Namespace, found: list[Execution | None]) -> int:
+    """Print the differences between two execution graphs; return 1 if there are any."""
+    from irexec.tools.inspect.execution import changes
+    from irexec.tools.render.execution import show_execution_changes
+    from irexec.tools.render.printing import Printout
+
+    a, b = (each for each in found if each is not None)
+    made = changes(a, b)
+    if args.format == "json":
+        rows = [asdict(each) for each in made]
+        print_json({"kind": "executions", "a": args.file, "b": args.other, "changes": rows})
+    else:
+        page = Printout(color=wants_color(sys.stdout))
+        show_execution_changes(made, args.file, args.other, page)
+        put(page.text)
+    return int(bool(made))
 
 
 def _hunks(models: list[Model], readings: list[Reading], files: list[str]) -> str:

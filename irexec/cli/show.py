@@ -19,11 +19,12 @@ from irexec.core.diagnostics.render import wants_color, write
 from irexec.core.diagnostics.render.characters import inert_json
 
 if TYPE_CHECKING:
+    from irexec.frontends.reading import Reading
     from irexec.tools.inspect.facts import Summary
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx, .irt)")
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx, .irt), or an execution graph (.xml)")
     parser.add_argument(
         "--format",
         choices=("text", "json", "svg", "model-explorer"),
@@ -61,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
     if reading is not None:
         summary, found = summary_of(reading, shapes, choice, places=args.format != "text")
     report.extend(found)
+    if reading is not None and (execution := _execution(args, reading)) is not None:
+        return execution
     if summary is None:
         write(report, sys.stderr)
         return 2
@@ -72,6 +75,28 @@ def run(args: argparse.Namespace) -> int:
         return code
     print_line(args.output)
     return exit_code(report)
+
+
+def _execution(args: argparse.Namespace, reading: Reading) -> int | None:
+    """Show an execution graph, and return the exit code; None for any other file."""
+    from irexec.tools.inspect.read import execution_in
+
+    found = execution_in(reading)
+    if found is None or args.format not in ("text", "json"):
+        return None
+    if args.format == "json":
+        text = json.dumps(found.to_dict(), indent=2) + "\n"
+    else:
+        from irexec.tools.render.execution import show_execution
+        from irexec.tools.render.printing import Printout
+
+        page = Printout(color=args.output is None and wants_color(sys.stdout))
+        show_execution(found, page)
+        text = page.text
+    if args.output is None:
+        put(text) if args.format == "text" else put_exactly(inert_json(text))
+        return 0
+    return write_output(args.output, text)
 
 
 def _text(args: argparse.Namespace, summary: Summary, report: Report) -> str:

@@ -51,7 +51,7 @@ def read_document(source: Source, findings: Findings) -> Document | None:
             return None
         if ("ExecutionNode" in source.text or "execOrder" in source.text) and _is_execution_graph(document.net):
             message = "the file is the execution graph of a compiled model; it has no weights and cannot be run"
-            hint = "use the model that was compiled; the attribute originalLayersNames lists its layers"
+            hint = "irexec show and diff read it, and report --counters draws it over the model that was compiled"
             findings.add("N011", message, at=At(document.net.layers[0].at), hint=hint)
             return None
         if elements.may_hold_text and (_MAY_HOLD_TEXT.search(source.text) or "<![CDATA[" in source.text):

@@ -13,6 +13,7 @@ from irexec.model.arrays.given import check_names
 from irexec.model.graph.model import Model
 from irexec.model.inference import Inference, infer
 from irexec.tools.fixes.files import examined
+from irexec.tools.inspect.execution import Execution, execution_of
 from irexec.tools.inspect.facts import Summary
 from irexec.tools.inspect.summary import summarize
 from irexec.tools.run.run import report_wrong_shape
@@ -49,6 +50,13 @@ def summary_of(
     if types is not None and not types.report.ok:
         return None, types.report
     return summarize(model, report, source if places else None, types), report
+
+
+def execution_in(reading: Reading) -> Execution | None:
+    """Return the execution graph that was read; None for a model."""
+    if reading.source is None or not any(finding.code == "N011" for finding in reading.report):
+        return None
+    return execution_of(reading.source.text, reading.source.file or "")
 
 
 def _types_for(model: Model, shapes: Mapping[str, tuple[int, ...]]) -> Inference:

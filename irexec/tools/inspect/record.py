@@ -9,11 +9,11 @@ from typing import Any
 
 from irexec.core.types import Array
 from irexec.ir.beside import Unreadable, json_of, read_csv, text_of, written_by
-from irexec.ir.xml.events import attribute_texts, events
 from irexec.model.arrays.loading import load
 from irexec.model.arrays.statistics import Histogram, Statistics
 from irexec.model.graph.model import Model
 from irexec.runtime.engine import CompiledModel
+from irexec.tools.inspect.execution import execution_of
 from irexec.tools.inspect.observed import Counted, Counters, Trace
 from irexec.tools.run.dump import INDEX, body_folder, numbered_folders
 from irexec.tools.run.trace import Output
@@ -69,10 +69,11 @@ _LAYER, _STATUS, _PRIMITIVE, _TIME = "layerName", "execStatus", "execType", "rea
 
 def read_counters(path: str) -> Counters:
     """Return the times of layers in a file that `benchmark_app` wrote with `-report_type detailed_counters` (.csv) or
-    `-exec_graph_path` (.xml). Raises OSError, and Unreadable if the file contains no times.
+    `-exec_graph_path` (.xml); an execution graph without times has kernels. Raises OSError, and Unreadable if the file
+    contains neither.
     """
     text = text_of(path, "a recording")
-    rows = list(_of_graph(text) if Path(path).suffix.lower() == ".xml" else _of_table(text))
+    rows = list(_of_graph(text, path) if Path(path).suffix.lower() == ".xml" else _of_table(text))
     if not rows:
         raise Unreadable(
             "the file contains no times of layers; expected counters of benchmark_app or an execution graph"
@@ -93,21 +94,14 @@ def _of_table(text: str) -> Iterator[Counted]:
                 yield Counted(names=[row[columns[_LAYER]]], seconds=seconds, primitive=primitive)
 
 
-def _of_graph(text: str) -> Iterator[Counted]:
-    """Yield the layers of an execution graph, each with the names of the model's layers that it computes."""
-    name = ""
-    for kind, start, stop, element in events(text, 0):
-        if kind not in ("start", "empty"):
-            continue
-        found = dict(attribute_texts(text, start, stop)) if element in ("layer", "data") else {}
-        if element == "layer":
-            name = found.get("name", "")
-        elif "execTimeMcs" in found:
-            seconds = _number(found["execTimeMcs"]) / 1e6
-            names = [entry for entry in found.get("originalLayersNames", "").split(",") if entry]
-            if seconds > 0:
-                kinds = {"primitive": found.get("primitiveType", ""), "precision": found.get("runtimePrecision", "")}
-                yield Counted(names=names or [name], seconds=seconds, **kinds)
+def _of_graph(text: str, path: str) -> list[Counted]:
+    """Return the steps of an execution graph: those with times, or all of them if no time was measured."""
+    steps = execution_of(text, path).computing
+    timed = [step for step in steps if step.seconds is not None] or steps
+    return [
+        Counted(names=step.names, seconds=step.seconds or 0.0, primitive=step.primitive, precision=step.precision)
+        for step in timed
+    ]
 
 
 def _number(text: str) -> float:

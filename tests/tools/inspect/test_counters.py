@@ -65,6 +65,15 @@ def test_the_execution_graph_of_openvino(tmp_path: Path) -> None:
     assert any("_f32" in text or "_bf16" in text for text in marks.values())
 
 
+def test_a_graph_without_times_shows_kernels(tmp_path: Path) -> None:
+    text = GRAPH.replace('"300"', '"not_executed"').replace('"100"', '"not_executed"')
+    (tmp_path / "graph.xml").write_text(text, "utf-8")
+    overlay = device(tmp_path / "graph.xml")
+    marks = {name: mark.text for name, mark in overlay.marks.items()}
+    assert overlay.title == "kernels on the device"
+    assert (marks["stem/conv"], marks["pool"]) == ("brgconv_avx2", "jit_avx2 · bf16")
+
+
 @pytest.mark.parametrize("text", ["", "a;b\n1;2\n", "layerName;realTime (ms)\nx;nan\n"])
 def test_a_file_without_times(tmp_path: Path, text: str) -> None:
     (tmp_path / "c.csv").write_text(text, "utf-8")

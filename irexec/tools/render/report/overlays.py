@@ -151,20 +151,25 @@ def _time(rows: Sequence[tuple[int, Traced]]) -> Overlay:
 
 
 def _device(counters: Counters, places: Places) -> Overlay:
-    overlay = Overlay("device", "time on the device", "", combine="sum")
     whole = sum(row.seconds for row in counters.layers)
+    title = "time on the device" if whole else "kernels on the device"
+    overlay = Overlay("device", title, "", combine="sum")
     elsewhere = 0.0
     most = max(row.seconds for row in counters.layers)
     for row in counters.layers:
         found = [(name, places.find(name, [])) for name in row.names]
         there = [(name, index) for name, index in found if index is not None]
         precision = "" if row.primitive.endswith(row.precision) else row.precision
-        words = [shown_seconds(row.seconds), _percent(row.seconds / whole), *filter(None, [row.primitive, precision])]
+        times = [shown_seconds(row.seconds), _percent(row.seconds / whole)] if whole else []
+        words = [*times, *filter(None, [row.primitive, precision])]
         for _, index in there[:1]:
-            overlay.marks[index] = Mark(row.seconds / most, " · ".join(words))
+            overlay.marks[index] = Mark(row.seconds / most if whole else 0.5, " · ".join(words))
         for _, index in there[1:]:
             overlay.marks.setdefault(index, Mark(0.0, f"runs with {there[0][0]}"))
         elsewhere += 0 if there else row.seconds
+    if not whole:
+        overlay.legend = "the kernel that computes each layer; the file contains no times"
+        return overlay
     overlay.legend = "share of the time on the device; layers that run as one have one time" + (
         f"; steps without a layer of this model take {_percent(elsewhere / whole)}" if elsewhere else ""
     )
