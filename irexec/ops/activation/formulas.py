@@ -1,27 +1,31 @@
 """The formulas of the activation functions, in NumPy's functions and operators.
 
 `formula(x, ..., out=None)`: the last step writes `out`, which may be `x`. Results are accurate to a few units in the
-last place.
+last place. A back end gives its own values to the same formulas, if they implement NumPy's functions
+(`__array_ufunc__`), and registers its own forms of the functions with `singledispatch`.
 """
 
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.arithmetic.error_function import erfc_f64, minus_normal_logit, polynomial
 
-# A block of an array.
+# A block of an array, or a value of a back end.
 Operand: TypeAlias = Any
 
 
+@singledispatch
 def sigmoid(x: Operand, out: Operand | None = None) -> Operand:
     """1 / (1 + e⁻ˣ)."""
     return np.divide(1, 1 + np.exp(-x), out=out)
 
 
+@singledispatch
 def over_one_plus_exp(x: Operand, y: Operand, out: Operand | None = None) -> Operand:
     """x / (1 + eʸ). Where eʸ overflows, the result is x e⁻ʸ, which may be nonzero."""
     power = np.exp(y)
@@ -47,12 +51,12 @@ def gelu_erf(x: Operand, out: Operand | None = None) -> Operand:
 
 
 # The coefficients of -2u / x as a polynomial in x², with the u of gelu_tanh.
-GELU_TANH = (-2 * math.sqrt(2 / math.pi), -2 * math.sqrt(2 / math.pi) * 0.044715)
+_GELU_TANH = (-2 * math.sqrt(2 / math.pi), -2 * math.sqrt(2 / math.pi) * 0.044715)
 
 
 def gelu_tanh(x: Operand, out: Operand | None = None) -> Operand:
     """x (1 + tanh(u)) / 2 = x / (1 + e^-2u) with u = √(2/π) (x + 0.044715 x³)."""
-    return over_one_plus_exp(x, polynomial(x * x, GELU_TANH) * x, out)
+    return over_one_plus_exp(x, polynomial(x * x, _GELU_TANH) * x, out)
 
 
 def hsigmoid(x: Operand, out: Operand | None = None) -> Operand:
@@ -65,6 +69,7 @@ def hswish(x: Operand, out: Operand | None = None) -> Operand:
     return np.multiply(x, hsigmoid(x), out=out)
 
 
+@singledispatch
 def mish(x: Operand, out: Operand | None = None) -> Operand:
     """x tanh(ln(1 + eˣ)) = x t / (t + 2) with t = eˣ (eˣ + 2)."""
     # For x of 40 or more, t / (t + 2) is 1 in every type; t could overflow.
@@ -96,6 +101,11 @@ def hard_sigmoid(x: Operand, alpha: float, beta: float, out: Operand | None = No
     line = np.multiply(x, alpha, out=out)
     line += beta
     return np.clip(line, 0, 1, out=out)
+
+
+def prelu(x: Operand, slope: Operand) -> Operand:
+    """x, or its product with the slope where x is negative."""
+    return np.where(x < 0, x * slope, x)
 
 
 def selu(x: Operand, alpha: float, factor: float, out: Operand | None = None) -> Operand:

@@ -21,6 +21,7 @@ from irexec.ops.activation.formulas import (
     hsigmoid,
     hswish,
     mish,
+    prelu,
     selu,
     sigmoid,
     softplus,
@@ -167,7 +168,7 @@ def _prelu(data: Array, slope: Array, out: Array | None = None) -> Array:
         below = np.asarray(np.multiply(np.minimum(data, 0), slope))
         return np.asarray(np.add(np.maximum(data, 0), below, out=out))
     # An infinite slope times the 0 that replaces a positive element would be NaN.
-    return narrow(np.where(data < 0, np.multiply(data, slope), data), data.dtype, out)
+    return narrow(prelu(data, slope), data.dtype, out)
 
 
 @prelu_1.shapes

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +16,8 @@ from irexec.core.types import Array
 
 # With L(x) = ln(Φ(x) / Φ(-x)), Φ the normal distribution: numerator and denominator of -L(x) / x in x². The
 # errors of Φ and erf are at most 1.6e-7.
-LOGIT_ABOVE = (-17180.163165559257, -2395.0211127452176, -200.1114747710613, -6.222210553242162, -0.01727755443939564)
-LOGIT_BELOW = (10766.072413101188, 1010.5566004902812, 79.89922893893025, 1.0)
+_LOGIT_ABOVE = (-17180.163165559257, -2395.0211127452176, -200.1114747710613, -6.222210553242162, -0.01727755443939564)
+_LOGIT_BELOW = (10766.072413101188, 1010.5566004902812, 79.89922893893025, 1.0)
 
 # erf(x) / x in x², for |x| <= 1.
 _ERF_SMALL = (
@@ -45,7 +47,8 @@ _ERFINV = (
 )  # fmt: skip
 
 
-def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+@singledispatch
+def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
     """Return the polynomial with these coefficients, lowest first, by Horner's rule."""
     *rest, highest = coefficients
     result = x * highest
@@ -56,16 +59,17 @@ def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
     return result
 
 
-def minus_normal_logit(x: Array) -> Array:
+def minus_normal_logit(x: Any) -> Any:
     """-L(x) = ln(Φ(-x) / Φ(x)) in f32: erf(x) = tanh(L(x√2) / 2), and Φ(x) = 1 / (1 + exp(-L(x)))."""
     # Beyond 12 the f32 result is constant; infinity / infinity would be NaN.
-    square = np.minimum(x * x, 144)
-    return polynomial(square, LOGIT_ABOVE) / polynomial(square, LOGIT_BELOW) * x
+    square = np.fmin(x * x, 144)
+    return polynomial(square, _LOGIT_ABOVE) / polynomial(square, _LOGIT_BELOW) * x
 
 
 def erf_f32(x: Array, out: Array | None = None) -> Array:
     """Return the error function of f32."""
-    return np.tanh(minus_normal_logit(x * math.sqrt(2)) * -0.5, out=out)
+    result: Array = np.tanh(minus_normal_logit(x * math.sqrt(2)) * -0.5, out=out)
+    return result
 
 
 def erfc_f64(x: Array) -> Array:

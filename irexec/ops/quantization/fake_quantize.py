@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -93,15 +93,23 @@ def _blocks(rows: int, length: int) -> Iterator[tuple[slice, slice]]:
             yield slice(row, row + step), slice(column, column + width)
 
 
+def quantize(x: Any, low: Any, extent: Any, highest: Any, step: Any, output_low: Any, out: Array | None = None) -> Any:
+    """The page's last case, for all x, also by a back end (see irexec.ops.activation.formulas): the level number is
+    clipped instead of x, with the same result. `highest`: the highest level number, `step`: the distance of outputs.
+    """
+    level = np.subtract(x, low, out=out)
+    level /= extent
+    level *= highest
+    level = np.clip(np.rint(level, out=out), 0, highest, out=out)
+    level *= step
+    level += output_low
+    return level
+
+
 def _between(x: Array, low: Array, high: Array, output_low: Array, output_high: Array, levels: int) -> None:
-    """Apply the page's last case to all elements: the level number is clipped instead of x, with the same result."""
-    np.subtract(x, low, x)
-    np.divide(x, high - low, x)
-    np.multiply(x, x.dtype.type(levels - 1), x)
-    np.rint(x, x)
-    np.clip(x, 0, levels - 1, x)
-    np.multiply(x, (output_high - output_low) / x.dtype.type(levels - 1), x)
-    np.add(x, output_low, x)
+    """Apply the page's last case to all elements."""
+    highest = x.dtype.type(levels - 1)
+    quantize(x, low, high - low, highest, (output_high - output_low) / highest, output_low, x)
 
 
 def _by_cases(x: Array, low: Array, high: Array, output_low: Array, output_high: Array, levels: int) -> None:

@@ -164,7 +164,7 @@ class ByteProduct(InBytes):
         super().tasks(work, inputs, out, after, operands)
 
     def behind(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
-        return (After("multiply", "column"), *after), operands.behind(self._scales)
+        return (After(np.multiply, "column"), *after), operands.behind(self._scales)
 
 
 class WholeProduct(OfWholeNumbers, InBytes):

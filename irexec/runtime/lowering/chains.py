@@ -110,7 +110,7 @@ class Chain:
         """Append the next step if it converts to u8 or i8 and the last link clamps to the range of that type; return
         whether it was appended.
         """
-        if not links or links[-1].follow.kind != "clamp":
+        if not links or links[-1].follow.formula is not np.clip:
             return False
         low, high = (float(number) for number in links[-1].follow.numbers)
         limits = [(to, np.iinfo(to.to_dtype())) for to in (U8, I8)]

@@ -116,7 +116,7 @@ class Convolution(Lowered):
     def behind(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
         if self._scales is None:
             return after, operands
-        return (After("multiply", "channel"), *after), operands.behind(self._scales)
+        return (After(np.multiply, "channel"), *after), operands.behind(self._scales)
 
     def _sized(self, shape: tuple[int, ...]) -> _Sized:
         return self._known.of(shape, lambda: _Sized(shape, *self._over(shape)))

@@ -1,31 +1,35 @@
 """Elementwise layers that compiled code can apply to the result of the previous layer before storing it.
 
-`follows` declares an operator's effect on its input from the previous layer. The method `leads` of the previous layer's
-lowered form returns how many of the following layers it can compute. irexec.runtime.lowering.fusion finds such groups.
+irexec.runtime.lowering.followers contains the effects of operators. The method `leads` of the previous layer's lowered
+form returns how many of the following layers it can compute. irexec.runtime.lowering.fusion finds such groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any, Literal, NamedTuple, SupportsFloat
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 
 from irexec.core.types import Array, TensorType
-from irexec.ops.spec.operator import NodeTypes, Operator
-from irexec.runtime.lowering.llvm.after import NUMBERS, After, Kind, Rounding
+from irexec.ops.quantization.fake_quantize import quantize
+from irexec.runtime.lowering.llvm.after import ROUNDED, After, Formula, Rounding, Takes
 from irexec.runtime.lowering.llvm.memory import Records
 
 
+def linear(x: Any, factor: Any, term: Any) -> Any:
+    return x * factor + term
+
+
 class Follow(NamedTuple):
-    """The effect of a layer on each element of one input, in combination with a second input or with known numbers.
+    """The effect of a layer on each element of one input: a formula of it and of a second input or known numbers.
 
     `constant`: the second input, if it must be reshaped to broadcast as in NumPy, or replaced by several numbers for
     each of its elements (see `records_of`).
     """
 
-    kind: Kind
+    formula: Formula
     operand: int | None = None
     numbers: tuple[SupportsFloat, ...] = ()
     constant: Array | None = None
@@ -41,36 +45,10 @@ class Link(NamedTuple):
     type: TensorType | None = None
 
 
-# A function that returns an operator's effect on an input of a layer; None if compiled code cannot compute it.
-Describe = Callable[[int, NodeTypes], Follow | None]
-_described: dict[Operator, Describe] = {}
-
-
-def follows(*operators: Operator) -> Callable[[Describe], Describe]:
-    """Return a decorator for the function that returns the effect of these operators on one of their inputs."""
-
-    def declare(describe: Describe) -> Describe:
-        _described.update(dict.fromkeys(operators, describe))
-        return describe
-
-    return declare
-
-
-def can_follow(operator: Operator) -> bool:
-    """Return whether the effect of an operator is declared, so that it can be fused with the layer before it."""
-    return operator in _described
-
-
-def follow_of(operator: Operator, port: int, types: NodeTypes) -> Follow | None:
-    """Return the effect of a layer on its input `port`; None if compiled code cannot compute it."""
-    describe = _described.get(operator)
-    return None if describe is None else describe(port, types)
-
-
 def after_sums(
     links: Sequence[Link],
     shape: tuple[int, ...],
-    takes: Literal["channel", "column"],
+    takes: Takes,
     rounding: Rounding | None = None,
 ) -> tuple[int, tuple[After, ...], Operands]:
     """Return the number of leading links that compiled code can apply to an f32 result of this shape, and the
@@ -84,16 +62,16 @@ def after_sums(
     count = 0
     for link in links:
         if link.follow.operand is None:
-            steps.add(After(link.follow.kind, "numbers"), numbers_of(link.follow))
+            steps.add(link.follow.formula, "numbers", numbers_of(link.follow))
         elif link.constant is not None:
             along = along_axis(link.constant, shape, 1 if takes == "channel" else len(shape) - 1)
             if along is None or (takes == "column" and has_records(link.constant)):
                 break
-            steps.add(After(link.follow.kind, takes), along)
+            steps.add(link.follow.formula, takes, along)
         elif link.type is not None and link.type.shape == shape:
-            steps.add(After(link.follow.kind, "result"), None)
+            steps.add(link.follow.formula, "result", None)
         elif link.type is not None and link.type.shape.is_static and prod(link.type.shape.to_shape()) == 1:
-            steps.add(After(link.follow.kind, "row"), None, (1, 1, 0))
+            steps.add(link.follow.formula, "row", None, (1, 1, 0))
         else:
             break
         count += 1
@@ -111,21 +89,22 @@ class Steps:
         self.operands: list[Array | None] = []
         self.ways: list[tuple[int, int, int]] = []
 
-    def add(self, step: After, operand: Array | None, way: tuple[int, int, int] = (1, 1, 1)) -> None:
-        is_clamped = step.kind == "quantize" and bool(self.after) and self.after[-1].kind == "clamp"
+    def add(self, formula: Formula, takes: Takes, operand: Array | None, way: tuple[int, int, int] = (1, 1, 1)) -> None:
+        is_clamped = formula is quantize and bool(self.after) and self.after[-1].formula is np.clip
         if is_clamped and _is_limited(self.operands[-1], operand):
             for found in (self.after, self.operands, self.ways):
                 del found[-1]
-        self._append(step, operand, way)
-        if not _selects(step, operand, self._rounding):
+        self._append(formula, takes, operand, way)
+        if not _selects(formula, operand, self._rounding):
             self.round()
 
     def round(self) -> None:
         if self._rounding is not None:
-            self._append(After(self._rounding, "numbers"), np.zeros(NUMBERS, np.float32), (1, 1, 0))
+            self._append(ROUNDED[self._rounding], "numbers", np.zeros(0, np.float32), (1, 1, 0))
 
-    def _append(self, step: After, operand: Array | None, way: tuple[int, int, int]) -> None:
-        self.after.append(step)
+    def _append(self, formula: Formula, takes: Takes, operand: Array | None, way: tuple[int, int, int]) -> None:
+        count = 1 if operand is None else operand.size if takes == "numbers" else operand.itemsize // 4
+        self.after.append(After(formula, takes, count))
         self.operands.append(operand)
         self.ways.append(way)
 
@@ -140,12 +119,11 @@ def _is_limited(limits: Array | None, quantize: Array | None) -> bool:
     return bool(((limits[0] <= low) & (limits[1] - low >= extent)).all())
 
 
-def _selects(step: After, operand: Array | None, to: Rounding | None) -> bool:
+def _selects(formula: Formula, operand: Array | None, to: Rounding | None) -> bool:
     """Return whether the results of a step need no rounding to the narrow type if its operands need none."""
-    if step.kind == "clamp" and operand is not None:
-        low, high = operand[:2]
-        return all(_is_narrow(limit, to) for limit in (low, high))
-    return step.kind in ("absolute", "negative", "maximum", "minimum")
+    if formula is np.clip and operand is not None:
+        return all(_is_narrow(limit, to) for limit in operand)
+    return formula in (np.absolute, np.negative, np.maximum, np.minimum)
 
 
 def _is_narrow(number: np.float32, to: Rounding | None) -> bool:
@@ -156,20 +134,14 @@ def _is_narrow(number: np.float32, to: Rounding | None) -> bool:
 
 
 def numbers_of(follow: Follow) -> Array:
-    """Return the constants of an effect as an array, padded with 0 to length NUMBERS, which compiled code reads."""
-    return np.array([*map(float, follow.numbers), *[0] * (NUMBERS - len(follow.numbers))], np.float32)
-
-
-# An element that consists of several numbers.
-_RECORD = np.dtype([("numbers", np.float32, NUMBERS)])
+    """Return the constants of an effect as an array, which compiled code reads."""
+    return np.array([float(number) for number in follow.numbers], np.float32)
 
 
 def records_of(numbers: Sequence[Array | np.float32]) -> Array:
-    """Return an operand each of whose elements is a record of these numbers (which broadcast), padded with 0 to
-    NUMBERS.
-    """
+    """Return an operand each of whose elements is a record of these numbers, which broadcast."""
     shape = np.broadcast_shapes(*(np.shape(number) for number in numbers))
-    records = np.zeros(shape, _RECORD)
+    records = np.zeros(shape, [("numbers", np.float32, len(numbers))])
     for place, number in enumerate(numbers):
         records["numbers"][..., place] = number
     return records
@@ -177,7 +149,7 @@ def records_of(numbers: Sequence[Array | np.float32]) -> Array:
 
 def has_records(operand: Array) -> bool:
     """Return whether the elements of an operand are records of several numbers, see `records_of`."""
-    return bool(operand.dtype == _RECORD)
+    return operand.dtype.names is not None
 
 
 class Operands:

@@ -21,7 +21,8 @@ from irexec.ops.compute.precision import widen
 from irexec.runtime.engine.memory import MemoryPlan
 from irexec.runtime.engine.plan import Plan
 from irexec.runtime.engine.step import Step
-from irexec.runtime.lowering.follow import Link, follow_of, has_records
+from irexec.runtime.lowering.follow import Link, has_records
+from irexec.runtime.lowering.followers import follow_of
 from irexec.runtime.lowering.narrow import computes_in_f32
 from irexec.runtime.lowering.pointwise import Pointwise
 from irexec.runtime.lowering.table import Lowered, Site

@@ -12,7 +12,7 @@ from irexec.core.types import Array, TensorType
 from irexec.ops.compute.precision import widen
 from irexec.ops.normalization.group_normalization import group_normalization_12
 from irexec.runtime.lowering.elementwise import CompiledPointwise
-from irexec.runtime.lowering.follow import Follow, Layout, Link, records_of
+from irexec.runtime.lowering.follow import Follow, Layout, Link, linear, records_of
 from irexec.runtime.lowering.narrow import computes_in_f32, rounding_of
 from irexec.runtime.lowering.pointwise import CHEAP_WORK, SHORTEST, lay_out
 from irexec.runtime.lowering.recent import Recent
@@ -27,7 +27,7 @@ def _(site: Site, *, num_groups: int, epsilon: float) -> Lowered | None:
     if data is None or data.rank is None or scale is None or bias is None or not computes_in_f32(data.element_type):
         return None
     of_channels = records_of((widen(scale), widen(bias))).reshape(-1, *[1] * (data.rank - 2))
-    return Grouped(site, num_groups, CompiledRows("normalized_inside", epsilon), Link(Follow("line", 1), of_channels))
+    return Grouped(site, num_groups, CompiledRows("normalized_inside", epsilon), Link(Follow(linear, 1), of_channels))
 
 
 class Grouped(Lowered):

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# This module declares the effects of elementwise operators.
-import irexec.runtime.lowering.followers  # noqa: F401
 from irexec.core.types import Array, TensorType
 from irexec.ops.activation.pointwise import gelu_2, gelu_7, mish_4, sigmoid_1, swish_4
 from irexec.ops.arithmetic.unary import tanh_1
 from irexec.runtime.lowering.elementwise import CompiledPointwise
-from irexec.runtime.lowering.follow import Follow, Layout, Link, Steps, follow_of, has_records, numbers_of
+from irexec.runtime.lowering.follow import Follow, Layout, Link, Steps, has_records, numbers_of
+from irexec.runtime.lowering.followers import follow_of
 from irexec.runtime.lowering.llvm.after import DEAR, After, Rounding
 from irexec.runtime.lowering.narrow import computes_in_f32, rounding_of
 from irexec.runtime.lowering.recent import Recent
@@ -45,7 +44,7 @@ class Pointwise(NamedTuple):
         """
         shape = result.shape.to_shape()
         layout = lay_out([self.own, *links], shape, rounding_of(self.site.types.outputs[0].element_type.dtype))
-        work = prod(shape) * sum(DEAR_WORK if step.kind in DEAR else CHEAP_WORK for step in layout.after)
+        work = prod(shape) * sum(DEAR_WORK if step.formula in DEAR else CHEAP_WORK for step in layout.after)
         if not layout.after:
             return None
         is_small = layout.links == 1 and work < LEAST_WORK
@@ -90,7 +89,8 @@ class Unary(Lowered):
 
     def __init__(self, site: Site, follow: Follow) -> None:
         super().__init__(site)
-        self._after, self._numbers = (After(follow.kind, "numbers"),), (numbers_of(follow),)
+        numbers = numbers_of(follow)
+        self._after, self._numbers = (After(follow.formula, "numbers", numbers.size),), (numbers,)
         self._known = Recent[int, CompiledPointwise]()
 
     def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
@@ -124,7 +124,7 @@ def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int, rounding: R
     count = 0
     for link in links:
         if link.follow.operand is None:
-            steps.add(After(link.follow.kind, "numbers"), numbers_of(link.follow), (1, 1, 0))
+            steps.add(link.follow.formula, "numbers", numbers_of(link.follow), (1, 1, 0))
             count += 1
             continue
         extents = _extents(link)
@@ -133,7 +133,7 @@ def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int, rounding: R
             break
         operand = None if link.constant is None else np.ascontiguousarray(link.constant)
         whole = (1, 1 << 40, width)
-        steps.add(After(link.follow.kind, way[0]), operand, whole if axis == 0 and way[0] == "run" else way[1:])
+        steps.add(link.follow.formula, way[0], operand, whole if axis == 0 and way[0] == "run" else way[1:])
         count += 1
     return Layout(width, count, tuple(steps.after), tuple(steps.operands), tuple(steps.ways))
 

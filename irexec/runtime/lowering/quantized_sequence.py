@@ -77,7 +77,7 @@ class CompiledQuantizedLstm(CompiledSequence):
         np.add(levels, zero, out=data[:, : rows.shape[1]], casting="unsafe")
         starts = self._sums * np.int32(-zero)
         operands = Records.of([[step * self._scales, 1, 1, 1], [self._bias, 1, 1, 1]])
-        after = After("multiply", "column"), After("add", "column")
+        after = After(np.multiply, "column"), After(np.add, "column")
         self._multiply.tasks(work, data.view(F32), out, after, operands, starts)
 
     def _more_scratch(self, batch: int) -> int:

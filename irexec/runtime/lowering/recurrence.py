@@ -120,7 +120,7 @@ class CompiledRecurrence(CompiledSequence):
         self.layer = self.record(panels, recurrent_bias, candidate)
 
     def _project(self, work: Work, rows: Array, out: Array) -> None:
-        self.project.tasks(work, rows, out, (After("add", "column"),), self.bias_place)
+        self.project.tasks(work, rows, out, (After(np.add, "column"),), self.bias_place)
 
 
 def _packed(r: Array, gates: int, blocks: int, block: int) -> Array:

@@ -40,7 +40,7 @@ class SlidingMean:
         part = np.float32(0.5 ** (taps - 1).bit_length())
         self._sums = Sliding(batch, channels, np.full((channels, taps), part), windows)
         divisors = np.ascontiguousarray(np.broadcast_to(counts, windows.counts) * part, np.float32)
-        self._divide = (After("divide", "plane"),)
+        self._divide = (After(np.divide, "plane"),)
         self._operands = Operands([divisors], [(1, plane, 1)])
 
     def tasks(self, work: Work, data: Array, out: Array) -> None:
@@ -116,7 +116,7 @@ class Sliding:
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
             lanes = compiler().lanes
-            height = self._height(any(step.kind in DEAR for step in after))
+            height = self._height(any(step.formula in DEAR for step in after))
             # The width matters only for whether a row has complete vectors and whether it has a remainder.
             extent = self.windows.counts[2]
             width = 1 if extent < lanes else lanes + (extent % lanes > 0)

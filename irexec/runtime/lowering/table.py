@@ -14,7 +14,8 @@ from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.spec.operator import NodeTypes, Operator
 from irexec.ops.spec.prepared import Prepared
 from irexec.runtime.engine.step import Step
-from irexec.runtime.lowering.follow import Link, Operands, after_sums, can_follow
+from irexec.runtime.lowering.follow import Link, Operands, after_sums
+from irexec.runtime.lowering.followers import can_follow
 from irexec.runtime.lowering.grids import Grid
 from irexec.runtime.lowering.llvm.after import After, Rounding
 from irexec.runtime.lowering.llvm.memory import Records
@@ -237,7 +238,6 @@ def has_lowering(operator: Operator) -> bool:
     """Return whether layers of an operator can have a lowered form, by themselves or after another layer."""
     if (module := _MODULES.get(operator.type)) is not None:
         import_module(f"irexec.runtime.lowering.{module}")
-    import_module("irexec.runtime.lowering.followers")
     return operator in _lowerings or can_follow(operator)
 
 

@@ -22,7 +22,8 @@ from irexec.ops.spec.traits import ConversionTo, Difference, MatrixProduct, Sum
 from irexec.runtime.lowering.byte_products import WholeProduct, whole_product
 from irexec.runtime.lowering.chains import Chain
 from irexec.runtime.lowering.convolution import WholeConvolution
-from irexec.runtime.lowering.follow import Operands, after_sums, along_axis, can_follow
+from irexec.runtime.lowering.follow import Operands, after_sums, along_axis
+from irexec.runtime.lowering.followers import can_follow
 from irexec.runtime.lowering.fusion import Finder, Group
 from irexec.runtime.lowering.grids import BYTES
 from irexec.runtime.lowering.llvm.after import After

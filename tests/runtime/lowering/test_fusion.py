@@ -19,10 +19,12 @@ from support.lowering import groups, kernels, lowered
 import irexec
 from irexec import Model
 from irexec.core.types import F32, PartialShape, TensorType
+from irexec.ops.quantization.fake_quantize import quantize
 from irexec.ops.spec.operator import NodeTypes
-from irexec.runtime.lowering import follow
+from irexec.runtime.lowering import follow, followers
 from irexec.runtime.lowering.fusion import MOST_LINKS, seen_in
-from irexec.runtime.lowering.llvm.after import After
+from irexec.runtime.lowering.llvm import compiler
+from irexec.runtime.lowering.llvm.elementwise import write_elementwise
 
 ops: Any = irexec.opset15
 SHAPE = [2, 6, 19, 21]
@@ -272,21 +274,20 @@ def test_gelu_is_as_right_as_the_plain_kernel(mode: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-37)
 
 
-def test_every_kind_is_known_to_the_compiler() -> None:
-    from typing import get_args
-
-    import irexec.runtime.lowering.followers  # noqa: F401
-    from irexec.runtime.lowering.llvm.after import Kind, Rounding
-
+def test_every_effect_is_known_to_the_compiler() -> None:
     attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1, "levels": 256, "epsilon": 0.1, "mode": "half_to_even"}
     vector = TensorType(F32, PartialShape([1, 2]))
-    described = []
-    for mode, size in product(("erf", "tanh"), (1, 2)):
+    compiled = set()
+    for (operator, describe), mode, size in product(followers._EFFECTS.items(), ("erf", "tanh"), (1, 2)):
         constants = (None, *[np.full(size, number, np.float32) for number in (2, 3, 4, 5)])
         types = NodeTypes((vector,) * 5, (vector,), constants, attributes | {"approximation_mode": mode})
-        described += [describe(port, types) for describe in set(follow._described.values()) for port in (0, 1)]
-    kinds = {kind for group in get_args(Kind) for kind in (get_args(group) or [group])} - {*get_args(Rounding)}
-    assert {one.kind for one in described if one is not None} == kinds
+        for effect in filter(None, (describe(port, types) for port in (0, 1))):
+            compiled.add(operator)
+            steps = follow.Steps(None)
+            known = follow.numbers_of(effect) if effect.operand is None else effect.constant
+            steps.add(effect.formula, "numbers" if effect.operand is None else "row", known)
+            assert compiler().written(write_elementwise, tuple(steps.after)).address
+    assert compiled == set(followers._EFFECTS)
 
 
 def quantized(x: Any, levels: int = 256, *limits: float) -> Any:
@@ -315,8 +316,8 @@ def test_limits_before_fake_quantize_that_change_nothing_are_left_out(low: float
     values[0, :5] = np.nan, np.inf, -np.inf, 0.0, -0.0
     np.testing.assert_array_equal(lowered(model)([values])[0], kernels(model)([values])[0])
     steps = follow.Steps(None)
-    for kind, numbers in (("clamp", (low, high)), ("quantize", (0, 4, 255, 4 / 255, 0))):
-        steps.add(After(kind, "numbers"), follow.numbers_of(follow.Follow(kind, numbers=numbers)))
+    for formula, numbers in ((np.clip, (low, high)), (quantize, (0, 4, 255, 4 / 255, 0))):
+        steps.add(formula, "numbers", follow.numbers_of(follow.Follow(formula, numbers=numbers)))
     assert len(steps.after) == len(steps.operands) == len(steps.ways) == 1 + is_kept
 
 

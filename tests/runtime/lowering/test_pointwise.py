@@ -99,7 +99,7 @@ def test_operands_of_any_broadcast(seed: int) -> None:
         operand = draw.standard_normal(own).astype(np.float32)
         is_constant = draw.random() < 0.5
         type = TensorType(F32, PartialShape(own))
-        links.append(follow.Link(follow.Follow("add", 1), operand if is_constant else None, type))
+        links.append(follow.Link(follow.Follow(np.add, 1), operand if is_constant else None, type))
         coming += [] if is_constant else [operand]
         layout = pointwise.lay_out(links, shape)
         if len(layout.after) < len(links):

@@ -53,7 +53,7 @@ def test_what_functions_are_generated_from_is_freed_without_a_collection() -> No
     gc.collect()
     gc.disable()
     try:
-        compiler().written(write_elementwise, (After("square", "row"), After("tanh", "row")) * 3)
+        compiler().written(write_elementwise, (After(np.square, "numbers", 0), After(np.tanh, "numbers", 0)) * 3)
         left = sum(isinstance(each, ir.Instruction) for each in gc.get_objects())
     finally:
         gc.enable()

@@ -229,7 +229,7 @@ def _write_tile(
         with unfinished:
             keep()
         with finished:
-            if any(step.kind in DEAR for step in after):
+            if any(step.formula in DEAR for step in after):
                 keep()
                 with code.loop(0, rows) as number:
                     here = place + number * layer.channel_result

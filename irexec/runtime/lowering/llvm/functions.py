@@ -5,7 +5,6 @@ Each is accurate to a few units in the last place, propagates NaN, and does not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -69,47 +68,12 @@ def mish(code: Code, x: Any) -> Any:
     return b.fdiv(above, b.fadd(n, m))
 
 
-def hsigmoid(code: Code, x: Any) -> Any:
-    """min(max(x + 3, 0), 6) / 6."""
-    b = code.builder
-    bounded = clamped(code, b.fadd(x, code.constant(3.0)), code.zeros(), code.constant(6.0))
-    return b.fdiv(bounded, code.constant(6.0))
-
-
-def hswish(code: Code, x: Any) -> Any:
-    """x min(max(x + 3, 0), 6) / 6, with the division first because x times 6 may overflow."""
-    return code.builder.fmul(x, hsigmoid(code, x))
-
-
 def polynomial(code: Code, coefficients: Any, x: Any) -> Any:
     """Evaluate a polynomial by Horner's scheme; the highest coefficient comes first."""
     result, *rest = coefficients
     for coefficient in rest:
         result = code.call("fmuladd", result, x, coefficient)
     return result
-
-
-def gelu_erf(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
-    """GELU with erf; `numbers` are the coefficients of two polynomials in x², whose quotient times -x is the logit of
-    the normal distribution.
-
-    The lowest coefficient comes first: five of the first polynomial, then three of the second, whose fourth is 1.
-    """
-    b = code.builder
-    square = b.fmul(x, x)
-    most = code.constant(144.0)
-    square = b.select(b.fcmp_ordered(">", square, most), most, square)
-    above, below = numbers[:5], [*numbers[5:8], code.constant(1.0)]
-    quotient = b.fdiv(polynomial(code, above[::-1], square), polynomial(code, below[::-1], square))
-    return logistic_times(code, b.fneg(b.fmul(quotient, x)), x)
-
-
-def gelu_tanh(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
-    """GELU with tanh; `numbers` are the coefficients, lowest first, of a polynomial in x²; the polynomial times x is
-    the logit.
-    """
-    b = code.builder
-    return logistic_times(code, b.fmul(polynomial(code, numbers[1::-1], b.fmul(x, x)), x), x)
 
 
 # e^r for |r| <= ln 2 / 2 as 1 + r + r² (1/2 + r/6 + ...), with the least maximum relative error.
