@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from irexec.cli.generate import add_prompt
 from irexec.cli.given import Loaded, add_input_arguments, add_sample_argument, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx, .irt)")
+    parser.add_argument(
+        "file", metavar="MODEL", help="a model (.xml, .onnx, .irt); with --prompt a folder with a language model"
+    )
     add_repeatable(
         parser,
         "--with",
@@ -57,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="try up to N inputs (NaN, infinities, ties, limits of integers, lengths of 1, ...) until the sides part; "
         "the smallest such input is compared, and saved by --save-inputs (default: search)",
+    )
+    language = parser.add_argument_group("language models (MODEL is a folder as exporters write it)")
+    add_prompt(language)
+    language.add_argument(
+        "--settings", action="store_true", help="also try the settings of OpenVINO that change results, one at a time"
     )
     add_many_arguments(parser)
     judge = parser.add_argument_group("tolerances (default: the tolerance of each operator)")
@@ -108,6 +116,10 @@ def run(args: argparse.Namespace) -> int:
     if not args.others:
         sides = "--with openvino, --with OTHER.xml or --with torch:FILE.py:FUNCTION"
         return _refuse("U003", f"the other side is not given: add {sides}")
+    if args.prompt is not None:
+        from irexec.cli.compare_prompt import compare_folder
+
+        return compare_folder(args)
     args.other = args.others[0]
     several = len(args.others) > 1
     many = args.jobs > 1 or args.cluster is not None or args.resume is not None

@@ -231,11 +231,11 @@ class Comparison:
         errors = [error for _, error in self.results]
         found = [self.layout] if self.layout else []
         suspected = [row.node for row in self.rows] if self.culprit is None else self.culprit.nodes
-        if self.other.startswith("OpenVINO") and _CACHE not in self.other and not self.agrees:
-            kept = self.about.get(_CACHE, "")
+        if self.other.startswith("OpenVINO") and CACHE not in self.other and not self.agrees:
+            kept = self.about.get(CACHE, "")
             if kept != "f32" and any(map(_reads_a_state, suspected)):
                 how = f"keeps the caches of attention in {kept}" if kept else "may keep the caches of attention in u8"
-                found.append(f"OpenVINO {how}; --config {_CACHE}=f32 keeps them in f32")
+                found.append(f"OpenVINO {how}; --config {CACHE}=f32 keeps them in f32")
         return found + list(hints(self.other, self.precision, self.culprit, errors, self.file, self._is_accumulated))
 
     def to_dict(self) -> dict[str, Any]:
@@ -269,7 +269,8 @@ def few(names: Sequence[str]) -> str:
 
 LOWER = ("f16", "bf16")
 """The types other than f32 in which devices compute models in f32."""
-_CACHE = "KV_CACHE_PRECISION"
+CACHE = "KV_CACHE_PRECISION"
+"""The property of OpenVINO for the type in which the caches of attention are kept."""
 NOTABLE = 1e-3
 """The relative error of results from which an explanation is given."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,27 @@ _PAST = re.compile(r"past_key_values\.(.{1,40})")
 """The name of an input with a cache, which the output `present.` with the same end extends."""
 IDS = ("input_ids", "decoder_input_ids")
 EMBEDDED = ("inputs_embeds", "decoder_inputs_embeds")
+
+
+class _Call(NamedTuple):
+    """What the inputs of a call are made of: see `Decoder.inputs`."""
+
+    tokens: Array
+    past: int
+    padding: int
+    caches: Sequence[Array]
+
+    @property
+    def mask(self) -> Array:
+        made = np.ones((len(self.tokens), self.past + self.tokens.shape[1]), np.int64)
+        made[-1, : self.padding] = 0
+        return made
+
+    @property
+    def positions(self) -> Array:
+        counted = np.maximum(self.mask.cumsum(axis=1) - 1, 0)
+        found: Array = counted[:, self.past :]
+        return found
 
 
 class Decoder:
@@ -60,38 +82,56 @@ class Decoder:
             begin = begin if isinstance(begin, int) else self.folder.setting("pad_token_id")
             self.start = np.array([[begin if isinstance(begin, int) else 0]], np.int64)
 
-    def inputs(self, tokens: Array, past: int, caches: Sequence[Array] = ()) -> list[Array]:
-        """Return the inputs for some tokens that follow `past` others. `caches`: the results of the call before."""
+    def inputs(self, tokens: Array, past: int, caches: Sequence[Array] = (), padding: int = 0) -> list[Array]:
+        """Return the inputs for the tokens [batch, n] that follow `past` others. `caches`: the results of the call
+        before. `padding`: the tokens at the beginning of the last text that are padding. Of several texts, a call after
+        others continues each with the caches of the next one.
+        """
+        call = _Call(tokens, past, padding, caches)
         return [
-            self._input(port, name, tokens, past, caches).astype(port.element_type.dtype or np.float32, copy=False)
+            self._input(port, name, call).astype(port.element_type.dtype or np.float32, copy=False)
             for port, name in zip(self.model.inputs, self.names, strict=True)
         ]
 
-    def _input(self, port: Value, name: str, tokens: Array, past: int, caches: Sequence[Array]) -> Array:
-        count = tokens.shape[1]
+    def _input(self, port: Value, name: str, call: _Call) -> Array:
+        batch, count = call.tokens.shape
         if name in IDS:
-            return tokens
+            return call.tokens
         if name in self._fixed:
-            return self._fixed[name]
+            return np.repeat(self._fixed[name], batch, axis=0)
         if name in ("attention_mask", "decoder_attention_mask"):
-            return np.ones((1, past + count), np.int64)
+            return call.mask
         if name == "position_ids":
             # Of three axes in models of images, time, height and width have the same positions in a text.
             rows = port.type.shape.rank or 2
-            return np.broadcast_to(np.arange(past, past + count), (*(3,) * (rows - 2), 1, count))
+            return np.broadcast_to(call.positions, (*(3,) * (rows - 2), batch, count))
         if name == "cache_position":
-            return np.arange(past, past + count)
+            return np.arange(call.past, call.past + count)
         if name == "beam_idx":
-            return np.zeros(1, np.int32)
+            return np.roll(np.arange(batch), 1) if call.past else np.arange(batch)
         if name == "token_type_ids":
-            return np.zeros((1, count), np.int64)
+            return np.zeros_like(call.tokens)
         if name in EMBEDDED:
-            return self.run(EMBEDDINGS, tokens)
+            return self.run(EMBEDDINGS, call.tokens)
         if name == "per_layer_inputs":
-            return self.run(PER_LAYER, tokens)
+            return self.run(PER_LAYER, call.tokens)
         if (cache := _PAST.fullmatch(name)) is not None:
-            return self._cache(port, cache[1], caches)
+            return self._cache(port, cache[1], call)
         raise self._refused(port, name)
+
+    @property
+    def has_caches_as_inputs(self) -> bool:
+        """Whether the caches are inputs, so that a step does not depend on the calls before it."""
+        return any(map(_PAST.fullmatch, self.names))
+
+    @property
+    def reorders(self) -> bool:
+        """Whether the model takes several texts, whose caches change places as an input says."""
+        return "beam_idx" in self.names
+
+    def uses(self, part: str) -> bool:
+        """Return whether another model of the folder has computed an input."""
+        return part in self._parts
 
     def run(self, part: str, tokens: Array) -> Array:
         """Return the result of another model of the folder for these tokens."""
@@ -100,16 +140,17 @@ class Decoder:
         found: Array = self._parts[part]([tokens])[0]
         return found
 
-    def _cache(self, port: Value, end: str, caches: Sequence[Array]) -> Array:
+    def _cache(self, port: Value, end: str, call: _Call) -> Array:
         """Return the value of an input that is a cache: of the call before, or without any token."""
         outputs = [port_name(value) for value in self.model.outputs]
-        if caches and f"present.{end}" in outputs:
-            return caches[outputs.index(f"present.{end}")]
+        if call.caches and f"present.{end}" in outputs:
+            return call.caches[outputs.index(f"present.{end}")]
         shape = port.type.shape
         if shape.rank is None:
             raise self._refused(port, port_name(port))
-        # The batch is 1, and the extent that grows is 0.
-        return np.zeros([d.value if d.is_static else int(axis == 0) for axis, d in enumerate(shape)], np.float32)
+        batch = len(call.tokens)
+        # The extent that grows is 0.
+        return np.zeros([d.value if d.is_static else 0 if axis else batch for axis, d in enumerate(shape)], np.float32)
 
     def cached(self, results: Sequence[Array]) -> int:
         """Return the bytes of the caches among the results of a call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from irexec.core.structure import CONST
 from irexec.core.types import Array
 from irexec.model.graph.model import Model
-from irexec.runtime.engine import CompiledModel
+from irexec.runtime.engine import CompiledModel, Listener
 from irexec.runtime.lowering.backend import Backend
 from irexec.tools.inspect.summary import stored_bytes
 from irexec.tools.language.decoder import Decoder
@@ -34,20 +34,28 @@ class Step:
     cache: int
 
 
-def steps(decoder: Decoder, compiled: CompiledModel, most: int) -> Iterator[Step]:
+def steps(
+    decoder: Decoder,
+    compiled: CompiledModel,
+    most: int,
+    *,
+    forced: Sequence[int] = (),
+    listeners: Sequence[Listener] = (),
+) -> Iterator[Step]:
     """Yield the calls of a greedy generation: the prompt, then one token each; a token that ends the text is last.
 
-    `compiled`: the model of the decoder. Raises IRError.
+    `compiled`: the model of the decoder. `forced`: the tokens that the steps choose, instead of the preferred ones.
+    Raises IRError.
     """
-    request, ends = compiled.create_infer_request(), decoder.folder.ends
+    request, ends = compiled.create_infer_request(listeners), decoder.folder.ends
     tokens, past, results = decoder.start, 0, list[Array]()
-    for _ in range(most):
+    for number in range(most):
         inputs = decoder.inputs(tokens, past, results)
         begin = time.perf_counter()
         results = list(request.infer(inputs).to_tuple())
         seconds = time.perf_counter() - begin
         logits = decoder.scores(results)
-        token = int(logits.argmax())
+        token = forced[number] if forced else int(logits.argmax())
         states = sum(state.state.nbytes for state in request.query_state())
         yield Step(inputs, logits, token, seconds, states + decoder.cached(results))
         if token in ends:

@@ -73,8 +73,8 @@ class Apart:
     ) -> None:
         self.original, self.runs_parts = original, runs_parts
         self.process = Process(server, arguments, limit)
-        # The model in the other process, and the number of the process start after which it was loaded.
-        self.holds: tuple[int, Path] | None = None
+        # The model in the other process, the number of the process start after which it was loaded, and its precision.
+        self.holds: tuple[int, Path, str] | None = None
         # The model whose observed values the other process keeps.
         self.looking: object = None
         self.name = title
@@ -183,8 +183,9 @@ class Remote:
 
     def _call(self, method: str, *arguments: Any) -> Any:
         runtime = self._runtime
-        if runtime.holds != (runtime.process.life, self._file):
+        if runtime.holds is None or runtime.holds[:2] != (runtime.process.life, self._file):
             runtime.holds = runtime.looking = None
-            self.precision = self._begin()
-            runtime.holds = (runtime.process.life, self._file)
+            precision = self._begin()
+            runtime.holds = (runtime.process.life, self._file, precision)
+        self.precision = runtime.holds[2]
         return runtime.ask(method, *arguments)
