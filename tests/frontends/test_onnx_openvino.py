@@ -81,7 +81,7 @@ def test_beside_openvino(tmp_path: Path, number: int) -> None:
     type, inputs, attributes, count = NODES[number]
     saved(tmp_path / "model.onnx", type, inputs, attributes, count)
     for node in irexec.read_model(tmp_path / "model.onnx").get_ops():
-        skip_unless_computed(str(node.op))
+        skip_unless_computed(str(node.operator))
     options = {"INFERENCE_PRECISION_HINT": "f32"}
     theirs = openvino.Core().compile_model(tmp_path / "model.onnx", "CPU", options)(list(inputs.values()))
     mine = irexec.compile_model(tmp_path / "model.onnx")(inputs)
