@@ -10,7 +10,7 @@ from irexec.core.records import record
 from irexec.core.structure import ASSIGN, READ_VALUE
 from irexec.core.threads.parallel import computing
 from irexec.core.types import Array
-from irexec.model.graph.cut import Cutter, Part
+from irexec.model.graph.cut import Cutter, Part, needed_by
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.inference import infer_types
 from irexec.ops.spec.traits import Random
@@ -196,8 +196,13 @@ class Run:
             infer_types(part.model)
             self._opened[values] = part, Run(part.model)
         part, run = self._opened[values]
-        wanted = [value for value in part.begins if value.node in self._cutter.constant]
-        constants = Run(self._cutter.cut((), wanted).model)([[]])[0].results
+        folded = self._folded(part.begins)  # values that no step computes: of constants, or of known shapes alone
+        wanted = [value for value in part.begins if value in folded]
+        source, first = (
+            self._cutter.cut(needed_by(v.node for v in wanted), wanted),
+            dict(zip(self.model.inputs, steps[0], strict=True)),
+        )
+        constants = Run(source.model)([[first[value] for value in source.begins]])[0].results
         fixed = dict(zip(wanted, constants, strict=True))
         others = {*part.begins} - {*wanted, *self.model.inputs}
         given = [dict(zip(self.model.inputs, step, strict=True)) | fixed for step in steps]

@@ -160,3 +160,12 @@ def test_results_belong_to_the_caller() -> None:
     first = run(steps)[0].results[1]
     first[:] = 0
     np.testing.assert_array_equal(run(steps)[0].results[1], -X)
+
+
+def test_a_changed_value_that_depends_on_known_shapes_alone() -> None:
+    """Such layers are computed when the model is planned, though no constant determines them."""
+    x = ops.parameter([2, 3], np.float32, name="x")
+    filled = ops.broadcast(np.float32(1), ops.shape_of(x, output_type="i64"), name="filled")
+    model = irexec.Model([ops.add(x, ops.sqrt(filled), name="y")], [x], "filled")
+    (outcome,) = Run(model)([[X]], change={value(model, "filled"): lambda array: array + 3})
+    np.testing.assert_array_equal(outcome.results[0], X + 2)
