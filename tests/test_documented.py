@@ -45,7 +45,8 @@ def is_code(member: object) -> bool:
 OPEN = {
     **dict.fromkeys(
         (
-            "Bisected.to_dict return", "Blame.to_dict return", "Comparison.to_dict return", "Diagnostic.to_dict return", "Differences.to_dict return",
+            "Bisected.to_dict return", "Blame.to_dict return", "Comparison.to_dict return",
+            "Diagnostic.to_dict return", "Differences.to_dict return",
             "Passes.to_dict return", "Shapes.to_dict return",
         ),
         "an object for JSON",
