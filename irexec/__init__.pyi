@@ -71,6 +71,10 @@ from irexec.tools.functions.files import ModelReport as ModelReport
 from irexec.tools.functions.files import doctest as doctest
 from irexec.tools.functions.files import fix as fix
 from irexec.tools.functions.files import report as report
+from irexec.tools.functions.inspecting import Overview as Overview
+from irexec.tools.functions.inspecting import Run as Run
+from irexec.tools.functions.inspecting import run as run
+from irexec.tools.functions.inspecting import show as show
 from irexec.tools.functions.passes import Passes as Passes
 from irexec.tools.functions.progress import sensitivity as sensitivity
 from irexec.tools.functions.progress import shapes as shapes

@@ -35,6 +35,18 @@ def model_of(given: ModelLike, weights: str | os.PathLike[str] | None = None) ->
     return accepted(read(given, weights, model_class=OpenVINOModel))
 
 
+def given_of(inputs: Inputs | None, shapes: Mapping[str, Sequence[int]] | None, seed: int) -> Given:
+    """Return what is given for the inputs of a model."""
+    named = inputs if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
+    return Given(
+        inputs={str(getattr(name, "any_name", name)): value for name, value in named.items()},
+        shapes=extents_of(shapes),
+        seed=seed,
+        typical=True,
+        python=True,
+    )
+
+
 def entries_of(
     model: Model,
     inputs: Inputs | None = None,
@@ -43,15 +55,7 @@ def entries_of(
 ) -> list[ModelInput]:
     """Return the inputs of a model; inputs that are not given get random arrays. Raises IRError."""
     findings = Findings(file=model.file)
-    named = inputs if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
-    given = Given(
-        inputs={str(getattr(name, "any_name", name)): value for name, value in named.items()},
-        shapes=extents_of(shapes),
-        seed=seed,
-        typical=True,
-        python=True,
-    )
-    entries = complete(model, given, findings)
+    entries = complete(model, given_of(inputs, shapes, seed), findings)
     if not findings.report.ok:
         raise IRError(findings.report)
     return entries

@@ -125,6 +125,17 @@ class Shapes:
         return [[each.text(self.symbols) for each in (*part, *self.declared)] for part in self.alternatives]
 
     @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each condition, with the number of its list and its certainty: `pandas.DataFrame(rows)` is a
+        table.
+        """
+        return [
+            {"alternative": number, "condition": condition, "certainty": certainty}
+            for number, lists in enumerate(zip(self.conditions, self.certainty, strict=True))
+            for condition, certainty in zip(*lists, strict=True)
+        ]
+
+    @property
     def is_complete(self) -> bool:
         """False if the description contradicts some combinations that were tried, or if the time ran out."""
         return self._study.is_complete

@@ -239,3 +239,29 @@ def test_shapes_and_sensitivity(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_report_warns_of_no_findings_because_it_shows_them(recwarn: pytest.WarningsRecorder) -> None:
     assert irexec.report(SAMPLES / "wrong.xml").html.startswith("<!DOCTYPE html>")
     assert [str(each.message) for each in recwarn] == []
+
+
+def test_rows_are_those_of_a_table() -> None:
+    """A row is a dict of plain values, with the same keys in every row."""
+    model = SAMPLES / "segmenter" / "model.xml"
+    for found in (irexec.run(model), irexec.show(model), irexec.shapes(model)):
+        assert found.rows and len({tuple(row) for row in found.rows}) == 1
+        assert {type(value) for row in found.rows for value in row.values()} <= {str, int, float, list, type(None)}
+
+
+def test_a_run_has_results_and_the_statistics_of_all_layers() -> None:
+    model, image = SAMPLES / "classifier" / "model.xml", np.load(SAMPLES / "classifier" / "image.npy")
+    found = irexec.run(model, {"image": image})
+    np.testing.assert_array_equal(found.results["probabilities"], irexec.compile_model(model)([image])[0])
+    last = found.rows[-1]
+    assert (last["type"], last["shape"], last["nan"]) == ("SoftMax", [2, 10], 0)
+    assert last["max"] == pytest.approx(found.results["probabilities"].max())
+    assert str(found).startswith("classifier") and "time per type" in str(found)
+    with pytest.raises(irexec.IRError, match="no input"):
+        irexec.run(model, {"picture": image})
+
+
+def test_an_overview_prints_what_the_command_does(capsys: pytest.CaptureFixture[str]) -> None:
+    model = SAMPLES / "classifier" / "model.xml"
+    assert main(["show", str(model)]) == 0
+    assert str(irexec.show(model)).split() == capsys.readouterr().out.split()
