@@ -14,8 +14,9 @@ from irexec.core.diagnostics import Place
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import Array
 from irexec.frontends.onnx.messages import onnx
-from irexec.frontends.onnx.wire import Unusual, without_large_tensors
+from irexec.frontends.onnx.wire import Unusual, cut_off, without_large_tensors
 from irexec.ir.io.files import open_regular, unreadable
+from irexec.ir.weights.file import misplaced
 
 
 def not_text(message: Message) -> str | None:
@@ -59,15 +60,32 @@ def read_file(given: str | os.PathLike[str] | bytes, findings: Findings) -> Onnx
         findings.add("U001", message, place=place, hint=hint)
         return None
     except DecodeError:
-        findings.add("F002", "the file is not a valid ONNX model (protobuf cannot be decoded)", place=place)
+        _report_other(given, findings, "the file is not a valid ONNX model (protobuf cannot be decoded)")
         return None
     if not found.proto.HasField("graph"):
-        findings.add("F002", "the file contains no ONNX graph", place=place)
+        _report_other(given, findings, "the file contains no ONNX graph")
         return None
     if (field := not_text(found.proto)) is not None:
         findings.add("F002", f"a {field} in the file is not UTF-8", place=place)
         return None
     return found
+
+
+def _report_other(given: str | os.PathLike[str] | bytes, findings: Findings, message: str) -> None:
+    """Report a file that is not an ONNX model by its kind, if that is known, or as one whose end is missing."""
+    hint = None
+    if isinstance(given, bytes):
+        data = given
+    else:
+        with open_regular(given, "the model") as stream:
+            data = stream.read()
+    if (known := misplaced(data)) is not None:
+        kind, hint = known
+        message = f"the file is {kind}, not an ONNX model"
+    elif (missing := cut_off(memoryview(data))) is not None:
+        message = f"the file ends in the middle of the model: {missing}"
+        hint = "it may have been cut off when it was copied or downloaded"
+    findings.add("F002", message, place=Place(file=findings.file), hint=hint)
 
 
 def _parsed(stream: IO[bytes]) -> OnnxFile:

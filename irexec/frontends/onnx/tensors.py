@@ -14,6 +14,7 @@ from irexec.core.types import BOOLEAN, STRING, Array, ElementType, is_numpys
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.ir.io.files import open_regular
+from irexec.ir.weights.file import POINTER, misplaced
 
 # Element type → the field of elements that are not stored as raw bytes; other types use int32_data.
 _FIELDS = {"f32": "float_data", "c64": "float_data", "f64": "double_data", "c128": "double_data"}
@@ -176,7 +177,12 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
         with open_regular(path, "external data of the model") as file:
             status = os.fstat(file.fileno())
             size = status.st_size
-            if offset + nbytes > size:
+            beginning = file.read(4096)
+            if offset + nbytes > size or beginning.startswith(POINTER):
+                if (known := misplaced(beginning)) is not None:
+                    kind, hint = known
+                    advice = f"; {hint}" if hint else ""
+                    raise BadTensor("F006", f"{location!r} is {kind}, not the data of tensors{advice}")
                 message = f"the data needs bytes {offset} to {offset + nbytes} of {location!r}, which has {size} bytes"
                 raise BadTensor("F006", message)
             if not nbytes:

@@ -89,6 +89,21 @@ def _fields(data: memoryview, begin: int, end: int) -> Iterator[Field]:
         at = stop
 
 
+def cut_off(data: memoryview) -> str | None:
+    """Return how much of a file is missing at its end, if its last field is longer than the rest of the file."""
+    at, end = 0, len(data)
+    try:
+        while at < end:
+            key, start = _varint(data, at, end)
+            length, start = _varint(data, start, end) if key & 7 == _BYTES else (0, start)
+            if start + length > end:
+                return f"{start + length - end:,} of {start + length:,} bytes or more are missing"
+            at = next(_fields(data, at, end)).stop
+    except Unusual:
+        return None
+    return None
+
+
 def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
     """Return a number that is encoded in 7 bits per byte, lowest bits first, and the position after it."""
     value = shift = 0

@@ -47,6 +47,8 @@ _STRING_SIZE = 16
 _MIN_RELEASED = 1 << 16
 
 
+POINTER = b"version https://git-lfs"
+"""The beginning of a file that Git LFS has not fetched."""
 IN_TEXT = 1 << 59
 """The offset of the first constant that is written in the text form of a model, and not in its `.bin`."""
 
@@ -92,8 +94,9 @@ class Weights:
         self.file = file
         self.reason = reason
         self._data = None if data is None else memoryview(data).cast("B")
-        # The number of bytes.
-        self.size = 0 if self._data is None else self._data.nbytes
+        # The number of bytes. A pointer to the file holds no constants, however small they are.
+        is_there = self._data is not None and bytes(self._data[: len(POINTER)]) != POINTER
+        self.size = self._data.nbytes if self._data is not None and is_there else 0
         self._uses: list[_Use] = []
         # The ranges outside the weights, and the number of all constants.
         self._lacking: list[_Use] = []
@@ -259,6 +262,10 @@ class Weights:
             message = f"there are no weights{where}; {needed:,} bytes are needed, {affected}"
             hint = "use --weights to give another file, or --random-weights to draw them" if self.file else None
             findings.add("C010", message, hint=hint, **details)
+        elif (known := misplaced(self._data)) is not None:
+            kind, hint = known
+            message = f"{self.file or 'the weights'} is {kind}, not the weights of a model; {affected}"
+            findings.add("C002", message, hint=hint, **details)
         elif count == 1:
             message = f"bytes {first.offset} to {first.end} are outside the weights, which have {self.size} bytes"
             allowed = f"at most {self.size - (first.end - first.offset)}"
@@ -266,7 +273,8 @@ class Weights:
         else:
             name = self.file or "the weights"
             message = f"{name} is too short: it has {self.size:,} bytes, but {needed:,} are needed; {affected}"
-            hint = "use --weights to give another file" if self.file else None
+            hint = "the file may have been cut off when it was copied; use --weights to give another file"
+            hint = hint if self.file else None
             findings.add(
                 "C002", message, found=f"{self.size:,} bytes", allowed=f"{needed:,} bytes", hint=hint, **details
             )
@@ -348,6 +356,16 @@ def release_pages(array: Array) -> None:
     stop = (high - begin) // mmap.PAGESIZE * mmap.PAGESIZE
     if start < stop:
         mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
+
+
+def misplaced(data: memoryview | bytes) -> tuple[str, str | None] | None:
+    """Return what a file in the place of weights is, and advice on it: a pointer, a page or an archive; None if its
+    bytes may be weights.
+    """
+    from irexec.ir.xml.foreign import UNCERTAIN, foreign_kind
+
+    known = foreign_kind(bytes(data[:4096]))
+    return known if known is not None and known[0] not in UNCERTAIN else None
 
 
 def _is_finite(raw: bytes | memoryview, element_type: ElementType) -> bool:

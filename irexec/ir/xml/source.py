@@ -130,7 +130,8 @@ class Source:
     def from_bytes(cls, data: bytes, file: str | None = None, *, limits: Limits | None = None) -> Source:
         """Decode the bytes of a file."""
         limits = limits or Limits()
-        if (foreign := None if data.startswith(_BEGINNINGS) else _foreign_kind(data)) is not None:
+        known = data.startswith(_BEGINNINGS) and b"<compiled_blob" not in data[:_HEADER]
+        if (foreign := None if known else _foreign_kind(data)) is not None:
             kind, hint = foreign
             return cls._refused(SourceFault("X008", f"the file is {kind}, not an IR", Span(0, 1), hint), file)
         if len(data) > limits.size:
@@ -230,15 +231,12 @@ class Source:
             return False
         start = _PROLOG.match(self.text).end()  # type: ignore[union-attr]
         head = self.text[start : start + 64].lower()
-        html = "the file is an HTML page, possibly an error page saved by a failed download" if _is_html(head) else None
         if head.startswith("<!doctype"):
-            self._problem("X002", "a document type declaration is not allowed", Span(start, 9), html)
+            self._problem("X002", "a document type declaration is not allowed", Span(start, 9))
         elif not head:
             self._problem("X008", "the file contains no element", Span(max(start - 1, 0), 1))
         elif not head.startswith("<"):
             self._problem("X008", "the file is not XML because it does not start with '<'", Span(start, 1))
-        elif html:
-            self._problem("X008", "the file is not an OpenVINO IR", Span(start, 5), html)
         elif len(self.text) > _LEAST_ELEMENT * limits.elements and (
             self.text.count("<") - self.text.count("</") > limits.elements
         ):
@@ -255,7 +253,9 @@ class Source:
         self._is_plain = is_plain(self.text)
         for fault in () if self._is_plain else faults(self.text):
             if fault.code == "X003" or len(self._faults) < _MAX_PROBLEMS:
-                self._faults.append(SourceFault(fault.code, fault.message, fault.span, related=fault.related))
+                at_end = fault.span.start >= len(self.text.rstrip()) - 1
+                hint = _CUT_OFF if at_end and fault.code == "X001" else None
+                self._faults.append(SourceFault(fault.code, fault.message, fault.span, hint, fault.related))
         # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late declaration,
         # two hyphens in a comment) the elements that OpenVINO reads can still be read.
         self._readable = not self._faults or (
@@ -263,8 +263,11 @@ class Source:
         )
 
 
+_CUT_OFF = "the end of the file is missing: it may have been cut off when it was copied or downloaded"
 # The first bytes of nearly all IR files, and of no other kind of file.
 _BEGINNINGS = (b"<?xml", b"<net")
+_HEADER = 256
+"""The bytes in which the root element of a file begins, unless comments precede it."""
 _READABLE = {"X003", "X004", "X010", "X011", "X012"}
 
 
@@ -272,7 +275,3 @@ def _foreign_kind(data: bytes) -> tuple[str, str | None] | None:
     from irexec.ir.xml.foreign import foreign_kind
 
     return foreign_kind(data[:4096])
-
-
-def _is_html(head: str) -> bool:
-    return head.startswith(("<!doctype", "<html")) and re.match(r"<!doctype\s+html|<html\b", head) is not None

@@ -144,9 +144,14 @@ def _explained(positions: Positions, log: list[_LogEntry], summary: str) -> Iter
         yield Fault("X001", found.message, found.span, () if found.opened is None else (found.opened,))
         return
     places = set()
+    torn = _torn(positions.text)
     for entry in log:
         code, span = _CODE_OF_ERROR.get(entry.type_name, "X001"), Span(positions.offset(entry.line, entry.column), 1)
-        if code != "X003" and span not in places:
+        if torn is not None and code == "X001" and span.start >= torn.related[0][1].start:
+            if torn.span not in places:
+                places.add(torn.span)
+                yield torn
+        elif code != "X003" and span not in places:
             places.add(span)
             yield Fault(code, _sentence(entry.message), span)
     repeated: list[Fault] = []
@@ -155,6 +160,15 @@ def _explained(positions: Positions, log: list[_LogEntry], summary: str) -> Iter
     yield from repeated
     if not places and not repeated:
         yield Fault("X001", _sentence(summary), Span(0, 1))
+
+
+def _torn(text: str) -> Fault | None:
+    """Return the fault of a text that ends inside a tag; None for any other text."""
+    begin, end = text.rfind("<"), len(text.rstrip())
+    if begin <= text.rfind(">") or text.startswith(("<!", "<?"), begin):
+        return None
+    related = (("the tag begins here", Span(begin, 1)),)
+    return Fault("X001", "the text ends inside a tag", Span(max(end - 1, 0), 1), related)
 
 
 def _repeated_attributes(positions: Positions) -> Iterator[Fault]:

@@ -24,7 +24,7 @@ REFUSED = [
     (b"\n  plain", "X008", 2, 3),
     (b"PK\x03\x04", "X008", 1, 1),
     (b"<?xml version='1.0'?>\n<!-- only -->", "X008", 2, 13),
-    (b"<!DOCTYPE html><html><body>404</body></html>", "X002", 1, 1),
+    (b"<!DOCTYPE html><html><body>404</body></html>", "X008", 1, 1),
     (b"<html><body>404</body></html>", "X008", 1, 1),
     (b'<?xml version="1.0"?>\n<!DOCTYPE net [<!ENTITY a "b">]>\n<net/>', "X002", 2, 1),
     (b'<?xml version="1.0"?><!-- c -->\n <!DOCTYPE net SYSTEM "file:///etc/passwd"><net/>', "X002", 2, 2),
