@@ -39,7 +39,7 @@ def test_text_of_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     irexec.save_model(MODELS["cache"](), tmp_path / "cache.xml")
     assert main(["shapes", str(tmp_path / "cache.xml")]) == 0
     text = printed(capsys)
-    assert "together\n  total in [1, seq + past]\n" in text
+    assert "    total    1, or equal to seq + past" in text
     assert "    batch  equal to batch_2, or one of them 1  batch = 2: Add-1 broadcast" in text
     assert "batch of past  3 beside 2: Concat-1 C3" in text
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
-from math import prod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from irexec.core.arguments import expected
@@ -17,20 +16,18 @@ from irexec.core.types import PartialShape
 from irexec.model.graph.model import Node
 from irexec.model.graph.ports import port_name
 from irexec.model.inference.inference import Inference
-from irexec.tools.shapes.alternatives import alternatives_of, declared_bounds, plain, says_equal
 from irexec.tools.shapes.baked import Baked, baked_sizes
-from irexec.tools.shapes.case import Reason
-from irexec.tools.shapes.conditions import Condition
+from irexec.tools.shapes.conditions import Condition, Guard, OneOf
 from irexec.tools.shapes.evidence import Evidence
-from irexec.tools.shapes.expressions import Expression, fit
-from irexec.tools.shapes.limits import limits
-from irexec.tools.shapes.names import assignment, equal_groups, symbols
+from irexec.tools.shapes.formulas import Expression, number, size
+from irexec.tools.shapes.limits import NO_BOUND, limits
+from irexec.tools.shapes.moves import Moves, path_to
+from irexec.tools.shapes.names import assignment, symbols
 from irexec.tools.shapes.probe import Prober, Refusal, Sizes
-from irexec.tools.shapes.samples import accepted_samples, least_samples, path_to, raised
 from irexec.tools.shapes.study import Study
 
-# The number of dynamic dimensions up to which an expression is fitted to an output's sizes without a trace.
-_MOST_FITTED = 24
+# The largest size in samples, and the number of combinations that the remarks list.
+_LARGEST, _MOST_GAPS = 1 << 12, 3
 
 
 @record(frozen=True)
@@ -54,15 +51,16 @@ class Shapes:
         self._prober, self._study = expected(prober, Prober, "Shapes()"), expected(found, Study, "Shapes()")
         self.model = prober.model
         self.dims = prober.dims
-        self.groups = equal_groups(found.cases, len(prober.dims))
-        self.alternatives: list[list[Condition]] = alternatives_of(prober, found.cases, self.groups)
-        self._evidence = None if found.paths is None or not found.cases else Evidence(prober, found.paths)
-        self._is_derived = self._evidence is not None and self._derived(self._evidence)
-        self.declared: list[Condition] = declared_bounds(prober, self.groups, self.alternatives)
+        self._evidence = None if found.paths is None else Evidence(prober, found.paths)
+        self.groups = list(range(len(prober.dims))) if found.paths is None else found.paths.groups
+        self.alternatives: list[list[Condition]] = found.alternatives
+        self._gaps = [] if self._evidence is None else self._evidence.differing(self.alternatives, self.groups)
+        self.declared: list[Condition] = _declared_bounds(prober, self.groups, self.alternatives)
         self.symbols = symbols(prober, self.groups)
-        self._samples = accepted_samples(prober, found.cases)
-        self.outputs_expressions = self._fitted()
-        self.baked: list[Baked] = baked_sizes(prober, found.cases)
+        self._refused = [] if self._evidence is None else self._evidence.refused(self.alternatives, self.groups)
+        self.baked: list[Baked] = baked_sizes(
+            prober, [each for each in self._refused if each.condition in self._around_base]
+        )
 
     def __repr__(self) -> str:
         return f"<Shapes: {', '.join(dict.fromkeys(self.symbols)) or 'every dimension is fixed'}; {self.evidence}>"
@@ -73,30 +71,26 @@ class Shapes:
     def _repr_html_(self) -> str:
         return html_of("Shapes", self)
 
-    def _derived(self, evidence: Evidence) -> bool:
-        """Replace the description by conditions from the traces if traces contradict it; return True if it was
-        replaced.
-        """
-        wrong = evidence.differing(self.alternatives, self.groups)
-        if not wrong:
-            return False
-        self._study.is_complete = False
-        found = evidence.conditions()
-        if found is None:
-            if (refusal := self._prober.at(wrong[0]).refusal) is not None:
-                self._study.cases[0].unexplained.append(Reason(0, wrong[0], refusal))
-            return False
-        groups = evidence.groups()
-        alternatives: list[list[Condition]] = [
-            [plain(each) for each in part if not says_equal(each, groups)] for part in found
+    @cached_property
+    def outputs_expressions(self) -> list[list[Expression | None] | None]:
+        """An expression for each dimension of each output; None if none fits, or the size is unknown."""
+        if self._evidence is not None:
+            return self._evidence.outputs()
+        shapes = self._prober.outputs(self.base_sizes) if self.has_sizes else ()
+        return [
+            None if shape is None else [None if each is None or self.dims else number(each) for each in shape]
+            for shape in shapes
         ]
-        if evidence.differing(alternatives, groups):
-            return False
-        self.groups, self.alternatives = groups, alternatives
-        self._study.is_complete = True
-        for case in self._study.cases:
-            case.unexplained.clear()
-        return True
+
+    @cached_property
+    def _around_base(self) -> list[Condition]:
+        """The first list of conditions that hold at the base."""
+        holding = (part for part in self.alternatives if all(each.holds(self.base_sizes) for each in part))
+        return next(holding, [])
+
+    @cached_property
+    def _moves(self) -> Moves:
+        return Moves(self._prober, self.base_sizes, self.groups, self._around_base)
 
     @property
     def certainty(self) -> list[list[str]]:
@@ -138,7 +132,7 @@ class Shapes:
     @property
     def is_complete(self) -> bool:
         """False if the description contradicts some combinations that were tried, or if the time ran out."""
-        return self._study.is_complete
+        return self._study.is_complete and not self._gaps
 
     @property
     def refusal(self) -> Refusal | None:
@@ -179,19 +173,14 @@ class Shapes:
     def sample(self, count: int = 10, seed: int = 0) -> list[dict[str, tuple[int, ...]]]:
         """Return up to `count` different input shapes that the model accepts, chosen at random."""
         chance = random.Random(seed)
-        found: dict[Sizes, None] = {}
-        for _ in range(20 * count):
-            sizes = chance.choice(self._study.cases).draw(chance)
-            if sizes is not None and min(sizes, default=1) > 0 and self._prober.accepts(sizes):
-                found.setdefault(sizes)
-            if len(found) == count:
-                break
-        return [self._named(sizes) for sizes in found]
+        accepted = [sizes for sizes in self.decided_sizes if max(sizes, default=0) <= _LARGEST]
+        drawn = dict.fromkeys(chance.choice(accepted) for _ in range(20 * count) if accepted)
+        return [self._named(sizes) for sizes in list(drawn)[:count]]
 
     @property
     def has_sizes(self) -> bool:
         """Whether any sizes were found that the model accepts."""
-        return bool(self._study.cases)
+        return self._study.base is not None
 
     @property
     def probes(self) -> int:
@@ -210,43 +199,32 @@ class Shapes:
     @property
     def leads(self) -> list[int]:
         """The dynamic dimensions whose sizes can be chosen; other sizes follow from these, or are fixed."""
-        return [dim for dim, accepted in self._study.cases[0].choices.items() if not accepted.is_single]
+        return self._moves.leads
 
     def regular_samples(self, leads: Sequence[int], count: int, multiple: int, start: int = 0) -> list[Sizes]:
         """Return accepted combinations of up to `count` sizes of each given lead, preferably multiples of `multiple`.
 
         Other leads have the sizes of the base. `start`: the first size to use if a lead accepts no such multiple.
         """
-        case = self._study.cases[0]
-        if not case.choices.keys() >= set(leads):
-            raise ValueError(f"{leads!r} are not among the leads {self.leads}")
-        sizes: list[list[int]] = []
-        for lead in leads:
-            accepted = case.choices[lead]
-            steps = range(multiple, 40 * multiple, multiple) if multiple > 1 else ()
-            regular = [size for size in steps if accepted.contains(size)]
-            # Every fourth size: neighbouring sizes may cost the same, because strides round them.
-            sizes.append(regular[:count] or [size for size in accepted.some(4 * count) if size][start::4][:count])
-        base = {lead: case.base[lead] for lead in case.choices}
-        combined = (case.fill(base | dict(zip(leads, chosen, strict=True))) for chosen in product(*sizes))
-        return [each for each in combined if case.contains(each) and self._prober.accepts(each)]
+        return self._moves.regular(leads, count, multiple, start)
 
-    @property
+    @cached_property
     def smallest_sizes(self) -> Sizes:
         """The sizes of `smallest`."""
-        return min(
-            [*least_samples(self._prober, self._study.cases), *self.decided_sizes[:1]],
-            key=lambda sizes: (_elements(self._prober, sizes), sizes),
-        )
+        least = min(self.decided_sizes, key=lambda sizes: (self._moves.elements(sizes), sizes))
+        return self._moves.least(least)
 
     @property
     def decided_sizes(self) -> list[Sizes]:
         """The accepted combinations that traces decided, the smallest first."""
-        return [] if self._evidence is None else self._evidence.accepted
+        if self._evidence is not None:
+            return self._evidence.accepted
+        return [] if self._study.base is None else [self._study.base]
 
     def broadcasts(self, sizes: Sizes) -> bool:
         """Return whether one of these sizes is 1 beside a larger one with which it is broadcast."""
-        return any(case.broadcasts(sizes) for case in self._study.cases)
+        choices = [each for part in self.alternatives for each in part if isinstance(each, OneOf) and each.is_choice]
+        return any(each.is_broadcast(sizes) for each in choices)
 
     def types_at(self, sizes: Sizes) -> Inference:
         """Return the types of all values at these sizes."""
@@ -255,7 +233,7 @@ class Shapes:
     @property
     def base_sizes(self) -> Sizes:
         """The sizes at which the study of the model began."""
-        return self._study.cases[0].base
+        return self._study.base or ()
 
     def inputs_at(self, sizes: Sizes) -> list[PartialShape]:
         """Return the shapes of the inputs at these sizes of the dynamic dimensions."""
@@ -267,25 +245,21 @@ class Shapes:
 
     def because(self) -> list[Because]:
         """Return the reasons of the restrictions, one for each symbol and layer, in the order of the dimensions."""
+        reasons = [
+            *((min(each.condition.dims), each.sizes, each.refusal) for each in self._refused),
+            *(self._moves.unequal() if self.has_sizes else ()),
+        ]
         found: dict[tuple[str, Node | None], Because] = {}
-        for reason in self._reasons():
-            path = path_to(self._prober, reason)
-            because = Because(self.symbols[reason.dim], reason.dim, reason.sizes, reason.refusal, path)
-            found.setdefault((because.symbol, reason.refusal.node), because)
+        for dim, sizes, refusal in reasons:
+            because = Because(self.symbols[dim], dim, sizes, refusal, path_to(self._prober, dim, refusal))
+            found.setdefault((because.symbol, refusal.node), because)
         return sorted(found.values(), key=lambda each: each.dim)
-
-    def _reasons(self) -> Iterator[Reason]:
-        # If conditions from traces replaced the description, only its reasons for equal sizes remain valid.
-        found = [reason for case in self._study.cases for reason in case.reasons]
-        yield from (reason for reason in found if not self._is_derived or not self._equal(reason.sizes))
-        named = set() if self._is_derived else {self.symbols[reason.dim] for reason in found}
-        for each in () if self._evidence is None else self._evidence.refused(self.alternatives, self.groups):
-            if not named & {self.symbols[dim] for dim in each.condition.dims}:
-                yield Reason(min(each.condition.dims), each.sizes, each.refusal)
 
     def limits(self) -> list[str]:
         """Return sentences about cases that the answer does not cover, and about side effects of accepted sizes."""
-        return limits(self._study, self.symbols, self.outputs_expressions, self._samples, [*self._reasons()])
+        reasons = [(each.sizes, each.refusal) for each in self.because()]
+        gaps = self._gaps[:_MOST_GAPS]
+        return limits(self._study, self.symbols, self.outputs_expressions, self.decided_sizes, reasons, gaps)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values; see docs/commands/shapes.md for the keys."""
@@ -311,7 +285,7 @@ class Shapes:
                 }
                 for each in self.because()
             ],
-            "smallest": {name: list(shape) for name, shape in self.smallest().items()} if self._study.cases else None,
+            "smallest": {name: list(shape) for name, shape in self.smallest().items()} if self.has_sizes else None,
             "baked": [each.to_dict(self.symbols) for each in self.baked],
             "certainty": self.certainty,
             "evidence": self.evidence,
@@ -371,40 +345,30 @@ class Shapes:
             raise ValueError(f"{len(given)} shapes are given, the model has {len(self._prober.shapes)} inputs")
         return given
 
-    def _fitted(self) -> list[list[Expression | None] | None]:
-        """Return an expression for each dimension of each output; None if none fits, or the size is unknown."""
-        cases = self._study.cases
-        if not cases:
-            return []
-        base = cases[0].base
-        every = [number for number, group in enumerate(self.groups) if group == number]
-        tried = dict.fromkeys((*self._samples, *raised(self._prober, self.smallest_sizes)))
-        shapes = [(sizes, self._prober.outputs_after_reset(sizes)) for sizes in tried]
-        fitted: list[list[Expression | None] | None] = []
-        for number in range(len(self.model.outputs)):
-            own = [(sizes, found[number]) for sizes, found in shapes]
-            ranks = {None if shape is None else len(shape) for _, shape in own}
-            if len(ranks) != 1 or None in ranks:
-                fitted.append(None)
-                continue
-            dims: list[Expression | None] = []
-            for axis in range(ranks.pop() or 0):
-                extents = [(sizes, shape[axis]) for sizes, shape in own if shape is not None]
-                samples = [(sizes, size) for sizes, size in extents if size is not None]
-                if len(samples) < len(extents):
-                    dims.append(None)
-                    continue
-                # With many sizes, fitting takes too long, and only traces provide an expression.
-                few = len(every) <= _MOST_FITTED
-                found = fit(samples, base, self.leads) or fit(samples, base, every) if few else None
-                dims.append(found if self._evidence is None else self._evidence.output(number, axis, found, samples))
-            fitted.append(dims)
-        return fitted
-
 
 def _plain(text: str) -> int | str:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def _elements(prober: Prober, sizes: Sizes) -> int:
-    return sum(prod(extent.value for extent in shape) for shape in prober.inputs_at(sizes))
+def _declared_bounds(
+    prober: Prober, groups: Sequence[int], alternatives: Sequence[Sequence[Condition]]
+) -> list[Condition]:
+    """Return the declared bounds as conditions, except for bounds that every alternative narrows."""
+    found: list[Condition] = []
+    for lead in sorted(set(groups)):
+        dims = [dim for dim, group in zip(prober.dims, groups, strict=True) if group == lead]
+        low = max(dim.low for dim in dims)
+        high = min((dim.high for dim in dims if dim.high is not None), default=NO_BOUND)
+        for operator, bound, is_bound in ((">=", low, low > 1), ("<=", high, high < NO_BOUND)):
+            if is_bound and not all(any(_bounds(each, lead, operator) for each in part) for part in alternatives):
+                found.append(Guard(size(lead), operator, number(bound)))
+    return found
+
+
+def _bounds(condition: Condition, dim: int, operator: str) -> bool:
+    """Return whether a condition is a bound of a dimension in this direction, or lists its sizes."""
+    if condition.subject != dim or condition.dims != {dim}:
+        return False
+    if isinstance(condition, Guard):
+        return condition.left == size(dim) and condition.modulus == 1 and condition.operator in (operator, "==")
+    return isinstance(condition, OneOf) and condition.modulus == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from irexec.core.records import record
@@ -10,10 +10,10 @@ from irexec.core.structure import CONST
 from irexec.core.types import Stored
 from irexec.model.graph.model import Node
 from irexec.ops.spec.traits import Concatenation, Reshaping, SizesIn
-from irexec.tools.shapes.case import Case
+from irexec.tools.shapes.conditions import Condition, Guard, OneOf
+from irexec.tools.shapes.evidence import Refused
+from irexec.tools.shapes.formulas import number
 from irexec.tools.shapes.probe import OpenDim, Prober
-
-# The numbers of the inputs that contain sizes, by operator.
 
 
 @record(frozen=True)
@@ -42,30 +42,24 @@ class Baked:
         }
 
 
-def baked_sizes(prober: Prober, cases: Sequence[Case]) -> list[Baked]:
+def baked_sizes(prober: Prober, refused: Iterable[Refused]) -> list[Baked]:
     """Return the dimensions that accept a single size (and possibly 1) because of a constant before the layer that
     refuses other sizes."""
     found: list[Baked] = []
-    if not cases:
-        return found
-    case = cases[0]
-    for dim, accepted in case.choices.items():
-        # Layers that broadcast also accept 1 besides the size with which the model was exported.
-        if (
-            accepted.span is not None
-            or len(accepted.singles) not in (1, 2)
-            or min(accepted.singles[:-1], default=1) > 1
-        ):
-            continue
-        size = accepted.singles[-1]
-        for reason in case.reasons:
-            if reason.dim != dim:
-                continue
-            hit = next(size_constants(prober, reason.refusal.node, prober.dims[dim], size), None)
+    for each in refused:
+        dim, size = each.condition.subject, _only_size(each.condition)
+        if dim is not None and size is not None:
+            hit = next(size_constants(prober, each.refusal.node, prober.dims[dim], size), None)
             if hit is not None:
                 found.append(Baked(dim, size, hit.node, hit.values))
-                break
     return found
+
+
+def _only_size(condition: Condition) -> int | None:
+    """Return the only size that a condition allows, or the only one beside 1, which layers broadcast."""
+    if isinstance(condition, OneOf) and condition.values[0] == number(1) and len(condition.values) == 2:
+        return condition.values[1].constant if condition.modulus == 1 and not condition.is_choice else None
+    return condition.right.constant if isinstance(condition, Guard) and condition.is_single else None
 
 
 @record(frozen=True)

@@ -1,14 +1,15 @@
-"""Conditions on sizes: evaluating and formatting them."""
+"""Conditions on sizes: comparisons, remainders and choices, evaluated and formatted."""
 
 from __future__ import annotations
 
 from functools import reduce
-from operator import or_
+from operator import eq, ge, le, ne, or_
 from typing import Any, Protocol
 
 from irexec.core.records import record
-from irexec.tools.shapes.expressions import Expression, Names, constant, size_of
-from irexec.tools.shapes.probe import OpenDim
+from irexec.tools.shapes.formulas import Formula, Names, Size
+
+_COMPARE = {"==": eq, "!=": ne, "<=": le, ">=": ge}
 
 
 class Condition(Protocol):
@@ -23,139 +24,119 @@ class Condition(Protocol):
     @property
     def dims(self) -> frozenset[int]: ...
 
+    @property
+    def subject(self) -> int | None:
+        """The dimension that the condition restricts; None for a condition on several sizes."""
+        ...
+
+    @property
+    def weight(self) -> tuple[int, int, int]:
+        """A key that sorts conditions by readability, the simplest first."""
+        ...
+
 
 @record(frozen=True)
-class Compare:
-    """The condition `left operator right`, where the operator is ==, <= or >=."""
+class Guard:
+    """`left operator right`, where the operator is ==, !=, <= or >=, or `left % modulus == right`."""
 
-    left: Expression
+    left: Formula
     operator: str
-    right: Expression
+    right: Formula
+    modulus: int = 1
 
     def holds(self, sizes: Any) -> Any:
-        left, right = self.left.value(sizes), self.right.value(sizes)
-        if self.operator == "==":
-            return left == right
-        return left <= right if self.operator == "<=" else left >= right
+        left = self.left.value(sizes)
+        return _COMPARE[self.operator](left % self.modulus if self.modulus > 1 else left, self.right.value(sizes))
 
     @property
     def dims(self) -> frozenset[int]:
         return self.left.dims | self.right.dims
 
+    @property
+    def subject(self) -> int | None:
+        alone = self.left.only
+        if isinstance(alone, Size) and (self.right.is_constant or self.operator == "=="):
+            return alone.dim
+        return next(iter(self.dims)) if len(self.dims) == 1 else None
+
     def text(self, names: Names) -> str:
-        return f"{self.left.text(names)} {self.operator} {self.right.text(names)}"
-
-
-@record(frozen=True)
-class Residue:
-    """The condition that `expression % modulus` is one of `residues`."""
-
-    expression: Expression
-    modulus: int
-    residues: tuple[int, ...] = (0,)
-
-    def holds(self, sizes: Any) -> Any:
-        rest = self.expression.value(sizes) % self.modulus
-        return reduce(or_, [rest == residue for residue in self.residues])
+        return f"{_divided(self.left, self.modulus, names)} {self.operator} {self.right.text(names)}"
 
     @property
-    def dims(self) -> frozenset[int]:
-        return self.expression.dims
+    def weight(self) -> tuple[int, int, int]:
+        order = {"==": 0, ">=": 1, "<=": 1, "!=": 2}[self.operator]
+        return order, len(self.dims), len(self.left.key) + len(self.right.key)
 
-    def text(self, names: Names) -> str:
-        inner = self.expression.text(names)
-        left = f"{inner if inner.isidentifier() else f'({inner})'} % {self.modulus}"
-        if len(self.residues) == 1:
-            return f"{left} == {self.residues[0]}"
-        return f"{left} in [{', '.join(map(str, self.residues))}]"
+    @property
+    def is_plain(self) -> bool:
+        """True for a comparison of two sizes."""
+        return self.modulus == 1 and isinstance(self.left.only, Size) and isinstance(self.right.only, Size)
+
+    @property
+    def is_single(self) -> bool:
+        """True if the condition fixes one size."""
+        is_size = isinstance(self.left.only, Size) and self.right.is_constant
+        return is_size and self.operator == "==" and self.modulus == 1
+
+    @property
+    def solvable(self) -> list[int]:
+        """The dimensions for which an equality can be solved: dimensions that are a term of their own."""
+        if self.operator != "==" or self.modulus > 1 or len(self.dims) < 2:
+            return []
+        terms = [*self.left.terms, *self.right.terms]
+        found = [
+            term[0].dim for term, factor in terms if len(term) == 1 and isinstance(term[0], Size) and abs(factor) == 1
+        ]
+        return [dim for dim in found if sum(dim in atom.dims for term, _ in terms for atom in term) == 1]
+
+    def solved(self, sizes: Any, dim: int) -> int:
+        """Return the size of a dimension with which the equality holds."""
+        sign = next((factor for term, factor in self.left.terms if term == (Size(dim),)), None)
+        excess = self.left.value(sizes) - self.right.value(sizes)
+        if sign is None:
+            sign = -next(factor for term, factor in self.right.terms if term == (Size(dim),))
+        return int(sizes[dim] - sign * excess)
 
 
 @record(frozen=True)
 class OneOf:
-    """The condition that a size is one of `values`."""
+    """`left`, or `left % modulus`, is one of `values`, as broadcasting allows a size to be 1 or another size."""
 
-    dim: int
-    values: tuple[Expression, ...]
+    left: Formula
+    values: tuple[Formula, ...]
+    modulus: int = 1
 
     def holds(self, sizes: Any) -> Any:
-        return reduce(or_, [value.value(sizes) == sizes[self.dim] for value in self.values])
+        left = self.left.value(sizes)
+        left = left % self.modulus if self.modulus > 1 else left
+        return reduce(or_, [left == value.value(sizes) for value in self.values])
+
+    def is_broadcast(self, sizes: Any) -> Any:
+        """Return whether a size is 1 that could equal a larger size instead."""
+        return (self.left.value(sizes) == 1) & (self.values[-1].value(sizes) != 1)
+
+    @property
+    def is_choice(self) -> bool:
+        """True for a choice between 1 and a size that depends on other sizes."""
+        return bool(self.values[-1].dims)
 
     @property
     def dims(self) -> frozenset[int]:
-        return frozenset((self.dim,)).union(*(value.dims for value in self.values))
-
-    def text(self, names: Names) -> str:
-        if len(self.values) == 1:
-            return f"{names[self.dim]} == {self.values[0].text(names)}"
-        return f"{names[self.dim]} in [{', '.join(value.text(names) for value in self.values)}]"
-
-
-@record(frozen=True)
-class Span:
-    """Sizes from `low` to `high` (None: unbounded) whose remainder modulo `modulus` is one of `residues`."""
-
-    low: int
-    high: int | None
-    modulus: int = 1
-    residues: tuple[int, ...] = (0,)
-
-    def contains(self, size: int) -> bool:
-        return (
-            self.low <= size
-            and (self.high is None or size <= self.high)
-            and (self.modulus == 1 or size % self.modulus in self.residues)
-        )
-
-
-@record(frozen=True)
-class Accepted:
-    """The accepted sizes along one line: a span, and single sizes outside it."""
-
-    span: Span | None
-    singles: tuple[int, ...] = ()
-
-    def contains(self, size: int) -> bool:
-        return size in self.singles or (self.span is not None and self.span.contains(size))
+        return self.left.dims.union(*(value.dims for value in self.values))
 
     @property
-    def is_single(self) -> bool:
-        """Whether at most one size is accepted."""
-        return self.span is None and len(self.singles) <= 1
+    def subject(self) -> int | None:
+        alone = self.left.only
+        return alone.dim if isinstance(alone, Size) else None
 
-    def alternatives(self, dim: int, bounds: OpenDim) -> list[list[Condition]]:
-        """Return lists of conditions on a dimension; a size is accepted if all conditions of one list hold. Bounds that
-        the model declares are omitted."""
-        found: list[list[Condition]] = []
-        if (span := self.span) is not None:
-            conditions: list[Condition] = []
-            if span.modulus > 1:
-                conditions.append(Residue(size_of(dim), span.modulus, span.residues))
-            if span.low > bounds.low:
-                conditions.append(Compare(size_of(dim), ">=", constant(span.low)))
-            if span.high is not None and (bounds.high is None or span.high + span.modulus <= bounds.high):
-                conditions.append(Compare(size_of(dim), "<=", constant(span.high)))
-            found.append(conditions)
-        singles = self.singles
-        if len(singles) > 1 and singles == tuple(range(bounds.low, singles[-1] + 1)):
-            found.append([Compare(size_of(dim), "<=", constant(singles[-1]))])
-        elif len(singles) > 3 and singles == tuple(range(singles[0], singles[-1] + 1)):
-            found.append(
-                [Compare(size_of(dim), op, constant(end)) for op, end in ((">=", singles[0]), ("<=", singles[-1]))]
-            )
-        elif singles:
-            found.append([OneOf(dim, tuple(constant(size) for size in singles))])
-        return found
+    def text(self, names: Names) -> str:
+        return f"{_divided(self.left, self.modulus, names)} in [{', '.join(each.text(names) for each in self.values)}]"
 
-    def some(self, count: int, beyond: int = 0) -> list[int]:
-        """Return up to `count` accepted sizes in ascending order, at growing distances."""
-        found = sorted(self.singles)
-        if self.span is not None:
-            span, step, size = self.span, 1, max(self.span.low, beyond)
-            while len(found) < count and (span.high is None or size <= span.high) and size < 1 << 20:
-                if span.contains(size):
-                    found.append(size)
-                    size += step
-                    step = step * 2 if len(found) > count // 2 else step
-                else:
-                    size += 1
-        return sorted(set(found))[:count]
+    @property
+    def weight(self) -> tuple[int, int, int]:
+        return -1 if len(self.values) == 2 and self.modulus == 1 else 3, len(self.dims), len(self.values)
+
+
+def _divided(left: Formula, modulus: int, names: Names) -> str:
+    text = left.text(names)
+    return text if modulus == 1 else f"{text if text.isidentifier() else f'({text})'} % {modulus}"

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from irexec.model.graph.model import Node
 from irexec.model.inference.inference import Inference
 from irexec.ops.spec.oracle import Deviation
-from irexec.tools.shapes.case import Reason
-from irexec.tools.shapes.probe import Prober, Sizes
+from irexec.tools.shapes.probe import Prober, Refusal, Sizes
 
 # The number of combinations of sizes at which layers are examined.
 _MOST_TRIED, _MOST_DISPUTED = 40, 200
@@ -38,15 +37,15 @@ def _deviating(prober: Prober, base: Sizes) -> list[Node]:
     return found
 
 
-def refusals(prober: Prober, reasons: Iterable[Reason]) -> list[str]:
+def refusals(prober: Prober, reasons: Iterable[tuple[Sizes, Refusal]]) -> list[str]:
     """Return sentences about layers that refuse sizes according to their pages, but that OpenVINO accepts."""
     found: dict[Node, str] = {}
-    for reason in reasons:
-        refusing = reason.refusal.node
+    for refused, refusal in reasons:
+        refusing = refusal.node
         if refusing is None or refusing in found or refusing.operator is None:
             continue
         # OpenVINO may accept a size of 1, because it broadcasts it.
-        for sizes in (reason.sizes, *_with_ones(reason.sizes)):
+        for sizes in (refused, *_with_ones(refused)):
             _, types, node = prober.followed(sizes)
             if node is refusing and (deviation := _deviation(node, types)) and deviation.accepts:
                 found[node] = f"{node.type} {node.friendly_name!r} {deviation.text}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -10,22 +10,21 @@ from typing import Any
 import numpy as np
 
 from irexec.core.records import record
+from irexec.core.structure import READ_VALUE
 from irexec.core.types.traced import is_traced
-from irexec.tools.shapes.conditions import Compare, Condition, OneOf
+from irexec.tools.shapes.conditions import Condition, Guard, OneOf
 from irexec.tools.shapes.differences import disputed
-from irexec.tools.shapes.expressions import Combined, Expression, Linear, Samples
-from irexec.tools.shapes.formulas import Formula, Formulas
+from irexec.tools.shapes.formulas import Divided, Expression, Extreme, Formula, Formulas, add, divide, extreme, size
 from irexec.tools.shapes.formulas import number as constant_formula
-from irexec.tools.shapes.guards import Choice, Guard, guards
-from irexec.tools.shapes.implicants import implicants
+from irexec.tools.shapes.guards import guards
 from irexec.tools.shapes.paths import Paths
 from irexec.tools.shapes.pieces import piecewise
 from irexec.tools.shapes.probe import Prober, Refusal, Sizes
 
 # An alternative is proved only if traces decide at least this many of its combinations, or all of them.
 _ENOUGH = 8
-# The number of combinations at which conditions from traces are compared with plain inference.
-_VERIFIED = 40
+# The number of combinations at which the model is inferred as after a reset.
+_MOST_RESET = 20
 # The number of formulas of an output's size that are tried alone and in pairs, and the number tried in threes.
 _MOST_FORMULAS, _MOST_JOINED = 24, 12
 
@@ -46,6 +45,7 @@ class Evidence:
 
     def __init__(self, prober: Prober, paths: Paths) -> None:
         self._prober, self._paths = prober, paths
+        self._groups = paths.groups
         known = paths.accepted() >= 0
         order = np.argsort(paths.points[known].sum(1), kind="stable")
         self._rows = paths.points[known][order]
@@ -62,42 +62,11 @@ class Evidence:
     def accepted(self) -> list[Sizes]:
         return [sizes for sizes, yes in zip(self.points, self._accepted, strict=True) if yes]
 
-    def groups(self) -> list[int]:
-        """Return for each dimension the first dimension that it equals in all accepted combinations."""
-        rows = np.array(self.accepted, np.int64)
-        count = len(self._prober.dims)
-        groups = list(range(count))
-        for later in range(count):
-            for earlier in range(later):
-                same = groups[earlier] == earlier and (rows[:, earlier] == rows[:, later]).all()
-                if same and len(np.unique(rows[:, later])) > 2:
-                    groups[later] = earlier
-                    break
-        return groups
-
     def differing(self, alternatives: Alternatives, groups: Sequence[int]) -> list[Sizes]:
         """Return the decided combinations that contradict the description, the smallest first."""
         holding = np.logical_or.reduce([self._all(each) for each in alternatives] or [np.zeros(len(self.points), bool)])
         wrong = np.flatnonzero((holding & self._equal(groups)) != self._accepted)
         return [self.points[row] for row in wrong]
-
-    def conditions(self) -> list[list[Guard | Choice]] | None:
-        """Return lists of conditions from the traces, if plain inference agrees with them at further combinations."""
-        found = implicants(self._paths)
-        if found is None:
-            return None
-        chance = np.random.default_rng(3)
-        rows = np.array(self.accepted, np.int64)
-        for _ in range(_VERIFIED if len(rows) else 0):
-            sizes = rows[chance.integers(len(rows))].copy()
-            place = chance.integers(len(sizes))
-            sizes[place] = max(1, sizes[place] * chance.integers(1, 4) + chance.integers(-1, 2))
-            tried = tuple(sizes.tolist())
-            if not all(dim.allows(size) for dim, size in zip(self._prober.dims, tried, strict=True)):
-                continue
-            if self._prober.at(tried).accepted is not any(all(each.holds(tried) for each in part) for part in found):
-                return None
-        return found
 
     def proved(self, alternatives: Alternatives, groups: Sequence[int]) -> list[list[bool]]:
         """Return for each condition whether traces without pinned numbers decide combinations that satisfy it and
@@ -141,46 +110,53 @@ class Evidence:
                 # A condition that follows from other conditions is never broken alone.
                 beyond = alone if len(alone) else np.flatnonzero(broken)
                 if len(beyond):
-                    sizes = self.points[beyond[0]]
+                    # Sizes near those of the first accepted combination show the condition best.
+                    changed = (self._rows[beyond] != self._paths.points[0]).sum(1)
+                    sizes = self.points[beyond[changed.argmin()]]
                     refusal = self._prober.at(sizes).refusal
                     if refusal is not None:
                         found.append(Refused(condition, sizes, refusal))
         return found
 
-    def output(self, number: int, axis: int, fitted: Expression | None, samples: Samples) -> Expression | None:
-        """Return an expression for the size of an output's axis; None if none fits all accepted combinations.
+    def outputs(self) -> list[list[Expression | None] | None]:
+        """Return an expression for each dimension of each output; None if none fits, or the size is unknown."""
+        found: list[list[Expression | None] | None] = []
+        for number in range(len(self._prober.model.outputs)):
+            shapes = [each.outputs[number] for each in self._paths.traces if each.outputs]
+            ranks = {None if shape is None else len(shape) for shape in shapes}
+            rank = ranks.pop() if len(ranks) == 1 else None
+            found.append(None if rank is None else [self._output(number, axis) for axis in range(rank)])
+        return found
 
-        `samples`: sizes of the axis from plain inference, which `fitted` reproduces.
-        """
-        values = self._sizes_of(number, axis)
-        if values is None:
-            return fitted
-        rows, sizes = values
-        drawn = np.array([point for point, _ in samples], np.int64).reshape(len(samples), -1)
-        points = np.concatenate([self._rows[rows], drawn])
-        sizes += [size for _, size in samples]
-        columns = list(points.T)
-        if fitted is not None and np.array_equal(np.broadcast_to(fitted.value(columns), len(points)), sizes):
-            return fitted
-        formulas = self._formulas(number, axis)
-        tried = [np.broadcast_to(formula.value(columns), len(points)) for formula in formulas]
-        for formula, found in zip(formulas, tried, strict=True):
-            if np.array_equal(found, sizes):
+    def _output(self, number: int, axis: int) -> Expression | None:
+        """Return an expression for the size of an output's axis; None if none fits all accepted combinations."""
+        found = self._sizes_of(number, axis) or self._first_sizes(number, axis)
+        if found is None:
+            return None
+        rows, sizes = found
+        columns = list(self._rows[rows].T)
+        leads = sorted(set(self._groups))
+        # A simple expression may have the same values at all accepted sizes as the formulas of the traces.
+        formulas = [constant_formula(int(sizes[0])), *map(size, leads), *self._formulas(number, axis)]
+        tried = [np.broadcast_to(formula.value(columns), len(rows)) for formula in formulas]
+        for formula, values in zip(formulas, tried, strict=True):
+            if np.array_equal(values, sizes):
                 return formula
         for operator, choose in (("max", np.maximum), ("min", np.minimum)):
             # The result of broadcasting has the larger of two sizes, the result of a Slice may have the smaller.
-            for one, other in combinations(range(len(formulas)), 2):
-                if np.array_equal(choose(tried[one], tried[other]), sizes):
-                    return Combined(operator, (formulas[one], formulas[other]))
-            for some in combinations(range(len(formulas)), 3) if len(formulas) <= _MOST_JOINED else ():
-                if np.array_equal(choose.reduce([tried[each] for each in some]), sizes):
-                    return Combined(operator, tuple(formulas[each] for each in some))
-        below = [each for each, found in enumerate(tried) if (found <= np.array(sizes)).all()]
+            for count, most in ((2, _MOST_FORMULAS), (3, _MOST_JOINED)):
+                for some in combinations(range(len(formulas)), count) if len(formulas) <= most else ():
+                    if np.array_equal(choose.reduce([tried[each] for each in some]), sizes):
+                        return extreme(operator, *(formulas[each] for each in some))
+        below = [each for each, values in enumerate(tried) if each and (values <= np.array(sizes)).all()]
         if below and np.array_equal(np.maximum.reduce([tried[each] for each in below]), sizes):
-            return Combined(
-                "max", tuple(sorted((formulas[each] for each in below), key=lambda formula: sorted(formula.dims)))
-            )
-        conditions = dict.fromkeys(each for trace in self._paths.traces if trace.outputs for each in guards(trace.tape))
+            for part in list(below):
+                rest = [each for each in below if each != part]
+                below = rest if rest and (np.maximum.reduce([tried[each] for each in rest]) == sizes).all() else below
+            return extreme("max", *(formulas[each] for each in below))
+        conditions = dict.fromkeys(
+            each for trace in self._paths.traces if trace.outputs for each in guards(trace.tape, self._groups)
+        )
         return piecewise(formulas, tried, np.array(sizes), [*conditions], columns)
 
     def _formulas(self, number: int, axis: int) -> list[Formula]:
@@ -189,11 +165,12 @@ class Evidence:
         for each in self._paths.traces:
             shape = each.outputs[number] if each.outputs else None
             entry: Any = shape[axis] if shape is not None and axis < len(shape) else None
-            formula = Formulas(each.tape).of(entry.entry) if is_traced(entry) else None
+            formula = Formulas(each.tape, self._groups).of(entry.entry) if is_traced(entry) else None
             if formula is None and isinstance(entry, int) and not is_traced(entry):
                 formula = constant_formula(entry)
             if formula is not None:
                 found.setdefault(formula)
+                found.update(dict.fromkeys(_simpler(formula)))
         return sorted(found, key=lambda formula: len(formula.key))[:_MOST_FORMULAS]
 
     def _sizes_of(self, number: int, axis: int) -> tuple[list[int], list[int]] | None:
@@ -213,6 +190,19 @@ class Evidence:
             sizes += np.broadcast_to(found, len(own)).tolist()
         return (rows, sizes) if rows else None
 
+    def _first_sizes(self, number: int, axis: int) -> tuple[list[int], list[int]] | None:
+        """Return the size of an output's axis in the first run after a reset, at some accepted combinations; None if
+        the model has no variables, or if the size depends on other values.
+        """
+        if not any(node.type == READ_VALUE for node in self._prober.changing):
+            return None
+        rows = np.flatnonzero(self._accepted)[: _MOST_RESET**2 : _MOST_RESET].tolist()
+        value = self._prober.model.outputs[number]
+        shapes = [self._prober.after_reset(self.points[row])[value].shape for row in rows]
+        if any(shape.rank is None or not shape[axis].is_static for shape in shapes):
+            return None
+        return rows, [shape[axis].value for shape in shapes]
+
     def _holds(self, condition: Condition) -> np.ndarray[Any, Any]:
         found = self._known.get(condition)
         if found is None:
@@ -227,8 +217,14 @@ class Evidence:
         return np.asarray((self._rows == self._rows[:, list(groups)]).all(1))
 
 
-def _is_size(expression: Expression) -> bool:
-    return isinstance(expression, Linear) and expression.is_plain and bool(expression.terms)
+def _simpler(formula: Formula) -> Iterable[Formula]:
+    """Return simpler formulas that may have the same value at all accepted sizes."""
+    alone = formula.only
+    if isinstance(alone, Extreme):
+        return alone.parts
+    if isinstance(alone, Divided) and alone.operator == "//" and alone.part.constant:
+        return [divide(add(alone.part, constant_formula(alone.part.constant), -1), alone.divisor)]
+    return ()
 
 
 def _enough(alternatives: Alternatives, groups: Sequence[int]) -> int:
@@ -238,12 +234,13 @@ def _enough(alternatives: Alternatives, groups: Sequence[int]) -> int:
     for conditions in alternatives:
         choices = dict.fromkeys(leads, _ENOUGH)
         for each in conditions:
-            if isinstance(each, OneOf) and not any(value.dims for value in each.values):
-                dim, some = each.dim, len(each.values)
-            elif isinstance(each, Compare) and each.operator == "==" and not each.right.dims and _is_size(each.left):
-                (dim,), some = each.left.dims, 1
+            if isinstance(each, OneOf) and each.modulus == 1 and not each.is_choice:
+                some = len(each.values)
+            elif isinstance(each, Guard) and each.is_single:
+                some = 1
             else:
                 continue
-            choices[groups[dim]] = min(choices[groups[dim]], some)
+            if (dim := each.subject) is not None:
+                choices[groups[dim]] = min(choices[groups[dim]], some)
         count += prod(choices.values())
     return min(count, _ENOUGH)

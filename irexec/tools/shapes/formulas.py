@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from math import gcd, prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from irexec.core.forms import INT64_MAX, INT64_MIN
 from irexec.core.records import field, record
-from irexec.core.types.traced import Operand, Tape
+from irexec.core.types.traced import APPLY, Operand, Tape
 from irexec.tools.shapes.calls import Number, straight
-from irexec.tools.shapes.expressions import Names
-from irexec.tools.shapes.probe import Sizes
+
+Names = Sequence[str]
+"""The symbol of each dynamic dimension."""
 
 # The maximum number of terms of a formula that a person can read.
 _MOST_TERMS = 24
@@ -22,6 +23,19 @@ _MOST_TERMS = 24
 
 class TooLarge(Exception):
     """Raised for a formula with too many terms to be readable, or a factor of more than 64 bits."""
+
+
+class Expression(Protocol):
+    """An integer that depends on sizes; for columns of sizes, a column of numbers."""
+
+    def value(self, sizes: Any) -> Any: ...
+
+    def text(self, names: Names) -> str: ...
+
+    @property
+    def dims(self) -> frozenset[int]:
+        """The numbers of the dynamic dimensions in the expression."""
+        ...
 
 
 @record(frozen=True)
@@ -71,25 +85,21 @@ class Divided:
 
 @record(frozen=True)
 class Extreme:
-    """`min(one, other)` or `max(one, other)`."""
+    """The `min` or `max` of several formulas."""
 
     operator: str
-    one: Formula
-    other: Formula
+    parts: tuple[Formula, ...]
     key: str = field(default="", compare=False)
 
     def value(self, sizes: Any) -> Any:
-        one, other = self.one.value(sizes), self.other.value(sizes)
-        if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-            return (np.minimum if self.operator == "min" else np.maximum)(one, other)
-        return min(one, other) if self.operator == "min" else max(one, other)
+        return reduce(APPLY[self.operator], [part.value(sizes) for part in self.parts])
 
     @property
     def dims(self) -> frozenset[int]:
-        return self.one.dims | self.other.dims
+        return frozenset().union(*(part.dims for part in self.parts))
 
     def text(self, names: Names) -> str:
-        return f"{self.operator}({self.one.text(names)}, {self.other.text(names)})"
+        return f"{self.operator}({', '.join(part.text(names) for part in self.parts)})"
 
 
 Atom = Size | Divided | Extreme
@@ -144,6 +154,7 @@ class Formula:
 
 def _term_text(term: Term, factor: int, names: Names) -> str:
     sign = "-" if factor < 0 else "+"
+    term = tuple(sorted(term, key=lambda atom: not isinstance(atom, Size)))
     atoms = [atom.text(names) for atom in term]
     if len(atoms) == 1 and abs(factor) == 1:
         return f"{sign} {atoms[0]}"
@@ -283,9 +294,13 @@ def remainder(one: Formula, other: Formula) -> Formula:
         return _negative(remainder(_negative(one), _negative(other)))
     if other.is_constant and other.constant > 0:
         divisor = other.constant
-        one = _made({term: factor % divisor for term, factor in one.terms})
+        one = _made({term: factor % divisor for term, factor in _without_remainders(one, divisor).terms})
         if one.is_constant:
             return one
+        if all(factor == divisor - 1 for term, factor in one.terms if term) and divisor > 2:
+            # (-x) % 4 is 4*((x + 3) // 4) - x.
+            turned = _made({term: 1 if term else -factor for term, factor in one.terms})
+            return add(multiply(other, divide(add(turned, number(divisor - 1)), other)), turned, -1)
         common = gcd(divisor, *(factor for _, factor in one.terms))
         if common > 1:
             # (4*x) % 6 is (2*x) % 3 * 2.
@@ -298,14 +313,29 @@ def remainder(one: Formula, other: Formula) -> Formula:
     return _divided(one, "%", other)
 
 
-def extreme(operator: str, one: Formula, other: Formula) -> Formula:
-    """Return the smaller (min) or the larger (max) of two formulas."""
-    if one == other:
-        return one
-    if other.key < one.key:
-        one, other = other, one
-    key = f"E({operator}{one.key},{other.key})"
-    return Formula((((Extreme(operator, one, other, key),), 1),))
+def _without_remainders(formula: Formula, divisor: int) -> Formula:
+    """Return a formula with the same remainder: (3*(x % 8) + 1) % 8 is (3*x + 1) % 8."""
+    found = number(0)
+    for term, factor in formula.terms:
+        alone = term[0] if len(term) == 1 else None
+        is_remainder = isinstance(alone, Divided) and (alone.operator, alone.divisor) == ("%", number(divisor))
+        own = alone.part if isinstance(alone, Divided) and is_remainder else Formula(((term, 1),))
+        found = add(found, multiply(number(factor), own))
+    return found
+
+
+def extreme(operator: str, *formulas: Formula) -> Formula:
+    """Return the smallest (min) or the largest (max) of some formulas."""
+    parts: dict[Formula, None] = {}
+    for each in formulas:
+        alone = each.only
+        is_same = isinstance(alone, Extreme) and alone.operator == operator
+        parts.update(dict.fromkeys(alone.parts if isinstance(alone, Extreme) and is_same else (each,)))
+    if len(parts) == 1:
+        return formulas[0]
+    ordered = tuple(sorted(parts, key=lambda part: part.key))
+    key = f"E({operator}{','.join(part.key for part in ordered)})"
+    return Formula((((Extreme(operator, ordered, key),), 1),))
 
 
 def without_common_factor(formula: Formula) -> Formula:
@@ -326,10 +356,10 @@ def without_common_factor(formula: Formula) -> Formula:
 
 
 class Formulas:
-    """The formulas of the entries of one tape."""
+    """The formulas of the entries of one tape. `groups`: for each dimension the dimension whose size it has."""
 
-    def __init__(self, tape: Tape) -> None:
-        self._tape = tape
+    def __init__(self, tape: Tape, groups: Sequence[int] | None = None) -> None:
+        self._tape, self._groups = tape, groups
         self._known: dict[Operand, Formula | None] = {}
 
     def of(self, entry: Operand) -> Formula | None:
@@ -343,7 +373,7 @@ class Formulas:
             kind, *operands = self._tape.entries[current]
             function = operands.pop(0) if kind == "call" else None
             if kind == "size":
-                self._known[current] = size(operands[0])
+                self._known[current] = size(operands[0] if self._groups is None else self._groups[operands[0]])
             elif kind == "constant":
                 self._known[current] = number(operands[0]) if INT64_MIN <= operands[0] <= INT64_MAX else None
             elif missing := [each for each in operands if each not in self._known]:
@@ -377,8 +407,3 @@ class Formulas:
             return {"*": multiply, "//": divide, "%": remainder}[kind](one, other)
         except TooLarge:
             return None
-
-
-def value_of(formula: Formula, sizes: Sizes) -> int:
-    """Return the value for sizes of all dynamic dimensions."""
-    return int(formula.value(sizes))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
-from typing import Any
 
-import numpy as np
-
-from irexec.core.records import record
 from irexec.core.types.traced import Operand, Tape
-from irexec.tools.shapes.expressions import Names
+from irexec.tools.shapes.conditions import Guard, OneOf
 from irexec.tools.shapes.formulas import (
     Divided,
     Extreme,
@@ -19,133 +15,27 @@ from irexec.tools.shapes.formulas import (
     Size,
     TooLarge,
     add,
+    extreme,
     multiply,
     number,
+    size,
     without_common_factor,
 )
 
 
-@record(frozen=True)
-class Guard:
-    """`left operator bound`, where the operator is ==, !=, <= or >=, or `left % modulus == bound`."""
-
-    left: Formula
-    operator: str
-    right: Formula
-    modulus: int = 1
-
-    def holds(self, sizes: Any) -> Any:
-        """Return whether the condition holds; for columns of sizes, for each row."""
-        left, right = self.left.value(sizes), self.right.value(sizes)
-        if self.modulus > 1:
-            left = left % self.modulus
-        if self.operator == "==":
-            return left == right
-        if self.operator == "!=":
-            return left != right
-        return left <= right if self.operator == "<=" else left >= right
-
-    @property
-    def dims(self) -> frozenset[int]:
-        return self.left.dims | self.right.dims
-
-    def text(self, names: Names) -> str:
-        left = self.left.text(names)
-        if self.modulus > 1:
-            left = f"{left if left.isidentifier() else f'({left})'} % {self.modulus}"
-        return f"{left} {self.operator} {self.right.text(names)}"
-
-    @property
-    def is_plain(self) -> bool:
-        """True for a comparison of two sizes."""
-        sides = (self.left, self.right)
-        return self.modulus == 1 and all(
-            len(side.terms) == 1 and side.terms[0][1] == 1 and _is_size(side) for side in sides
-        )
-
-    @property
-    def solvable(self) -> list[int]:
-        """The dimensions for which an equality can be solved: dimensions that are a term of their own."""
-        terms = [*self.left.terms, *((term, -factor) for term, factor in self.right.terms)]
-        found = [
-            term[0].dim
-            for term, factor in terms
-            if len(term) == 1 and isinstance(term[0], Size) and abs(factor) == 1 and len(self.dims) > 1
-        ]
-        return [dim for dim in found if sum(dim in atom.dims for term, _ in terms for atom in term) == 1]
-
-    @property
-    def is_solvable(self) -> bool:
-        return self.operator == "==" and self.modulus == 1 and bool(self.solvable)
-
-    def solved(self, sizes: Any, dim: int) -> int:
-        """Return the size of a dimension with which the equality holds."""
-        sign = next((factor for term, factor in self.left.terms if term == (Size(dim),)), None)
-        excess = self.left.value(sizes) - self.right.value(sizes)
-        if sign is None:
-            sign = -next(factor for term, factor in self.right.terms if term == (Size(dim),))
-        return int(sizes[dim] - sign * excess)
-
-    @property
-    def weight(self) -> tuple[int, int, int]:
-        """A key that sorts conditions by readability, the simplest first."""
-        order = {"==": 0, ">=": 1, "<=": 1, "!=": 2}[self.operator]
-        return order, len(self.dims), len(self.left.key) + len(self.right.key)
-
-
-@record(frozen=True)
-class Choice:
-    """A size is 1 or a formula, or 1 or the largest of some sizes, as broadcasting allows."""
-
-    dim: int
-    formula: Formula | None
-    among: tuple[int, ...] = ()
-
-    def holds(self, sizes: Any) -> Any:
-        own = sizes[self.dim]
-        return (own == 1) | (own == self._other(sizes))
-
-    def is_taken(self, sizes: Any) -> Any:
-        """Return whether the size is 1 while the formula or size that it could equal instead is not 1."""
-        own = sizes[self.dim]
-        return (own == 1) & (own != self._other(sizes))
-
-    def _other(self, sizes: Any) -> Any:
-        if self.formula is not None:
-            return self.formula.value(sizes)
-        return np.maximum.reduce([sizes[dim] for dim in self.among])
-
-    @property
-    def dims(self) -> frozenset[int]:
-        return frozenset((self.dim, *self.among)) | (frozenset() if self.formula is None else self.formula.dims)
-
-    def text(self, names: Names) -> str:
-        if self.formula is not None:
-            other = self.formula.text(names)
-        else:
-            other = f"max({', '.join(names[dim] for dim in self.among)})"
-        return f"{names[self.dim]} in [1, {other}]"
-
-    @property
-    def weight(self) -> tuple[int, int, int]:
-        """A key that sorts choices before all guards."""
-        return -1, len(self.dims), 0
-
-
-def choices(found: Iterable[Guard]) -> list[Choice]:
+def choices(found: Iterable[Guard]) -> list[OneOf]:
     """Return choices that may replace an equality in one trace and a size of 1 in another."""
-    made: dict[Choice, None] = {}
+    made: dict[OneOf, None] = {}
     partners: dict[int, set[int]] = {}
     for each in found:
         if each.operator != "==" or each.modulus > 1:
             continue
         for side, other in ((each.left, each.right), (each.right, each.left)):
-            if len(side.terms) == 1 and side.terms[0][1] == 1 and _is_size(side) and other != number(1):
-                (dim,) = side.dims
-                if dim not in other.dims:
-                    made.setdefault(Choice(dim, other))
+            if isinstance(alone := side.only, Size) and other != number(1):
+                if alone.dim not in other.dims:
+                    made.setdefault(OneOf(side, (number(1), other)))
                 if each.is_plain:
-                    partners.setdefault(dim, {dim}).update(other.dims)
+                    partners.setdefault(alone.dim, {alone.dim}).update(other.dims)
     joined: dict[tuple[int, ...], None] = {}
     for own, others in partners.items():
         whole = set(others)
@@ -154,16 +44,17 @@ def choices(found: Iterable[Guard]) -> list[Choice]:
         for group in (whole, *({own, partner} for partner in others if partner != own)):
             joined.setdefault(tuple(sorted(group)))
     for members in joined:
+        largest = extreme("max", *map(size, members))
         for dim in members if len(members) > 1 else ():
-            made.setdefault(Choice(dim, None, members))
+            made.setdefault(OneOf(size(dim), (number(1), largest)))
     return list(made)
 
 
-def guards(tape: Tape) -> list[Guard]:
+def guards(tape: Tape, groups: Sequence[int] | None = None) -> list[Guard]:
     """Return the conditions under which a tape holds, including conditions on pinned numbers. Conditions that always
-    hold are omitted.
+    hold are omitted. `groups`: for each dimension the dimension whose size it has.
     """
-    formulas = Formulas(tape)
+    formulas = Formulas(tape, groups)
     found: dict[Guard, None] = {}
     for (operator, left, right), result in tape.guards.items():
         found.update(dict.fromkeys(_guard(formulas, operator, left, right, result)))
@@ -247,7 +138,8 @@ def _without_extreme(difference: Formula, operator: str) -> list[tuple[Formula, 
     if sign < 0:
         against = Formula(tuple((term, -factor) for term, factor in against.terms))
     is_min = atom.operator == "min"
-    for part, rest in ((atom.one, atom.other), (atom.other, atom.one)):
+    for part in atom.parts:
+        rest = extreme(atom.operator, *(each for each in atom.parts if each is not part))
         if against == part:
             # `down` is at most 0 where the min or max is this part.
             down = _scaled(add(part, rest, -1), 1 if is_min else -1)
@@ -339,9 +231,7 @@ def _scaled(formula: Formula, factor: int) -> Formula:
 
 def _quotient(left: Formula) -> tuple[Formula, int] | None:
     """Return the dividend and the divisor of a formula that is a quotient alone."""
-    if len(left.terms) != 1 or left.terms[0][1] != 1 or len(left.terms[0][0]) != 1:
-        return None
-    atom = left.terms[0][0][0]
+    atom = left.only
     if isinstance(atom, Divided) and atom.operator == "//" and atom.divisor.is_constant and atom.divisor.constant > 0:
         return atom.part, atom.divisor.constant
     return None
@@ -351,13 +241,7 @@ def _sided(left: Formula, operator: str, bound: int) -> Guard:
     """Return the condition with negative terms on the right side, and a single size on the left side."""
     right = Formula(tuple((term, -factor) for term, factor in left.terms if factor < 0))
     left = Formula(tuple((term, factor) for term, factor in left.terms if factor > 0))
-    alone = [len(side.terms) == 1 and side.terms[0][1] == 1 and _is_size(side) for side in (left, right)]
-    if right.terms and alone[1] and not alone[0]:
+    if isinstance(right.only, Size) and not isinstance(left.only, Size):
         flipped = {"<=": ">=", ">=": "<="}.get(operator, operator)
         return Guard(right, flipped, add(left, number(-bound)))
     return Guard(left, operator, add(right, number(bound)))
-
-
-def _is_size(side: Formula) -> bool:
-    term = side.terms[0][0]
-    return len(term) == 1 and isinstance(term[0], Size)

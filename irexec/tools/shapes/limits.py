@@ -10,52 +10,54 @@ from irexec.core.types import MAX_LENGTH, TensorType
 from irexec.model.graph.model import Node, Value
 from irexec.model.graph.ports import port_name
 from irexec.model.inference.inference import Inference
-from irexec.tools.shapes.alternatives import NO_BOUND
-from irexec.tools.shapes.case import Reason
 from irexec.tools.shapes.differences import differences, refusals
-from irexec.tools.shapes.expressions import Combined, Expression
+from irexec.tools.shapes.formulas import Expression, Extreme, Formula
 from irexec.tools.shapes.names import assignment
-from irexec.tools.shapes.probe import OpenDim, Prober, Sizes
+from irexec.tools.shapes.probe import OpenDim, Prober, Refusal, Sizes
 from irexec.tools.shapes.study import Study
 
-# The number of accepted sizes, in addition to the largest sizes, at which tables are examined.
-_TRIED = 8
+# The sizes of each dimension at which tables are examined, and the number of combinations.
+_TRIED, _MOST_TRIED = (1000, 160, 40, 9), 40
 # The number of elements up to which an integer tensor may contain sizes.
 _MOST_NUMBERS = 16
+NO_BOUND = 2**31 - 1
+"""Declared upper bounds from this size on mean "no bound"."""
 
 Expressions = Sequence[Sequence[Expression | None] | None]
 """An expression for each dimension of each output; None if none is known."""
 
 
 def limits(
-    found: Study, symbols: Sequence[str], outputs: Expressions, samples: Sequence[Sizes], reasons: Sequence[Reason]
+    found: Study,
+    symbols: Sequence[str],
+    outputs: Expressions,
+    accepted: Sequence[Sizes],
+    reasons: Sequence[tuple[Sizes, Refusal]],
+    gaps: Sequence[Sizes],
 ) -> list[str]:
-    """Return the limits of the answer as sentences. `samples`: accepted combinations; `reasons`: the refusals."""
+    """Return the limits of the answer as sentences. `accepted`: accepted combinations, the smallest first; `reasons`:
+    refused combinations; `gaps`: combinations that contradict the conditions.
+    """
     prober = found.prober
     return [
         *(f"at all sizes, {each.layer} is invalid: {each.message}" for each in prober.unsized.values()),
-        *_tables(prober, symbols, samples),
+        *_tables(prober, symbols, accepted),
         *_mixed_batches(prober, symbols, outputs),
         *_unknown_outputs(found, outputs),
-        *_declarations(found, samples),
+        *_declarations(found, accepted),
         *_states(prober),
-        *differences(prober, _smallest(found, samples)),
+        *differences(prober, accepted),
         *refusals(prober, reasons),
-        *_gaps(found, symbols),
+        *_gaps(found, symbols, gaps),
     ]
-
-
-def _smallest(found: Study, samples: Sequence[Sizes]) -> list[Sizes]:
-    """Return accepted combinations, the smallest first."""
-    decided = () if found.paths is None else found.paths.accepted_points()
-    return sorted({*samples, *decided}, key=lambda sizes: (sum(sizes), sizes))
 
 
 def _tables(prober: Prober, symbols: Sequence[str], samples: Sequence[Sizes]) -> list[str]:
     """Return sentences about layers that read beyond the end of a table at some accepted sizes, with an example."""
     found: dict[Node, str] = {}
-    largest = {max(samples, key=lambda sizes: sizes[number]): None for number in range(len(prober.dims)) if samples}
-    for sizes in (*largest, *samples[:: len(samples) // _TRIED + 1]):
+    count = range(len(prober.dims))
+    tried = (next((each for each in samples if each[dim] >= size), None) for size in _TRIED for dim in count)
+    for sizes in list(dict.fromkeys(each for each in tried if each is not None))[:_MOST_TRIED]:
         for node, rows in prober.at(sizes).beyond:
             if node not in found:
                 least = _smaller(prober, sizes, node, rows)
@@ -105,7 +107,8 @@ def _is_computed(expression: Expression, symbols: Sequence[str]) -> bool:
     """Return whether a size is computed from input sizes: it is neither equal to one of them nor (after broadcasting)
     to the maximum of several.
     """
-    parts = expression.parts if isinstance(expression, Combined) and expression.operator == "max" else (expression,)
+    alone = expression.only if isinstance(expression, Formula) else None
+    parts = alone.parts if isinstance(alone, Extreme) and alone.operator == "max" else (expression,)
     return not all(part.text(symbols).isidentifier() for part in parts)
 
 
@@ -121,7 +124,7 @@ def _unknown_outputs(found: Study, outputs: Expressions) -> list[str]:
     ]
     if not unknown:
         return []
-    types = prober.types_at(found.cases[0].base)
+    types = prober.types_at(found.base or ())
     remarks: list[str] = []
     for value, dims in unknown:
         name, shape = _named(prober, value), types[value].shape
@@ -177,9 +180,8 @@ def _named(prober: Prober, value: Value) -> str:
     return repr(port_name(value)) if port_name(value) else str(prober.model.outputs.index(value))
 
 
-def _declarations(found: Study, samples: Sequence[Sizes]) -> list[str]:
+def _declarations(found: Study, accepted: Sequence[Sizes]) -> list[str]:
     """Return sentences about dimensions that need not be dynamic, and about bounds without an effect."""
-    accepted = [*samples, *(() if found.paths is None else found.paths.accepted_points())]
     remarks: list[str] = []
     for number, dim in enumerate(found.prober.dims):
         name = port_name(found.prober.model.inputs[dim.input])
@@ -206,16 +208,18 @@ def _states(prober: Prober) -> list[str]:
     return []
 
 
-def _gaps(found: Study, symbols: Sequence[str]) -> list[str]:
-    gaps = [
-        f"refused although all conditions hold: {_listed(found.prober, symbols, reason.sizes)} "
-        f"({reason.refusal.finding.layer or 'the model'}: {reason.refusal.finding.message})"
-        for case in found.cases
-        for reason in case.unexplained
-    ]
+def _gaps(found: Study, symbols: Sequence[str], gaps: Sequence[Sizes]) -> list[str]:
+    remarks: list[str] = []
+    for sizes in gaps:
+        listed, refusal = _listed(found.prober, symbols, sizes), found.prober.at(sizes).refusal
+        if refusal is None:
+            remarks.append(f"accepted although no list of conditions holds: {listed}")
+        else:
+            reason = f"{refusal.finding.layer or 'the model'}: {refusal.finding.message}"
+            remarks.append(f"refused although all conditions hold: {listed} ({reason})")
     if not found.is_complete and not gaps:
-        gaps.append("the answer is incomplete: the model may accept other sizes, or have further conditions")
-    return gaps
+        remarks.append("the answer is incomplete: the model may accept other sizes, or have further conditions")
+    return remarks
 
 
 def _listed(prober: Prober, symbols: Sequence[str], sizes: Sizes) -> str:

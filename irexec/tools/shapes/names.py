@@ -1,4 +1,4 @@
-"""Symbols: readable names of dynamic dimensions, shared by dimensions that are equal in every case."""
+"""Symbols: readable names of dynamic dimensions, shared by dimensions that are always equal."""
 
 from __future__ import annotations
 
@@ -6,46 +6,8 @@ import re
 from collections.abc import Sequence
 
 from irexec.model.graph.ports import port_name
-from irexec.tools.shapes.case import Case
 from irexec.tools.shapes.declared import declared_name
-from irexec.tools.shapes.expressions import size_of
 from irexec.tools.shapes.probe import OpenDim, Prober, Sizes
-
-
-def equal_groups(cases: Sequence[Case], count: int) -> list[int]:
-    """Return for each dimension the first dimension that it equals in every case."""
-    groups = list(range(count))
-    if not cases:
-        return groups
-    for later in range(count):
-        for earlier in range(later):
-            if groups[earlier] == earlier and all(_are_equal(case, earlier, later) for case in cases):
-                groups[later] = earlier
-                break
-    return groups
-
-
-def _are_equal(case: Case, one: int, other: int) -> bool:
-    if case.following.get(other) == size_of(one):
-        return True
-    if one in case.broadcast or other in case.broadcast:
-        return False
-    if _single(case, one) is not None:
-        return False
-    left, right = _terms(case, one), _terms(case, other)
-    return left is not None and left == right
-
-
-def _single(case: Case, dim: int) -> int | None:
-    accepted = case.choices.get(dim)
-    return accepted.singles[0] if accepted is not None and accepted.is_single and accepted.singles else None
-
-
-def _terms(case: Case, dim: int) -> tuple[tuple[tuple[int, int], ...], int] | None:
-    if dim in case.choices:
-        return ((1, dim),), 0
-    linear = case.following.get(dim)
-    return None if linear is None else (linear.terms, linear.constant)
 
 
 def symbols(prober: Prober, groups: Sequence[int]) -> list[str]:

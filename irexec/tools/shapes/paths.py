@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, product
 from random import Random
 from typing import Any
 
@@ -17,7 +18,7 @@ from irexec.tools.shapes.tracer import Tracer
 _ALONG = (*range(1, 66), 70, 72, 77, 80, 96, 98, 100, 112, 126, 127, 128, 129, 160, 192, 196, 224, 255, 256, 257)
 _FAR = (288, 320, 384, 448, 511, 512, 513, 640, 1023, 1024, 1025, 2048, 4095, 4096, 10007, 1 << 17)
 _PAIRED = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 14, 16, 18, 20, 24, 32, 36, 48, 64, 96, 100, 128)
-_RANDOM = 600
+_SMALL, _RANDOM = (1, 2, 3, 4), 600
 _LARGEST = (1 << 63) - 1
 # The number of dimensions up to which all these sizes are tried; with more dimensions, fewer sizes are tried.
 _MANY = 12
@@ -76,10 +77,26 @@ class Paths:
             self.decided[left[holding]] = len(self.traces) - 1
             self.decided[place] = len(self.traces) - 1
 
+    def extend(self, points: Iterable[Sizes]) -> None:
+        """Add combinations, and trace the model at those that no trace decides."""
+        self.add(points)
+        self.follow(_SECONDS, 2 * _MOST_TRACES)
+
     def accepted(self) -> np.ndarray[Any, Any]:
         """Return for each point 1 if it is accepted, 0 if it is refused, -1 if no trace decides it."""
         outcomes = np.array([*(each.outcome.accepted for each in self.traces), False], np.int64)
         return np.where(self.decided < 0, -1, outcomes[self.decided])
+
+    @property
+    def groups(self) -> list[int]:
+        """For each dimension the first dimension that it equals in all accepted combinations."""
+        rows = self.points[self.accepted() == 1]
+        groups = list(range(rows.shape[1]))
+        for later in range(len(groups)):
+            if len(np.unique(rows[:, later])) > 2:
+                same = (earlier for earlier in range(later) if (rows[:, earlier] == rows[:, later]).all())
+                groups[later] = next(same, later)
+        return groups
 
     def accepted_points(self) -> Iterator[Sizes]:
         """Yield the combinations that are accepted according to traces."""
@@ -100,25 +117,36 @@ class Paths:
         chosen = [tuple(row) for row in bases[np.linspace(0, len(bases) - 1, _MOST_BASES).astype(int)].tolist()]
         end = time.thread_time() + _SECONDS
         self.add(self._around(list(dict.fromkeys(chosen))))
+        self.add(self._beside(bases.tolist()))
         self.add(self._related(list(dict.fromkeys(chosen)), end))
         self.add(self._solved())
 
     def _around(self, bases: Sequence[Sizes]) -> Iterator[Sizes]:
-        count = len(self._prober.dims)
+        groups = self.groups
+        leads = sorted(set(groups))
+        count = len(leads)
+
+        def moved(base: Sizes, changed: dict[int, int]) -> Sizes:
+            return tuple(changed.get(group, own) for group, own in zip(groups, base, strict=True))
+
         for base in bases[: 3 if count <= _MANY else 1]:
-            for dim in range(count):
+            for dim in leads:
                 for size in (*_ALONG, *_FAR)[:: count // _MANY + 1]:
-                    yield _with(base, {dim: size})
-        pairs = [(one, other) for one in range(count) for other in range(one + 1, count)]
+                    yield moved(base, {dim: size})
+        pairs = list(combinations(leads, 2))
         sizes = _PAIRED if len(pairs) <= 3 else _PAIRED[:: 2 if len(pairs) <= 10 else 4]
         for one, other in pairs[:30]:
-            for first in sizes:
-                for second in sizes:
-                    yield _with(bases[0], {one: first, other: second})
+            for first, second in product(sizes, repeat=2):
+                yield moved(bases[0], {one: first, other: second})
+        few = len(_SMALL) ** count <= _RANDOM
+        for some in (
+            product(_SMALL, repeat=count) if few else (self._chance.choices(_SMALL, k=count) for _ in range(_RANDOM))
+        ):
+            yield moved(bases[0], dict(zip(leads, some, strict=True)))
         usual = (*_ALONG, *_FAR[:6])
-        for _ in range(_RANDOM):
+        for number in range(_RANDOM):
             base = self._chance.choice(bases)
-            yield tuple(
+            drawn = tuple(
                 own
                 if (kind := self._chance.random()) < 0.4
                 else self._chance.choice(base)
@@ -126,13 +154,23 @@ class Paths:
                 else self._chance.choice(usual)
                 for own in base
             )
+            yield moved(drawn, {dim: drawn[dim] for dim in leads}) if number % 2 else drawn
+
+    def _beside(self, rows: Sequence[Sequence[int]]) -> Iterator[Sizes]:
+        """Yield combinations that differ from an accepted combination in one or two sizes."""
+        for number in range(2 * _RANDOM):
+            sizes = list(self._chance.choice(rows))
+            for place in self._chance.sample(range(len(sizes)), min(len(sizes), 1 + number % 2)):
+                own = sizes[place]
+                sizes[place] = self._chance.choice((1, 2, 3, own + 1, own - 1, 2 * own, self._chance.choice(sizes)))
+            yield tuple(sizes)
 
     def _solved(self) -> Iterator[Sizes]:
         """Yield combinations with changed sizes for which the equalities of a trace are solved for other sizes."""
         accepting = [number for number, each in enumerate(self.traces) if each.outcome.accepted][:_MOST_SOLVED]
         count = len(self._prober.dims)
         for number in accepting:
-            equalities = [each for each in equalities_of(self.traces[number].tape) if each.is_solvable]
+            equalities = [each for each in equalities_of(self.traces[number].tape) if each.solvable]
             if not equalities or count < 2:
                 continue
             bases = self.points[self.decided == number]
@@ -171,15 +209,11 @@ class Paths:
                             yield from map(tuple, found[:60].tolist())
 
 
-def _with(base: Sizes, changed: dict[int, int]) -> Sizes:
-    return tuple(changed.get(number, own) for number, own in enumerate(base))
-
-
-def followed(prober: Tracer, seeds: Sequence[Sizes]) -> Paths:
-    """Return traces that decide combinations around the seeds; the first seed is accepted."""
-    paths = Paths(prober, seeds[:1])
+def followed(prober: Tracer, base: Sizes) -> Paths:
+    """Return traces that decide combinations around an accepted combination."""
+    paths = Paths(prober, [base])
     paths.follow(_SECONDS, 1)
-    paths.add(seeds[1:])
+    paths.add(prober.known)
     for most in (_MOST_TRACES // 2, _MOST_TRACES):
         paths.grow()
         paths.follow(_SECONDS, most)

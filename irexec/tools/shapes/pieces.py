@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from irexec.core.records import record
-from irexec.tools.shapes.expressions import Expression, Names
-from irexec.tools.shapes.formulas import Formula, add, number
-from irexec.tools.shapes.guards import Guard
+from irexec.tools.shapes.conditions import Guard
+from irexec.tools.shapes.formulas import Expression, Formula, Names, add, number
 from irexec.tools.shapes.probe import Sizes
 
 # The number of conditions that are tried, the simplest first, and the maximum number of conditions of one piece.

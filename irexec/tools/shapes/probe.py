@@ -211,26 +211,14 @@ class Prober:
                 shapes[number][axis] = type(shapes[number][axis])(size)
         return [PartialShape(shape) for shape in shapes]
 
-    def outputs_after_reset(self, sizes: Sizes) -> tuple[Extents | None, ...]:
-        """Return the shapes of the outputs at accepted sizes, in the first run after a reset: extents that depend on
-        variables are those for the variables' initial values.
-        """
-        found = self.outputs(sizes)
-        reads = {node for node in self.changing if node.type == READ_VALUE and node.inputs}
-        if not reads or not any(shape is not None and None in shape for shape in found):
-            return found
+    def after_reset(self, sizes: Sizes) -> Inference:
+        """Return the types in the first run after a reset, in which variables have their initial values."""
         run = self._begun(sizes, Findings())
         for node in self.changing:
             run.node(node)
-            if node in reads and (start := run.inference.inputs(node)[0]) is not None:
+            if node.type == READ_VALUE and node.inputs and (start := run.inference.inputs(node)[0]) is not None:
                 run.inference.note(node, (start.without_value(),))
-        first = [_extents(run.inference[value].shape) for value in self.model.outputs]
-        return tuple(
-            tuple(later if own is None else own for own, later in zip(shape, start, strict=True))
-            if shape is not None and start is not None
-            else shape
-            for shape, start in zip(found, first, strict=True)
-        )
+        return run.inference
 
     def types_at(self, sizes: Sizes) -> Inference:
         """Return the types of all values at sizes that the model accepts."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from irexec.tools.shapes.guards import Guard, guard_of
+from irexec.tools.shapes.conditions import Guard
+from irexec.tools.shapes.guards import guard_of
 from irexec.tools.shapes.probe import Sizes
 from irexec.tools.shapes.tracer import Tracer
 from irexec.tools.shapes.tracing import Trace
@@ -69,7 +70,7 @@ def _fitting(guard: Guard, sizes: Sizes, group: Sequence[int]) -> Iterator[int]:
 
     first = group[0]
     concerned = [number for number in group if number in guard.dims]
-    if guard.operator == "==" and guard.modulus == 1 and len(concerned) == 1 and concerned[0] in guard.solvable:
+    if len(concerned) == 1 and concerned[0] in guard.solvable:
         yield guard.solved(sizes, concerned[0])
         return
     own = sizes[first]

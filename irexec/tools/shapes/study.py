@@ -1,98 +1,113 @@
-"""The study of a model: the cases of sizes that it accepts, each with the relations between its sizes."""
+"""The study of a model: traces that decide which sizes it accepts, and conditions that agree with all of them."""
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator
 
-from irexec.core.records import record
+import numpy as np
+
+from irexec.core.records import field, record
 from irexec.tools.shapes.base import find_base
-from irexec.tools.shapes.case import Case
-from irexec.tools.shapes.conditions import Accepted
-from irexec.tools.shapes.description import Description
+from irexec.tools.shapes.conditions import Condition, Guard
+from irexec.tools.shapes.formulas import number
+from irexec.tools.shapes.formulas import size as size_of
+from irexec.tools.shapes.implicants import Alternatives, arranged, implicants
 from irexec.tools.shapes.paths import Paths, followed
 from irexec.tools.shapes.probe import OutOfProbes, Refusal, Sizes
 from irexec.tools.shapes.tracer import Tracer
 
-# The number of random combinations in the search for accepted sizes outside the cases.
-_UNCOVERED = 40
-_MOST_CASES = 6
-# The time limit of the search for further cases: a multiple of the time for the first case, and at least some seconds.
-_FURTHER, _LEAST_SECONDS = 4, 5.0
+# The number of combinations at which conditions are compared with plain inference, and how often they are corrected.
+_VERIFIED, _ROUNDS = 40, 3
+# The processor time for one such comparison.
+_SECONDS = 0.5
 
 
 @record
 class Study:
-    """The cases that were found.
+    """The sizes that were found.
 
-    Without a case, `refusal` is the refusal at the latest layer that was reached. `is_complete`: the description agrees
-    with every combination that was tried, and the time sufficed. `paths`: traces that decide thousands of combinations.
+    `base`: accepted sizes; None with the `refusal` at the latest layer that was reached. `alternatives`: lists of
+    conditions; a combination is accepted if all conditions of a list hold. `is_complete`: the conditions agree with
+    every combination that was tried, and the time sufficed.
     """
 
     prober: Tracer
-    cases: list[Case]
+    base: Sizes | None
     refusal: Refusal | None = None
-    is_complete: bool = True
     paths: Paths | None = None
-
-    def contains(self, sizes: Sizes) -> bool:
-        return any(case.contains(sizes) for case in self.cases)
+    alternatives: Alternatives = field(default_factory=list)
+    is_complete: bool = False
 
 
 def study(prober: Tracer, seconds: float) -> Study:
-    """Find the cases of a model within a time limit, at which the cases found so far are returned."""
-    made = Study(prober, [])
+    """Find the sizes that a model accepts within a time limit, at which the sizes found so far are returned."""
     with prober.limited(seconds):
-        base, made.refusal = find_base(prober)
-        if base is None:
-            made.is_complete = False
+        made = Study(prober, *find_base(prober))
+        if made.base is None:
             return made
+        paths = followed(prober, made.base) if prober.dims else None
+        if paths is None or not any(paths.accepted() == 1):
+            only = [Guard(size_of(dim), "==", number(own)) for dim, own in enumerate(made.base)]
+            made.alternatives, made.is_complete = [[*only]], not prober.dims
+            return made
+        made.paths = paths
+        made.alternatives, made.is_complete = implicants(paths)
         try:
-            _explore(prober, base, made)
+            _verify(made, paths)
+            _exclude_empty(made, paths)
         except OutOfProbes:
             made.is_complete = False
-        if prober.dims:
-            made.paths = followed(prober, [base, *(case.base for case in made.cases), *prober.known])
-    if not made.cases:
-        made.cases.append(Case(base, {dim: Accepted(None, (size,)) for dim, size in enumerate(base)}))
-    made.is_complete = made.is_complete and not any(case.unexplained for case in made.cases)
     return made
 
 
-def _explore(prober: Tracer, base: Sizes, made: Study) -> None:
-    """Describe the case of the base, then the cases of accepted sizes outside the cases described so far."""
-    seeds = [base]
-    chance = random.Random(0)
-    begin, end = time.thread_time(), float("inf")
-    while seeds:
-        seed = seeds.pop(0)
-        if made.contains(seed):
-            continue
-        if len(made.cases) == _MOST_CASES or time.thread_time() > end:
-            made.is_complete = False
+def _verify(made: Study, paths: Paths) -> None:
+    """Compare the conditions with plain inference at further combinations, and correct them."""
+    chance = np.random.default_rng(3)
+    for _ in range(_ROUNDS):
+        tried = list(_further(made, paths, chance))
+        wrong = [sizes for sizes in tried if made.prober.at(sizes).accepted is not _holds(made, paths, sizes)]
+        if not wrong:
             return
-        case = Description(prober, seed).case()
-        made.cases.append(case)
-        seeds += _uncovered(prober, made, case, chance)
-        if len(made.cases) == 1:
-            now = time.thread_time()
-            end = now + max(_LEAST_SECONDS, _FURTHER * (now - begin))
+        paths.extend(wrong)
+        made.alternatives, made.is_complete = implicants(paths)
+    made.is_complete = False
 
 
-def _uncovered(prober: Tracer, made: Study, case: Case, chance: random.Random) -> Iterator[Sizes]:
-    """Yield accepted sizes outside the cases, near sizes that a case describes."""
-    count = len(case.base)
-    near = [
-        tuple(size if other == number else own for other, own in enumerate(case.base))
-        for number in range(count)
-        for size in (1, 2, 3, case.base[number] + 1, 2 * case.base[number])
-    ]
-    for _ in range(_UNCOVERED if count > 1 else 0):
-        drawn = list(case.draw(chance) or case.base)
-        for number in chance.sample(range(count), min(count, chance.choice((1, 1, 2)))):
-            drawn[number] = chance.choice((1, chance.choice(drawn), drawn[number] + 1, chance.randint(1, 64)))
-        near.append(tuple(drawn))
-    for sizes in near:
-        if min(sizes) > 0 and not made.contains(sizes) and prober.accepts(sizes):
-            yield sizes
+def _exclude_empty(made: Study, paths: Paths) -> None:
+    """Add the lowest size that the conditions allow where the model refuses a size of 0 for which all of them hold."""
+    accepted, groups = sorted(paths.accepted_points(), key=sum), paths.groups
+    for part in made.alternatives:
+        own = next((sizes for sizes in accepted if all(each.holds(sizes) for each in part)), ())
+        for lead in sorted(set(groups)) if own else ():
+            empty = tuple(0 if group == lead else size for group, size in zip(groups, own, strict=True))
+            is_possible = all(dim.allows(size) for dim, size in zip(made.prober.dims, empty, strict=True))
+            if is_possible and all(each.holds(empty) for each in part) and not made.prober.at(empty).accepted:
+                alone = [each for each in part if each.dims == {lead}]
+                lowest = next(size for size in range(1, own[lead] + 1) if all(_allows(each, size) for each in alone))
+                part[:] = arranged([*part, Guard(size_of(lead), ">=", number(lowest))])
+
+
+def _allows(condition: Condition, size: int) -> bool:
+    """Return whether a condition on a single dimension holds for this size."""
+    return bool(condition.holds(dict.fromkeys(condition.dims, size)))
+
+
+def _holds(made: Study, paths: Paths, sizes: Sizes) -> bool:
+    is_equal = all(sizes[dim] == sizes[group] for dim, group in enumerate(paths.groups))
+    return is_equal and any(all(each.holds(sizes) for each in part) for part in made.alternatives)
+
+
+def _further(made: Study, paths: Paths, chance: np.random.Generator) -> Iterator[Sizes]:
+    """Yield combinations near accepted combinations."""
+    rows = np.array([*paths.accepted_points()], np.int64)
+    end = time.thread_time() + _SECONDS
+    for _ in range(_VERIFIED if rows.size else 0):
+        if time.thread_time() > end:
+            return
+        sizes = rows[chance.integers(len(rows))].copy()
+        place = chance.integers(len(sizes))
+        sizes[place] = max(1, sizes[place] * chance.integers(1, 4) + chance.integers(-1, 2))
+        tried = tuple(sizes.tolist())
+        if all(dim.allows(size) for dim, size in zip(made.prober.dims, tried, strict=True)):
+            yield tried

@@ -9,8 +9,8 @@ from irexec.model.graph.model import Model
 from irexec.model.graph.ports import port_name
 from irexec.tools.shapes.answer import Shapes
 from irexec.tools.shapes.ask import accepted_shapes
-from irexec.tools.shapes.conditions import Compare, Condition, OneOf, Residue
-from irexec.tools.shapes.expressions import Linear
+from irexec.tools.shapes.conditions import Condition, Guard, OneOf
+from irexec.tools.shapes.formulas import Extreme, Formula
 
 # The largest number of sizes that are listed in words; `irexec shapes --format json` lists all.
 _MOST_LISTED = 8
@@ -62,10 +62,8 @@ def common_conditions(alternatives: Sequence[Sequence[Condition]]) -> tuple[list
 
 def subject(shapes: Shapes, condition: Condition) -> str | None:
     """Return the symbol that a condition restricts; None for a condition on several symbols."""
-    if isinstance(condition, OneOf):
-        return shapes.symbols[condition.dim]
-    if isinstance(condition, Compare) and isinstance(condition.left, Linear) and condition.left.is_plain:
-        return shapes.symbols[condition.left.terms[0][1]] if condition.left.terms else None
+    if condition.subject is not None:
+        return shapes.symbols[condition.subject]
     names = {shapes.symbols[dim] for dim in condition.dims}
     return names.pop() if len(names) == 1 else None
 
@@ -78,15 +76,18 @@ def words_of(shapes: Shapes, symbol: str, conditions: Sequence[Condition]) -> st
     for each in conditions:
         if subject(shapes, each) != symbol:
             continue
-        if isinstance(each, Residue):
-            found.append(_residue(each))
-        elif isinstance(each, OneOf):
-            found.append(_one_of(shapes, each))
-        elif isinstance(each, Compare) and each.operator != "==" and not each.right.dims:
-            bound = each.right.value(())
-            low, high = (bound, high) if each.operator == ">=" else (low, bound)
-        else:
+        if isinstance(each, OneOf):
+            is_size = each.subject is not None
+            found.append(_one_of(shapes, each) if is_size else each.text(shapes.symbols))
+        elif not isinstance(each, Guard) or each.subject is None or not each.right.is_constant:
             found.append(each.text(shapes.symbols))
+        elif each.operator == "==":
+            found.append(f"{each.right.constant} only" if each.modulus == 1 else _residue(each.modulus, [each.right]))
+        elif each.operator == "!=" or each.modulus > 1:
+            found.append(each.text(shapes.symbols))
+        else:
+            bound = each.right.constant
+            low, high = (bound, high) if each.operator == ">=" else (low, bound)
     if low is not None and high is not None:
         found.append(f"{low} to {high}")
     elif low is not None:
@@ -96,25 +97,30 @@ def words_of(shapes: Shapes, symbol: str, conditions: Sequence[Condition]) -> st
     return ", ".join(found)
 
 
-def _residue(condition: Residue) -> str:
-    residues = condition.residues
-    if residues == (0,):
-        return f"multiples of {condition.modulus}"
-    if len(residues) > 2 and residues == tuple(range(residues[0], residues[-1] + 1)):
+def _residue(modulus: int, values: Sequence[Formula]) -> str:
+    residues = [each.constant for each in values]
+    if residues == [0]:
+        return f"multiples of {modulus}"
+    if len(residues) > 2 and residues == list(range(residues[0], residues[-1] + 1)):
         listed = f"{residues[0]} to {residues[-1]}"
     else:
         listed = " or ".join(map(str, residues))
-    return f"remainder {listed} when divided by {condition.modulus}"
+    return f"remainder {listed} when divided by {modulus}"
 
 
 def _one_of(shapes: Shapes, condition: OneOf) -> str:
-    dims = {dim for value in condition.values for dim in value.dims}
-    if not dims:
-        texts = [value.text(shapes.symbols) for value in condition.values]
+    """Return the words for a condition on a single size."""
+    if condition.modulus > 1:
+        return _residue(condition.modulus, condition.values)
+    texts = [value.text(shapes.symbols) for value in condition.values]
+    if not condition.is_choice:
         if len(texts) > _MOST_LISTED:
             return f"one of {len(texts)} sizes: {', '.join(texts[: _MOST_LISTED - 1])}, ..., {texts[-1]}"
         return f"{texts[0]} only" if len(texts) == 1 else " or ".join(texts)
-    others = sorted({shapes.symbols[dim] for dim in dims} - {shapes.symbols[condition.dim]})
+    largest = condition.values[-1]
+    if not isinstance(largest.only, Extreme):
+        return f"1, or equal to {texts[-1]}"
+    others = sorted({shapes.symbols[dim] for dim in largest.dims} - {shapes.symbols[condition.subject or 0]})
     if len(others) > 1:
         return f"1, or the largest of {', '.join(others)}"
-    return f"equal to {others[0]}, or one of them 1" if condition.dim in dims else f"1, or equal to {others[0]}"
+    return f"equal to {others[0]}, or one of them 1" if condition.subject in largest.dims else f"1, or {texts[-1]}"

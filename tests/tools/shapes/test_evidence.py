@@ -49,7 +49,7 @@ def formula(compute) -> str:  # type: ignore[no-untyped-def]
         (lambda x, y, z: x - x // 2, "x - x // 2"),
         (lambda x, y, z: 0 - x // 2, "-(x // 2)"),
         (lambda x, y, z: -(x // -2), "(x + 1) // 2"),
-        (lambda x, y, z: x % -4 + x, "x - (3*x) % 4"),
+        (lambda x, y, z: x % -4 + x, "2*x - 4*((x + 3) // 4)"),
     ],
 )
 def test_formulas_have_one_form(compute, text: str) -> None:  # type: ignore[no-untyped-def]
@@ -120,7 +120,8 @@ def test_windows_of_a_baked_mask_are_one_product() -> None:
     apart = op.reshape(image, op.concat([sizes[0], height, _whole(4), width, _whole(4, 8)], 0), False)
     windows = op.reshape(op.transpose(apart, _whole(0, 1, 3, 2, 4, 5)), _whole(-1, 16, 16, 8), False)
     found = answer(op.add(windows, _weights(1, 16, 1, 8)), [image])
-    assert "((H // 4)*(W // 4)*batch) % 16 == 0" in found["accepts"][0] and found["evidence"] == "proved"
+    assert found["accepts"] == [["(batch*(H // 4)*(W // 4)) % 16 == 0", "H % 4 == 0", "W % 4 == 0"]]
+    assert found["evidence"] == "proved"
 
 
 def test_a_product_is_derived_from_the_comparisons() -> None:
@@ -159,7 +160,7 @@ def test_contents_that_no_layer_reads_pin_no_size() -> None:
     rows = op.range(np.int64(0), op.squeeze(op.floor(count), _whole(0)), np.int64(1), "i64")
     places = op.convert(op.unsqueeze(rows, _whole(0)), "i32")
     found = answer(op.add(op.gather(_weights(30, 8), ids, np.int64(0)), op.gather(_weights(20, 8), places, 0)), [ids])
-    assert found["accepts"] == [[]] and found["evidence"] == "proved" and found["probes"] < 20
+    assert found["accepts"] == [[]] and found["evidence"] == "proved"
 
 
 def test_a_clamped_size_is_one_condition() -> None:
@@ -168,7 +169,7 @@ def test_a_clamped_size_is_one_condition() -> None:
     part = op.slice(_weights(20), _whole(0), size, _whole(1), _whole(0))
     found = answer(op.concat([op.unsqueeze(part, _whole(0)), op.unsqueeze(other, _whole(0))], 0), [data, other])
     assert found["accepts"] == [["other == min(max(data_1, 4), 20)"]]
-    assert found["outputs"] == [[2, "min(max(data_1, 4), 20)"]]
+    assert found["outputs"] == [[2, "other"]]
 
 
 def test_a_reshape_to_open_rows_is_one_product() -> None:
@@ -184,7 +185,7 @@ def test_a_size_that_broadcasts_is_the_larger_one() -> None:
     data, other = _input("data", [-1, -1]), _input("other", [-1])
     length = op.squeeze(op.multiply(op.gather(op.shape_of(data), _whole(1), np.int64(0)), _whole(2)), _whole(0))
     found = answer(op.add(op.range(np.int64(0), length, np.int64(3), "f32"), other), [data, other])
-    assert found["outputs"] == [["max(other, (2*data_1 + 2) // 3)"]]
+    assert found["outputs"] == [["max((2*data_1 + 2) // 3, other)"]]
 
 
 def test_a_sum_of_many_inputs_has_the_largest_of_their_sizes() -> None:
@@ -245,15 +246,15 @@ def test_a_bound_that_grows_with_another_size_is_one_condition() -> None:
     small = op.convert(op.floor(op.multiply(sides, scale)), np.int64)
     resized = op.interpolate(image, small, "nearest", "sizes", axes=_whole(2, 3))
     found = answer(op.max_pool(resized, [1, 1], [1, 1], [0, 0], [0, 0], [1, 1]).output(0), [image])
-    assert found["accepts"] == [["H >= 1", "W >= 1", "H <= 24*W", "W <= 24*H"]]
+    assert found["accepts"] == [["H <= 24*W", "W <= 24*H"]]
 
 
-def test_a_bound_that_follows_from_another_condition_names_a_layer() -> None:
+def test_a_sum_that_is_fixed_names_a_layer() -> None:
     one, other = _input("one", [-1, 4]), _input("other", [-1, 4])
     joined = op.matmul(op.transpose(op.concat([one, other], 0), _whole(1, 0)), _weights(10, 2), False, False)
     found = answer(joined, [one, other])
-    assert found["accepts"] == [["batch <= 10", "batch_2 == -batch + 10"]]
-    assert {each["symbol"]: each["type"] for each in found["because"]} == {"batch": "MatMul", "batch_2": "MatMul"}
+    assert found["accepts"] == [["batch + batch_2 == 10"]]
+    assert {each["symbol"]: each["type"] for each in found["because"]} == {"batch": "MatMul"}
 
 
 def test_an_unknown_content_is_not_taken_for_minus_one() -> None:
@@ -262,7 +263,7 @@ def test_an_unknown_content_is_not_taken_for_minus_one() -> None:
     rest = op.subtract(_whole(3), op.gather(op.shape_of(data), _whole(0), np.int64(0)))
     rows = op.add(op.subtract(op.floor_mod(rest, _whole(4)), op.mod(rest, _whole(4))), _whole(2))
     found = answer(op.reshape(data, op.concat([rows, _whole(-1)], 0), False), [data])
-    assert found["accepts"] == [["batch % 12 in [0, 3, 6, 7, 9, 11]"], ["batch in [1, 2]"]]
+    assert found["accepts"] == [["batch <= 3"], ["batch % 12 in [0, 3, 6, 7, 9, 11]"]]
     assert found["evidence"] == "proved"
 
 
