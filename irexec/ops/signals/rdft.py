@@ -28,7 +28,7 @@ from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import FloatTensor, Indices
 
 
-@operator("RDFT", "opset9", tolerance=rounded(64))
+@operator("RDFT", "opset9", tolerance=rounded(128))
 def rdft_9(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The transform of real `data` over `axes` as pairs [..., 2]; the last axis keeps its first size // 2 + 1 elements.
 
@@ -67,7 +67,7 @@ def _(check: Check, data: TensorType, axes: TensorType, signal_size: TensorType 
     return PartialShape([*dims, 2])
 
 
-@operator("IRDFT", "opset9", tolerance=rounded(64))
+@operator("IRDFT", "opset9", tolerance=rounded(128))
 def irdft_9(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The inverse of RDFT: real numbers from pairs [..., 2]; the last axis becomes 2 * (its extent - 1) by default.
 

@@ -14,7 +14,7 @@ from irexec.core.types import Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import drawn_below, in_range, integer, last_of
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.ops.spec.operator import Check, operator, require, rounded
+from irexec.ops.spec.operator import Check, operator, require, summed
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.signature import InputsOf
 from irexec.ops.spec.tensors import Indices, NumericTensor
@@ -22,7 +22,7 @@ from irexec.ops.spec.tensors import Indices, NumericTensor
 Reduction = Literal["sum", "mean"]
 
 
-@operator("EmbeddingBagOffsets", "opset15", tolerance=rounded(16))
+@operator("EmbeddingBagOffsets", "opset15", tolerance=summed(4))
 def embedding_bag_offsets_15(
     emb_table: NumericTensor,
     indices: Indices,
@@ -76,13 +76,13 @@ def _(
     return _output(offsets.shape[0] if offsets.rank == 1 and ranked else Dimension(-1), emb_table)
 
 
-@operator("EmbeddingBagOffsetsSum", "opset3", tolerance=rounded(16), shapes=embedding_bag_offsets_15.rule)
+@operator("EmbeddingBagOffsetsSum", "opset3", tolerance=summed(4), shapes=embedding_bag_offsets_15.rule)
 def embedding_bag_offsets_sum_3(*inputs: Annotated[Any, InputsOf(embedding_bag_offsets_15)]) -> NumericTensor:
     """EmbeddingBagOffsets-15 with reduction sum."""
     return np.asarray(embedding_bag_offsets_15.compute(*inputs))
 
 
-@operator("EmbeddingBagPacked", "opset15", tolerance=rounded(16))
+@operator("EmbeddingBagPacked", "opset15", tolerance=summed(4))
 def embedding_bag_packed_15(
     emb_table: NumericTensor,
     indices: Indices,
@@ -117,13 +117,13 @@ def _(
     return _output(indices.shape[0] if indices.rank == 2 and ranked else Dimension(-1), emb_table)
 
 
-@operator("EmbeddingBagPackedSum", "opset3", tolerance=rounded(16), shapes=embedding_bag_packed_15.rule)
+@operator("EmbeddingBagPackedSum", "opset3", tolerance=summed(4), shapes=embedding_bag_packed_15.rule)
 def embedding_bag_packed_sum_3(*inputs: Annotated[Any, InputsOf(embedding_bag_packed_15)]) -> NumericTensor:
     """EmbeddingBagPacked-15 with reduction sum."""
     return np.asarray(embedding_bag_packed_15.compute(*inputs))
 
 
-@operator("EmbeddingSegmentsSum", "opset3", tolerance=rounded(16))
+@operator("EmbeddingSegmentsSum", "opset3", tolerance=summed(4))
 def embedding_segments_sum_3(
     emb_table: NumericTensor,
     indices: Indices,

@@ -22,7 +22,7 @@ from irexec.tools.compare.result import NOTABLE, Comparison, Row
 from irexec.tools.compare.rounding import MARGIN, NOISE_MARGIN, Allowance, Results, Rounding, Within
 from irexec.tools.compare.runtimes.runtime import CannotRun, HasLayerPairs, Runtime
 from irexec.tools.compare.tolerances import FUSED
-from irexec.tools.compare.variants import widened
+from irexec.tools.compare.variants import decompressed
 from irexec.tools.cut.extract import give_types
 from irexec.tools.run.record import Reference
 
@@ -95,7 +95,7 @@ class Judging:
 
     def _is_decompressed(self, allowance: Allowance) -> bool:
         """Return whether the results are those of weights that are decompressed in f32 instead of f16."""
-        wide = None if self._found.exact else widened(self._model)
+        wide = None if self._found.exact else decompressed(self._model)
         if wide is None or not isinstance(allowance, Rounding):
             return False
         return allowance.explains(self._other, Reference(wide, self._reference.steps).results())

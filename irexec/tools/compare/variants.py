@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from irexec.api.opsets.nodes import constant_node
+from irexec.core.diagnostics import IRError
 from irexec.core.structure import CONVERT, PARAMETER
-from irexec.core.types import BF16, F16, F32, Array, ElementType, TensorType
-from irexec.model.arrays.units import widened as widened_array
+from irexec.core.types import BF16, F16, F32, F64, Array, ElementType, TensorType
+from irexec.model.arrays.units import widened
 from irexec.model.graph.copies import copied
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
@@ -24,6 +26,7 @@ from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.errors import Bounds, Error, Run, judge
 
 _HALVES = (F16, BF16)
+NARROWER = {F32: (F16, BF16), F64: (F16, BF16, F32)}
 _NUDGES = {
     kind: units * float(ml_dtypes.finfo(kind.dtype).eps)  # type: ignore[no-untyped-call]
     for kind, units in ((F32, 4), (F16, 1), (BF16, 1))
@@ -50,13 +53,13 @@ def judge_model(
         return (make(model, moves) for moves in moved_inside(model))
 
     found = judge(make(model, {}), inputs, other, tolerance, bounds, wavering)
-    if not found[1] and (wide := widened(model)) is not None:
+    if not found[1] and (wide := decompressed(model)) is not None:
         again = judge(make(wide, {}), inputs, other, tolerance, bounds)
         return again if again[1] else found
     return found
 
 
-def widened(model: Model) -> Model | None:
+def decompressed(model: Model) -> Model | None:
     """Return the model with f16 and bf16 weights decompressed in f32, as in OpenVINO; None without such weights."""
     if not _halves(model):
         return None
@@ -69,6 +72,63 @@ def widened(model: Model) -> Model | None:
     made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
     infer_types(made)
     return made
+
+
+def variants(model: Model) -> Iterator[Model]:
+    """Yield the model; with f16 and bf16 weights decompressed in f32; with f16 and bf16 layers that are computed in f32
+    and rounded at the end, as by a runtime that fuses them.
+    """
+    yield model
+    if (wide := decompressed(model)) is not None:
+        yield wide
+    rounds = any(value.element_type in _HALVES for node in model.nodes for value in node.outputs)
+    if rounds and (wide := computed_in(F32, model)) is not None:
+        yield wide
+
+
+def computed_in(kind: ElementType, model: Model) -> Model | None:
+    """Return the model, inputs and results included, with floats of fewer bits replaced by floats of `kind`; None if an
+    operator does not support this.
+    """
+    narrow, made = NARROWER[kind], copied(model)
+    try:
+        for node in made.nodes:
+            if node.bodies:
+                return None
+            if node.type == PARAMETER and node.outputs[0].element_type in narrow:
+                node._attributes = node.attributes | {"element_type": kind}
+                node.set_outputs([TensorType(kind, node.outputs[0].type.shape)])
+            elif node.constant is not None and node.outputs[0].element_type in narrow:
+                wide = constant_node(made.node_class, node.constant.astype(kind.dtype), element_type=kind)
+                node.outputs[0].replace_uses(wide.outputs[0])
+            elif node.attributes.get("destination_type") in narrow or node.attributes.get("output_type") in narrow:
+                return None
+        made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
+        infer_types(made)
+    except (IRError, TypeError, ValueError):
+        return None
+    return made
+
+
+def fitting(model: Model, inputs: Sequence[Array]) -> list[Array]:
+    """Return the inputs in the types of a variant."""
+    return [a.astype(v.element_type.dtype, copy=False) for v, a in zip(model.inputs, inputs, strict=True)]
+
+
+def narrowed(results: Sequence[Array], kinds: Sequence[Any]) -> list[Array]:
+    """Return results in these types. The largest finite number, which a layer returns for the limit of a type
+    (SegmentMax and ReduceMax of no elements), becomes that of the narrower type.
+    """
+    found = []
+    for wide, kind in zip(results, kinds, strict=True):
+        with np.errstate(all="ignore"):
+            narrow = wide.astype(kind, copy=False)
+        if wide.dtype != narrow.dtype and ElementType.of(narrow.dtype).is_real:
+            is_limit = np.abs(wide) == np.finfo(wide.dtype).max
+            limit = ml_dtypes.finfo(narrow.dtype).max  # type: ignore[no-untyped-call]
+            narrow = np.where(is_limit, np.copysign(limit, wide).astype(narrow.dtype), narrow)
+        found.append(narrow)
+    return found
 
 
 def _halves(model: Model) -> list[Node]:
@@ -118,7 +178,7 @@ def moved_inside(model: Model, nudges: Mapping[ElementType, float] = _NUDGES) ->
 
 def _moved(array: Array, factor: float, more: float) -> Array:
     with np.errstate(all="ignore"):
-        moved: Array = (widened_array(array) * factor + more).astype(array.dtype)
+        moved: Array = (widened(array) * factor + more).astype(array.dtype)
     return moved
 
 

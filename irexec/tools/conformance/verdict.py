@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.records import record
-from irexec.core.types import F32, F64, Array, ElementType
+from irexec.core.types import BF16, F16, F32, F64, Array, ElementType
 from irexec.model.graph.model import Model, Node
-from irexec.ops.spec.contents import category_of
 from irexec.ops.spec.operator import Tolerance
-from irexec.ops.spec.oracle import is_float
-from irexec.ops.spec.traits import Quantization
-from irexec.tools.compare.culprit import function_of
 from irexec.tools.compare.errors import Error, measure, shown_error
+from irexec.tools.compare.judge import explains
 from irexec.tools.compare.tolerances import FUSED, combined, tolerance_of
-from irexec.tools.compare.variants import judge_model
 from irexec.tools.conformance.bias import lost, systematic
 from irexec.tools.conformance.case import Case, computing
-from irexec.tools.conformance.default_precision import agrees_in_bf16
 from irexec.tools.conformance.defendant import Answer
-from irexec.tools.conformance.exact import agrees_if_rounded_once, exact_results
+from irexec.tools.conformance.exact import exact_results
 from irexec.tools.conformance.wrapping import exceeds
 from irexec.tools.run.record import Reference
 
@@ -41,8 +34,6 @@ _F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), 8 * float(np.finfo(np.floa
 _I32_END = 2.0**31
 _ENDLESS = 2.0**60
 _F16_MAX = float(np.finfo(np.float16).max)
-_SUM_FLOOR, _HALF_SUM_FLOOR, _QUANTISED_FLOOR = 2e-5, 0.01, 0.04
-_GRAPH_FLOOR, _HALF_FLOOR, _DEFAULT_FLOOR = 1e-4, 0.04, 0.06
 FAILED = frozenset({"wrong", "shape", "type", "error", "crash", "hang"})
 
 
@@ -87,7 +78,8 @@ def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
         place = position // per_call % len(case.calls)
         call = case.calls[place]
         right = expected[place if stateful else call]
-        verdict = _judge_call(case, case.inputs[call], right, found, units)
+        done = steps[: place + 1] if stateful else [case.inputs[call]]
+        verdict = _judge_call(case, done, right, found, units)
         verdict.call = position // per_call
         if verdict.word not in ("passed", "open"):
             return verdict
@@ -96,9 +88,14 @@ def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
 
 
 def _judge_call(
-    case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]
+    case: Case,
+    steps: Sequence[Sequence[Array]],
+    expected: Sequence[Array],
+    found: Sequence[Array],
+    units: Mapping[str, str],
 ) -> Verdict:
-    model = case.model
+    """Judge the results of the last of these steps, which begin with the first values of variables."""
+    model, inputs = case.model, steps[-1]
     if len(found) != len(expected):
         return Verdict("shape", f"{len(found)} outputs instead of {len(expected)}")
     expected, found = _in_range(expected, found, units), [_comparable(a, units) for a in found]
@@ -117,14 +114,7 @@ def _judge_call(
     if worst is None:
         whole = None if case.config == "default" else systematic(model, inputs, found, tolerance)
         return Verdict("passed") if whole is None or _is_open(case, inputs) else Verdict("wrong", whole)
-    if (floor := _floor(case)) and all(map(partial(_is_near, floor=floor), expected, found)):
-        return Verdict("passed")
-    if model.sinks or case.config == "default":
-        if not model.sinks and agrees_in_bf16(model, inputs, expected, found, floor):
-            return Verdict("passed")
-        word = "open" if not model.sinks and _is_open(case, inputs) else "wrong"
-        return Verdict(word, shown_error(worst[1]), output=worst[0], ulp=float(min(worst[1].ulp, 1e300)))
-    return _second_look(case, inputs, expected, found, tolerance, worst, units)
+    return _second_look(case, steps, expected, found, tolerance, worst, units)
 
 
 def _with_allowances(
@@ -160,72 +150,36 @@ def _worst(
     return worst
 
 
-def _floor(case: Case) -> float:
-    """Return the error allowed for a graph, as a fraction of the largest magnitude: a runtime may round after other
-    layers than irexec. 0 for a single operator in its declared precision.
-    """
-    if case.config == "default":
-        # Rounding before a FakeQuantize may move values to a neighbouring level.
-        levels = [node.all_attributes["levels"] for node in case.model.nodes if Quantization in node.traits]
-        return _DEFAULT_FLOOR + (2 / (min(levels) - 1) if levels else 0.0)
-    if not case.operator.startswith("graph."):
-        return 0.0
-    if any(Quantization in node.traits for node in case.model.nodes):
-        # Transformations for low precision round zero points, which moves results by up to half a level.
-        return _QUANTISED_FLOOR
-    return _GRAPH_FLOOR if case.facts.get("type") == "f32" else _HALF_FLOOR
-
-
-def _is_near(right: Array, other: Array, floor: float) -> bool:
-    """Return whether the largest difference is less than this fraction of the largest magnitude."""
-    if right.dtype.kind in "TU" or (right.dtype.kind != "f" and right.dtype.isbuiltin == 1):
-        return not measure(right, other)
-    a, b = right.astype(np.float64), other.astype(np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(all="ignore"):
-        distance = np.abs(np.where(same, 0.0, a - b))
-    top = np.abs(a[np.isfinite(a)]).max(initial=0.0)
-    return bool((distance <= floor * top).all())
-
-
 def _second_look(
     case: Case,
-    inputs: Sequence[Array],
+    steps: Sequence[Sequence[Array]],
     expected: Sequence[Array],
     found: Sequence[Array],
     tolerance: Tolerance,
     worst: tuple[int, Error],
     units: Mapping[str, str],
 ) -> Verdict:
-    """Judge results beyond the tolerance: inputs are moved by a few units, and the changes of the results compared."""
-    number, error = worst
+    """Judge results beyond the tolerance: by what rounding in the layers can change, and by what the page allows."""
+    (number, error), inputs = worst, steps[-1]
     try:
-        measured, agrees = judge_model(case.model, function_of, inputs, list(found), tolerance)
+        if explains(case.model, steps, found, _computed(case, units)):
+            return Verdict("passed")
     except IRError as failed:
         return Verdict("invalid", str(failed.report.errors[0].message))
-    # irexec rounds between layers, as the types of the model require; a runtime need not round there.
-    if agrees or (case.operator.startswith("graph.") and agrees_if_rounded_once(case.model, inputs, found, tolerance)):
-        return Verdict("passed")
-    if _accepts(case, inputs, expected, found):
-        return Verdict(
-            "open", f"{shown_error(error)}{_place_of(error, expected[number], found[number])}", output=number
-        )
-    # For f64 that a device may compute in f32, even an elementwise function is allowed the error of a sum.
-    strict = _is_elementwise(case.model) and not any(a.dtype == np.float64 for a in expected)
-    if all(map(_is_near_sum, expected, found)) and not strict:
-        return Verdict("passed")
-    cancels = any(node.operator is not None and node.operator.oracle.allowed.cancels for node in case.model.nodes)
-    part = math.inf if cancels else _SMALL_PART
-    narrow = [[_narrowed(a, units) for a in arrays] for arrays in (expected, found)]
-    if _is_elementwise(case.model) and all(map(partial(_is_cancelled, top=_top(inputs), part=part), *narrow)):
-        return Verdict("passed")
-    if np.isfinite(error.ulp) and measured.ulp and np.isfinite(measured.ulp):
-        error = measured
-    if _agrees_with_exact(case, inputs, found, expected, tolerance):
-        return Verdict("reference", f"exact evaluation agrees with the runtime: {shown_error(error)}", output=number)
     place = _place_of(error, expected[number], found[number])
+    if not case.model.sinks and _accepts(case, inputs, expected, found):
+        return Verdict("open", f"{shown_error(error)}{place}", output=number)
+    if not case.model.sinks and _agrees_with_exact(case, inputs, found, expected, tolerance):
+        return Verdict("reference", f"exact evaluation agrees with the runtime: {shown_error(error)}", output=number)
     note = _of_integers(case, inputs, expected, found, units)
     return Verdict("wrong", f"{shown_error(error)}{place}{note}", output=number, ulp=float(min(error.ulp, 1e300)))
+
+
+def _computed(case: Case, units: Mapping[str, str]) -> dict[ElementType, ElementType]:
+    """Return the types in which the device computes; by default devices compute in bf16."""
+    if case.config == "default":
+        return dict.fromkeys((F64, F32, F16), BF16)
+    return {F64: F32} if units.get("f64") == "f32" else {}
 
 
 def _place_of(error: Error, right: Array, other: Array) -> str:
@@ -279,21 +233,6 @@ def _accepts(case: Case, inputs: Sequence[Array], expected: Sequence[Array], fou
     return node.operator is not None and node.operator.oracle.accepts(values, node.all_attributes, expected, found)
 
 
-def _is_elementwise(model: Model) -> bool:
-    """Return whether each result depends on single elements: no small result is then a difference of large numbers."""
-    nodes = [node.operator for node in computing(model)]
-    return all(
-        op is not None and category_of(op.type) in ("activation", "arithmetic") and not op.oracle.allowed.mixes
-        for op in nodes
-    )
-
-
-def _is_near_sum(right: Array, other: Array) -> bool:
-    """Return whether errors are small relative to the largest result, as with sums in another order."""
-    floor = _SUM_FLOOR if right.dtype.itemsize > 2 else _HALF_SUM_FLOOR
-    return _is_near(right, other, floor)
-
-
 def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]) -> list[Array]:
     """Return the expected results; if the device computes f64 in f32, numbers beyond the range of f32 are replaced by
     an infinity or the largest f32 where the runtime returned it.
@@ -307,33 +246,6 @@ def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[
             right = np.where(beyond & (np.signbit(right) == np.signbit(other)), other, right)
         made.append(right)
     return made
-
-
-def _is_cancelled(right: Array, other: Array, top: float, part: float) -> bool:
-    """Return whether small results are off by at most the rounding error of 1 + x, and by at most this fraction."""
-    if not is_float(right) or right.dtype == np.float64 or right.shape != other.shape:
-        return False
-    a, b = right.astype(np.float64), other.astype(np.float64)
-    near = 0.0 if right.dtype == np.float32 else _HALF_PART
-    with np.errstate(all="ignore"):
-        distance = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
-        # The error of the formula for small results, or the rounding error of larger results.
-        limit = np.maximum(np.minimum(part * np.abs(a), _CANCELLED * top), near * np.abs(a))
-        return bool((((distance <= limit) & np.isfinite(a) & np.isfinite(b)) | (distance == 0)).all())
-
-
-def _top(inputs: Sequence[Array]) -> float:
-    """Return the largest finite magnitude of the inputs, at least 1."""
-    found = [np.abs(a[np.isfinite(a)]).max(initial=1.0) for a in inputs if a.dtype.kind == "f"]
-    return float(max(found, default=1.0))
-
-
-_SMALL_PART, _HALF_PART, _CANCELLED = 1e-3, 1e-2, 1e-6
-
-
-def _narrowed(array: Array, units: Mapping[str, str]) -> Array:
-    """Return an f64 array as f32 if the device computes f64 in f32; any other array unchanged."""
-    return array.astype(np.float32) if array.dtype == np.float64 and units.get("f64") == "f32" else array
 
 
 def _comparable(array: Array, units: Mapping[str, str]) -> Array:

@@ -17,7 +17,7 @@ from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.rounding import Rounding
 from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Runtime
 from irexec.tools.compare.tolerances import FUSED
-from irexec.tools.compare.variants import widened
+from irexec.tools.compare.variants import decompressed
 from irexec.tools.diff.diff import diff
 from irexec.tools.passes.dumps import Dump
 from irexec.tools.passes.layouts import set_time_first, with_time_first
@@ -144,7 +144,7 @@ class Judge:
 
     def _is_decompressed(self, found: Results) -> bool:
         """Return whether the graph before has these results if it decompresses its weights in f32."""
-        wide = widened(self._last)
+        wide = decompressed(self._last)
         return wide is not None and self._difference(self._run(wide), found)[0].ulp <= FUSED
 
     def _is_noise(self, noise: Noise, found: Results) -> bool:

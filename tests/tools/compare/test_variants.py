@@ -15,7 +15,8 @@ from irexec.tools.compare.compare import compare
 from irexec.tools.compare.culprit import function_of
 from irexec.tools.compare.errors import judge
 from irexec.tools.compare.runtimes.runtime import OtherModel
-from irexec.tools.compare.variants import judge_model, moved_inside, widened
+from irexec.tools.compare.variants import decompressed as widened
+from irexec.tools.compare.variants import judge_model, moved_inside
 from irexec.tools.run.record import Reference
 
 RNG = np.random.default_rng(0)
