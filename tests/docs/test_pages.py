@@ -49,7 +49,7 @@ GLOBALS: dict[str, object] = {}
 
 def check_commands(block: Block, folder: Path) -> None:
     for command, expected in commands(block):
-        result = run(command, folder)
+        result = run(command, folder, alone=False)
         assert not (wrong := differs(result.stdout, expected)), f"{command}\n{wrong}\n{result.stderr}"
 
 
