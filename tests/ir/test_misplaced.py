@@ -16,9 +16,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4665a5ea\nsiz
 PAGE = b'\n<!DOCTYPE HTML>\n<html lang="en"><head><title>Sign in</title></head><body><br>no</body></html>'
 HEADER = b"meta=1.0;ov=2025.3.0;isa=Intel AVX2"
 EXPORTED = b"RR_UPCVO\x01\0\0\0" + len(HEADER).to_bytes(8, "little") + HEADER + b"0\0\0\0\0\0<?xml version"
-CACHED = (
-    b'<?xml version="1.0"?><compiled_blob ie_version="2024.6.0-17404-4c0f47d2335" file_info="1"/>\n'
-)
+CACHED = b'<?xml version="1.0"?><compiled_blob ie_version="2024.6.0-17404-4c0f47d2335" file_info="1"/>\n'
 CUT = "the end of the file is missing"
 
 
