@@ -14,6 +14,8 @@ from irexec.tools.shapes.patterns import Rows, bounds, periodic, remainders
 
 # The maximum number of alternatives of a description, and of listed combinations that no condition describes.
 _MOST, _MOST_LISTED = 24, 16
+# The maximum number of sizes of a dimension that are listed.
+_MOST_SIZES = 64
 # The number of conditions of traces that are tried for all combinations.
 _MOST_COMMON = 600
 # The share of combinations that a description may contradict if no conditions describe all.
@@ -59,16 +61,13 @@ def implicants(paths: Paths) -> tuple[Alternatives, bool]:
         return [_shortest([shown, common], refused[~whole]) or []], False
     if len(set(groups)) == 1 and (rest := periodic(accepted[left], refused)):
         return [*found, *rest], True
-    return [*found, *_listed(accepted[left], groups)], False
-
-
-def _listed(points: Rows, groups: Sequence[int]) -> Alternatives:
-    """Return a list of conditions for each of some points, or one for all if they have a single dimension."""
-    leads = sorted(set(groups))
-    if len(leads) == 1:
-        return [[OneOf(size(0), tuple(map(number, sorted(points[:, 0].tolist()))))]]
-    listed = sorted(points.tolist(), key=sum)[:_MOST_LISTED]
-    return [[Guard(size(dim), "==", number(each[dim])) for dim in leads] for each in listed]
+    sizes = [(dim, np.unique(accepted[:, dim]).tolist()) for dim in sorted(set(groups))]
+    listed = [OneOf(size(dim), tuple(map(number, own))) for dim, own in sizes if len(own) <= _MOST_SIZES]
+    if (made := _shortest([shown, listed, common], refused)) is not None:
+        return [made], False
+    for each in sorted(accepted[left].tolist(), key=sum)[:_MOST_LISTED]:
+        found.append([Guard(size(dim), "==", number(each[dim])) for dim, _ in sizes])
+    return found, False
 
 
 def _is_taken(condition: Condition, accepted: Rows) -> bool:
