@@ -122,6 +122,7 @@ def test_a_table_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         ("batch,H,W\n1,2\n", "line 2: 2 values, expected 3"),
         ("batch,H,W\n1,2,x\n", "line 2: W is 'x', expected one size"),
         ("batch,H\n1,4\n", "line 2: the column W is missing"),
+        ("batch,H,W\n1,2,99999999999999999999\n", "line 2: 99999999999999999999 exceeds the 64-bit range"),
         ("image\n1x3\n", "line 2: image is '1x3', expected 4 dimensions"),
     ],
 )

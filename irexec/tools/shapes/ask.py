@@ -9,7 +9,7 @@ from irexec.core.diagnostics import IRError, WrongArgument
 from irexec.core.diagnostics.codes import CODES
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import did_you_mean
-from irexec.core.types import Dimension, PartialShape
+from irexec.core.types import MAX_LENGTH, Dimension, PartialShape
 from irexec.frontends.reading import PathLike, Reading, accepted, read
 from irexec.model.graph.model import Model
 from irexec.model.graph.ports import port_name
@@ -82,7 +82,10 @@ def accepted_shapes(
         if name in shapes and not (is_size and shapes[name].rank != 1):
             shapes[name] = _given_shape(name, text, shapes[name])
         elif is_size:
-            sizes[name] = int(text)  # type: ignore[arg-type]
+            (size,) = _given_shape(name, text, PartialShape([-1]))
+            if size.is_dynamic:
+                raise WrongArgument(f"{name}: {text} is not a size")
+            sizes[name] = size.value
         else:
             raise UnknownName(f"the model has no input {name!r}", did_you_mean(name, shapes))
     found = _study(model, list(shapes.values()), seconds, progress)
@@ -108,6 +111,8 @@ def _given_shape(name: str, text: str | int | Sequence[int], declared: PartialSh
             shape = PartialShape([text] if isinstance(text, int) else list(text))
     except ValueError as error:
         raise WrongArgument(f"{name}: {error}") from None
+    if shape.rank is not None and (large := next((each.min for each in shape if each.min > MAX_LENGTH), None)):
+        raise WrongArgument(f"{name}: {large} exceeds the 64-bit range of a dimension")
     if not shape.compatible(declared):
         raise WrongArgument(f"{name}: the shape {shape} contradicts the declared shape {declared}")
     return shape

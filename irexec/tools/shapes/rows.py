@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.core.records import record
+from irexec.core.types import MAX_LENGTH
 from irexec.ir.beside import Unreadable, read_csv
 from irexec.tools.shapes.answer import Shapes
 from irexec.tools.shapes.probe import Refusal, Sizes
@@ -83,4 +84,6 @@ def _sizes(cells: dict[str, str], shapes: Shapes, inputs: Sequence[str]) -> Size
 def _whole(text: str) -> int:
     if not text.isdecimal():
         raise Unreadable(f"{text!r} is not a size")
+    if int(text) > MAX_LENGTH:
+        raise Unreadable(f"{text} exceeds the 64-bit range of a dimension")
     return int(text)

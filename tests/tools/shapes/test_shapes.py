@@ -213,6 +213,21 @@ def test_given_shapes_and_symbols() -> None:
         irexec.shapes(model, {"image": "2,4,?,?"})
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"H": 10**30}, "exceeds the 64-bit range"),
+        ({"H": "99999999999999999999996"}, "exceeds the 64-bit range"),
+        ({"image": [1, 3, 10**30, 16]}, "exceeds the 64-bit range"),
+        ({"image": "1,3,99999999999999999999996,?"}, "exceeds the 64-bit range"),
+        ({"H": -1}, "-1 is not a size"),
+    ],
+)
+def test_sizes_that_no_dimension_can_have(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(WrongArgument, match=message):
+        irexec.shapes(MODELS["unet"](), given)
+
+
 def test_layers_that_read_only_a_fixed_input_have_its_sizes() -> None:
     from irexec import opset15 as op
 
