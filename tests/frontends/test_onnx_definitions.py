@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.generated import assert_generated
 from support.waiting import PATIENCE
 
 onnx = pytest.importorskip("onnx")
@@ -32,13 +31,6 @@ assert messages.ModelProto is onnx.ModelProto and messages.TensorProto is onnx.T
 assert onnx.load(sys.argv[1]).graph.node[0].op_type == "Relu"
 onnx.checker.check_model(onnx.load(sys.argv[1]))
 """
-
-
-def test_the_file_is_in_step_with_the_package() -> None:
-    if not onnx.__version__.startswith("1.23"):
-        pytest.skip(f"the file is of onnx 1.23, this is {onnx.__version__}")
-    path = Path(definitions.__file__).with_name("definitions.txt")
-    assert_generated(path, definitions.text(), "python -m irexec.frontends.onnx.definitions")
 
 
 def test_a_definition_is_what_the_package_states() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from support.amounts import amount
-from support.generated import assert_generated
 
 import irexec
 
@@ -63,15 +62,6 @@ def test_every_stored_test_passes(kind: str, tmp_path: Path) -> None:
     cases = list(stored_cases(kind))
     assert len(cases) > 10
     assert unexpected(failures(cases, tmp_path)) == {}
-
-
-def test_the_page_of_operators_is_in_step() -> None:
-    from irexec.frontends.onnx import status
-
-    if not onnx.__version__.startswith("1.23"):
-        pytest.skip(f"the page is of onnx 1.23, this is {onnx.__version__}")
-    page = Path(__file__).parents[2] / "docs" / "onnx.md"
-    assert_generated(page, status.page(), "python -m irexec.frontends.onnx.status > docs/onnx.md")
 
 
 def test_every_version_of_every_operator_from_opset_7_on_is_translated(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """ONNX's operator definitions, read from a file beside this module: loading the package onnx takes longer.
 
-`python -m irexec.frontends.onnx.definitions` regenerates the file. Each of its lines describes one operator. The
+`python docs/stored.py` regenerates the file. Each of its lines describes one operator. The
 package is used for newer opsets, for operators of other domains, and for the functions by which ONNX defines operators.
 """
 
@@ -171,9 +171,3 @@ def text() -> str:
     head = {"onnx": __version__, "newest": defs.onnx_opset_version(), "types": types}
     lines = [f"{name} {json.dumps(versions, separators=(',', ':'))}" for name, versions in operators.items()]
     return "\n".join([json.dumps(head), *lines]) + "\n"
-
-
-if __name__ == "__main__":
-    from irexec.model.arrays.saving import save_text
-
-    save_text(_FILE, text())

@@ -1,4 +1,4 @@
-"""The page about ONNX support, generated from status.md: `python -m irexec.frontends.onnx.status > docs/onnx.md`."""
+"""The page about ONNX support, docs/onnx.md, generated from status.md."""
 
 from __future__ import annotations
 
@@ -80,7 +80,3 @@ def _missing(ways: dict[str, Versions]) -> str:
         lost = [since for since, how in versions if how == "no"]
         names += [name] if len(lost) == len(versions) else [f"{name}-{since}" for since in lost]
     return ", ".join(names)
-
-
-if __name__ == "__main__":
-    print(page(), end="")

@@ -14,7 +14,7 @@ from irexec.core.diagnostics.nearest import nearest
 from irexec.ops.spec.operator import REGISTRY, Operator
 
 # A line for each module below irexec.ops: its types as files write them, each with the opsets that introduced it.
-# Generated from the declarations: python -m irexec.tools.catalog.table
+# Generated from the declarations: python docs/stored.py
 with open(os.path.join(os.path.dirname(__file__), "table.txt"), encoding="ascii") as _table:
     _LINES = _table.read().splitlines()
 CONTENTS: dict[str, tuple[str, tuple[int, ...]]] = {

@@ -55,7 +55,7 @@ _WIDTH = 100
 _HEAD = f"""\
 <?xml version="1.0" encoding="UTF-8"?>
 <!-- OpenVINO IR, version 10 and 11, with the attributes of every operator of opset1 to opset{contents.NEWEST}.
-     Generated from the operators' signatures: python -m irexec.tools.catalog.schema schemas/ -->
+     Generated from the operators' signatures: irexec schema -->
 <grammar xmlns="http://relaxng.org/ns/structure/1.0"
          xmlns:a="http://relaxng.org/ns/compatibility/annotations/1.0"
          datatypeLibrary="http://www.w3.org/2001/XMLSchema-datatypes">

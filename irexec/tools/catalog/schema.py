@@ -1,12 +1,8 @@
-"""The schemas as files: RELAX NG of the file format, JSON Schema of each operator's attributes.
-
-`python -m irexec.tools.catalog.schema schemas/` writes them all.
-"""
+"""The schemas as files: RELAX NG of the file format, JSON Schema of each operator's attributes."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,15 +53,3 @@ def write_schema(operator: Operator, folder: Path) -> Path:
     target = folder / file_name(operator)
     save_text(target, json_text(operator))
     return target
-
-
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: python -m irexec.tools.catalog.schema FOLDER", file=sys.stderr)
-        return 2
-    print(f"{len(write_schemas(Path(arguments[0])))} schemas")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""The table of contents of the operators, written from their declarations: `python -m irexec.tools.catalog.table`."""
+"""The table of contents of the operators, made from their declarations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import irexec.ops
-from irexec.model.arrays.saving import save_text
 from irexec.ops.spec.operator import REGISTRY
 
 TABLE = Path(__file__).parents[2] / "ops" / "spec" / "table.txt"
@@ -36,7 +35,3 @@ def _modules() -> Iterator[str]:
         if category.name not in ("irexec.ops.spec", "irexec.ops.onnx", "irexec.ops.tokenizers"):
             folder = importlib.import_module(category.name).__path__
             yield from (module.name for module in pkgutil.iter_modules(folder, f"{category.name}."))
-
-
-if __name__ == "__main__":
-    save_text(TABLE, table())

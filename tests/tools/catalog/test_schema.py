@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from lxml import etree
-from support.generated import assert_generated
 from support.saving import relu_model
 from support.waiting import PATIENCE
 
@@ -27,7 +26,6 @@ WRITTEN = {Path(f"{name}.schema.json") for name in ("findings", "conformance", "
 """Schemas that do not describe an operator; test_packaging.py, cli/test_conformance.py and cli/test_shapes.py read
 them.
 """
-COMMAND = "python -m irexec.tools.catalog.schema schemas/"
 NAMESPACE = {"r": "http://relaxng.org/ns/structure/1.0"}
 ops = irexec.opset15
 
@@ -44,12 +42,9 @@ def accepts(root: etree._Element) -> bool:
 # Schemas match the signatures
 
 
-def test_the_committed_schemas_are_those_of_the_signatures() -> None:
-    expected = dict(schema_files())
+def test_the_folder_contains_these_schemas_only() -> None:
     found = {path.relative_to(SCHEMAS) for path in SCHEMAS.rglob("*") if path.is_file()}
-    assert found == set(expected) | WRITTEN, COMMAND
-    for path, text in expected.items():
-        assert_generated(SCHEMAS / path, text, COMMAND)
+    assert found == {path for path, _ in schema_files()} | WRITTEN
 
 
 def test_writing_removes_the_schemas_of_operators_that_no_longer_exist(tmp_path: Path) -> None:
