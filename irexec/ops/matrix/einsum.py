@@ -189,6 +189,9 @@ def _(check: Check, *inputs: TensorType, equation: str) -> PartialShape:
         port = f"inputs[{number}]"
         if tensor.rank is None:
             complete = complete and "..." not in part
+            # The extents may be any that extents of 1 in other inputs are broadcast to.
+            for label in set(part) - {"..."}:
+                extents[label] = extents.get(label, Dimension(-1)).broadcast(Dimension(-1)) or Dimension(-1)
             continue
         try:
             labels = _spread(part, tensor.rank, port)

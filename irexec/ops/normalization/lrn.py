@@ -15,10 +15,10 @@ from irexec.ops.compute.precision import compute_dtype, wider
 from irexec.ops.compute.products import settle
 from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
-from irexec.ops.rules.axes import axes_of, not_too_many
+from irexec.ops.rules.axes import axes_of, distinct, integers, not_too_many
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Above0, Double, Positive
-from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.operator import Check, operator, require, rounded
 from irexec.ops.spec.tensors import FloatTensor, IntegerIndices
 
 
@@ -38,6 +38,7 @@ def lrn_1(
     C1: axes is 1D. C2: its values are in [-rank, rank - 1]. C3: no axis is repeated.
     """
     places = axes_of("C2", axes, data.ndim, "axes")
+    distinct(require, "C3", places, integers(axes))
     dtype = compute_dtype(data.dtype)
     with np.errstate(all="ignore"):
         for kind in (dtype, wider(dtype)):

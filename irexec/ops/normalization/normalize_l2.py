@@ -14,10 +14,10 @@ from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
-from irexec.ops.rules.axes import axes_of
+from irexec.ops.rules.axes import axes_of, distinct, integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Above0
-from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.operator import Check, operator, require, rounded
 from irexec.ops.spec.oracle import ROUNDED
 from irexec.ops.spec.tensors import FloatTensor, IntegerIndices
 from irexec.ops.spec.traits import AlongAxes
@@ -39,7 +39,8 @@ def normalize_l2_1(
     """
     if axes.size == 0:
         return settle((data != 0).astype(data.dtype), data.dtype, out)
-    places = tuple(set(axes_of("C3", axes, data.ndim, "axes")))
+    places = tuple(axes_of("C3", axes, data.ndim, "axes"))
+    distinct(require, "C2", places, integers(axes))
     dtype = compute_dtype(data.dtype)
     with np.errstate(all="ignore"):
         for kind in (dtype, wider(dtype)):

@@ -11,6 +11,7 @@ import numpy as np
 from irexec.core.threads.parallel import WORTH_BYTES, parallel_for, split
 from irexec.core.types import Array
 from irexec.ops.compute.precision import wider
+from irexec.ops.rules.axes import distinct
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.spec.operator import Check
 
@@ -80,12 +81,12 @@ def check_axes(
     constraint: str,
     axes: Sequence[int] | None,
     rank: int | None,
-    distinct: str | None = None,
+    different: str | None = None,
     **where: Any,
 ) -> None:
-    """Check that every axis is in range; `distinct` is the constraint that forbids repeated axes."""
+    """Check that every axis is in range; `different` is the constraint that forbids repeated axes."""
     if axes is None or rank is None:
         return
     places = [axis_in(check, constraint, axis, rank, **where) for axis in axes]
-    if distinct is not None and None not in places:
-        check(distinct, len(set(places)) == len(places), f"axes {list(axes)} contains an axis twice", **where)
+    if different is not None and None not in places:
+        distinct(check, different, [axis for axis in places if axis is not None], axes, **where)

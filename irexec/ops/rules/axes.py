@@ -151,10 +151,16 @@ def same_lengths(check: Check, constraint: str, lists: dict[str, TensorType]) ->
     return fits, count
 
 
-def distinct(check: Check, constraint: str, axes: Sequence[int], given: Sequence[int] | None = None) -> bool:
-    """Report an axis that occurs twice among axes counted from the front. `given`: the axes as given by the input."""
-    message = f"axes {list(axes) if given is None else given} contains an axis twice"
-    return check(constraint, len(set(axes)) == len(axes), message, port="axes", hint="remove the repeated axis")
+def distinct(
+    check: Check, constraint: str, axes: Sequence[int], given: Sequence[int] | None = None, **where: Any
+) -> bool:
+    """Report an axis that occurs twice among axes counted from the front. `given`: the axes as given by the input.
+
+    `where`: the input or attribute, by default the input `axes`.
+    """
+    message = f"axes {list(axes if given is None else given)} contains an axis twice"
+    hint = "remove the repeated axis"
+    return check(constraint, len(set(axes)) == len(axes), message, hint=hint, **where or {"port": "axes"})
 
 
 def not_too_many(check: Check, constraint: str, axes: TensorType, rank: int | None) -> bool:

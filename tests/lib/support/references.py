@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -57,3 +58,37 @@ def batch_to_space(data: np.ndarray, blocks: np.ndarray, begin: np.ndarray, end:
 
 def _every(first: tuple[int, ...], blocks: np.ndarray) -> tuple[slice, ...]:
     return (slice(None), *(slice(f, None, b) for f, b in zip(first, blocks[1:], strict=True)))
+
+
+erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def softmax(data: np.ndarray, axis: int) -> np.ndarray:
+    powers = np.exp(data - data.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def reduced(operator: str, data: np.ndarray, axes: tuple[int, ...], keep_dims: bool) -> np.ndarray:
+    """Return what the reductions of numbers return."""
+    data = np.abs(data) if "L" in operator else data
+    data = data * data if "L2" in operator else data
+    function = {"Mean": np.mean, "Prod": np.prod, "Max": np.max, "Min": np.min}.get(operator[6:-2], np.sum)
+    found = function(data, axis=axes, keepdims=keep_dims)
+    if "Mean" in operator and data.dtype.kind == "i":
+        return np.trunc(found)
+    return np.sqrt(found) if "L2" in operator else found
+
+
+def normalized(data: np.ndarray, axes: Any, variance: bool, eps: float, mode: str) -> np.ndarray:
+    """Return what MVN returns."""
+    along = tuple(axes)
+    centred = data - data.mean(along, keepdims=True)
+    square = (centred**2).mean(along, keepdims=True)
+    root = np.sqrt(square + eps) if mode == "inside_sqrt" else np.sqrt(square) + eps
+    return centred / root if variance else centred
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a matrix product, exact for integers, which wrap."""
+    with np.errstate(all="ignore"):
+        return (a[..., None] * b).sum(1).astype(a.dtype)

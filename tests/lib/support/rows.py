@@ -25,7 +25,7 @@ _CHOICE = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 _ATTRIBUTE = re.compile(r"([a-z]\w*)=(?!=)(.*)")
 _TYPES = "|".join([*sorted(ElementType.by_name, key=len, reverse=True), "T"])
 _TYPED = re.compile(rf"({_TYPES})(?:\[([^\]]*)\](?: (\S+)\.\.(\S+))?| (.+))")
-_NUMBERS = {"np": np, "inf": math.inf, "nan": math.nan}
+_NUMBERS = {"np": np, "math": math, "inf": math.inf, "nan": math.nan}
 _MOST_TYPES = 2
 """The number of element types of a row for which more than the kernel is compared."""
 
@@ -140,7 +140,7 @@ def _case(operator: Operator, text: str, kind: str, names: dict[str, Any], is_fi
             if not re.match(rf"({_TYPES})\[", item) and inputs[-1] is not None:
                 literal.append(len(inputs) - 1)
             scope[operator.signature.input(len(inputs) - 1).name] = inputs[-1]
-    scope["inputs"] = inputs
+    scope["inputs"], scope["operator"] = inputs, str(operator)
     literal = literal if len(literal) < len(inputs) else literal[1:]
     return Case(operator, f"{text} ({kind})", inputs, literal, attributes, tuple(verdicts), scope, is_first)
 
