@@ -68,10 +68,10 @@ def _pdpd(check: Check, a: PartialShape, b: PartialShape, port: str, axis: int) 
         return a
     trimmed = list(b)
     start = a.rank - b.rank if axis == -1 else axis
-    while trimmed and trimmed[-1] == 1 and start + len(trimmed) > a.rank:
+    while trimmed and trimmed[-1].contains(1) and start + len(trimmed) > a.rank:
         trimmed.pop()
     fits = 0 <= start <= a.rank - len(trimmed) and (start < a.rank or b.rank == 0)
-    fits = fits and all(y == 1 or x.compatible(y) for x, y in zip(a[start:], trimmed, strict=False))
+    fits = fits and all(y.contains(1) or x.compatible(y) for x, y in zip(a[start:], trimmed, strict=False))
     check("broadcast", fits, f"{b} does not broadcast into {a}", port=port, found=str(b), allowed=str(a))
     return a
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,36 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return a matrix product, exact for integers, which wrap."""
     with np.errstate(all="ignore"):
         return (a[..., None] * b).sum(1).astype(a.dtype)
+
+
+_OF_PYTHON: dict[str, Any] = {
+    "Ceiling": math.ceil,
+    "Sign": np.sign,
+    "Negative": lambda x: -x,
+    "Round": round,
+    "Abs": abs,
+}
+
+
+def pythons(operator: str, x: np.ndarray) -> np.ndarray:
+    """Return a function of one number by Python's math, in f64."""
+    name = operator.partition("-")[0]
+    if name == "ErfInv":
+        return _inverse_of_erf(x)
+    function = _OF_PYTHON.get(name) or getattr(math, name.lower())
+    return np.array([function(float(value)) for value in x.ravel()], np.float64).reshape(x.shape)
+
+
+def _inverse_of_erf(x: np.ndarray) -> np.ndarray:
+    y = np.zeros(x.shape)
+    for _ in range(60):  # Newton's steps
+        y = y - (erf(y) - x.astype(np.float64)) * np.sqrt(np.pi) / 2 * np.exp(y * y)
+    return y
+
+
+def by_numpy(operator: str, *operands: np.ndarray) -> np.ndarray:
+    """Return the result of the function of NumPy with the same name: BitwiseLeftShift is `left_shift`."""
+    words = re.findall("[A-Z][a-z]+", operator)
+    words = words[1:] if words[0] == "Bitwise" and words[-1] == "Shift" else words
+    found: np.ndarray = getattr(np, "_".join(words).lower())(*operands)
+    return found
