@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import ml_dtypes
 import numpy as np
 
-from irexec.core.types import Array, ElementType, is_numpys
+from irexec.core.types import Array, ElementType
+from irexec.ops.compute.precision import limits_of
 
 _BLOCK = 1 << 18
 # Elements that are larger by this factor than most others, such as the -3.4e38 of a mask, are not typical.
@@ -23,7 +23,7 @@ def unit(wide: Any, kind: ElementType) -> Any:
     """Return one unit in the last place of each value; 1 for values that are not real numbers."""
     if not kind.is_real or kind.dtype is None or kind.is_carried:
         return np.ones(np.shape(wide))
-    info = np.finfo(kind.dtype) if is_numpys(kind.dtype) else _foreign(kind)
+    info = limits_of(kind.dtype)
     with np.errstate(all="ignore"):
         numbers = np.asarray(wide, np.float64)
         finite = np.where(np.isfinite(numbers), np.abs(numbers), float(info.max))
@@ -31,10 +31,6 @@ def unit(wide: Any, kind: ElementType) -> Any:
         powers = (finite.view(np.int64) & _EXPONENT).view(np.float64)
         units = float(info.eps) * np.where(finite == 0, 0.5, powers)
     return np.maximum(units, float(info.smallest_subnormal))
-
-
-def _foreign(kind: ElementType) -> Any:
-    return ml_dtypes.finfo(kind.dtype)  # type: ignore[no-untyped-call]
 
 
 def widened(array: Array) -> Any:

@@ -109,17 +109,24 @@ def _to_f4e2m1(x: Array) -> Array:
     return np.where(np.isnan(x), np.float32(6), x).astype(F4E2M1.dtype)
 
 
-def _to_f8e8m0(x: Array) -> Array:
-    """Round to the nearest power of two, ties to the even exponent."""
-    bits = x.view(np.uint32)
-    exponent, rest = (bits >> 23) & 0xFF, bits & 0x7FFFFF
-    half = np.where(exponent == 0, 0x600000, 0x400000)
-    code = np.minimum(exponent + ((rest > half) | ((rest == half) & (exponent & 1 == 1))), 254)
-    code = np.where(np.isnan(x), 255, np.where(x > 0, code, 0))
+def to_f8e8m0(x: Array, round_mode: str = "even", *, saturate: bool = True) -> Array:
+    """Round f32 numbers to powers of two: to the nearest, ties to the even exponent ("even") or up ("nearest"), "up" or
+    "down". Negative numbers become the lowest number, as do smaller ones; without `saturate` numbers outside the range
+    become NaN.
+    """
+    bits = np.ascontiguousarray(x).view(np.uint32)
+    exponent, rest = ((bits >> 23) & 0xFF).astype(np.int32), bits & 0x7FFFFF
+    # Denormal f32 numbers are less than 2**-126 (code 1); 2**-127 (code 0) is in the middle of their range.
+    lower, half = np.where(exponent == 0, 0x400000, 0), np.where(exponent == 0, 0x600000, 0x400000)
+    ups = {"up": rest > lower, "down": rest < 0, "nearest": rest >= half}
+    code = exponent + ups.get(round_mode, (rest > half) | ((rest == half) & (exponent & 1 == 1)))
+    outside = (code > 254) | ((exponent == 0) & (rest < lower))
+    code = np.where(outside & (not saturate), 255, np.minimum(code, 254))
+    code = np.where(np.isnan(x), 255, np.where(x < 0, 0, code))
     return code.astype(np.uint8).view(F8E8M0.dtype)
 
 
-_TO_RARE = {NF4: _to_nf4, F4E2M1: _to_f4e2m1, F8E8M0: _to_f8e8m0}
+_TO_RARE = {NF4: _to_nf4, F4E2M1: _to_f4e2m1, F8E8M0: to_f8e8m0}
 
 
 def _to_integer(array: Array, target: ElementType) -> Array:

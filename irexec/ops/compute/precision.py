@@ -30,6 +30,15 @@ def is_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or is_narrow(dtype)
 
 
+def limits_of(dtype: Any) -> Any:
+    """Return the limits and the format of a type of numbers, as numpy.finfo or numpy.iinfo does."""
+    if not is_narrow(dtype):
+        return np.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
+    import ml_dtypes
+
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+
+
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype in which a kernel computes: f32 for narrower floats, otherwise the dtype itself."""
     return np.dtype(np.float32) if is_narrow(dtype) else dtype

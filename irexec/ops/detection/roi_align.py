@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from ml_dtypes import finfo
 
 from irexec.core.types import INTEGERS, Array, PartialShape, TensorType
-from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.compute.precision import limits_of, narrow, widen
 from irexec.ops.detection.roi_pooling import usable, without_pixels
 from irexec.ops.rules.axes import in_range, last_of
 from irexec.ops.rules.boxes import draw_regions
@@ -282,7 +281,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, spat
         [[spatial_scale]] * 4 + [[1.0]]
     )
     boxes = rng.uniform(limits[:, 0], limits[:, 1], (count, 5))
-    largest = float(finfo(kind.element_type.dtype).max)  # type: ignore[no-untyped-call]
+    largest = float(limits_of(kind.element_type.dtype).max)
     return np.clip(boxes, -largest, largest).astype(kind.element_type.dtype)
 
 

@@ -31,14 +31,12 @@ from irexec.core.types import (
     PartialShape,
     TensorType,
 )
-from irexec.ops.compute.casting import cast
-from irexec.ops.compute.precision import is_float, widen
+from irexec.ops.compute.casting import cast, to_f8e8m0
+from irexec.ops.compute.precision import is_float, limits_of, widen
 from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.spec.tensors import TensorOfTargetType
 
-# The greatest number of each 8-bit float type.
-_GREATEST = {F8E4M3: 448.0, F8E4M3FNUZ: 240.0, F8E5M2: 57344.0, F8E5M2FNUZ: 57344.0}
-_FLOAT8 = frozenset(_GREATEST)
+_FLOAT8 = frozenset({F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ})
 _NUMBERS = FLOATS | INTEGERS | _FLOAT8 | {F8E8M0, F4E2M1, I2, I4, U2, U4, BOOLEAN}
 T1: TypeAlias = Annotated[Array, Elements("T1", _NUMBERS | {STRING})]
 T_BITS: TypeAlias = Annotated[Array, Elements("T1", _NUMBERS | FOREIGN)]
@@ -71,7 +69,7 @@ def cast_25(
         if to is F4E2M1:
             return (widen(input) if is_float(input.dtype) else input.astype(np.float32)).astype(to.dtype)
         if to is F8E8M0:
-            return _to_f8e8m0(input.astype(np.float32), saturate, round_mode)
+            return to_f8e8m0(np.abs(input.astype(np.float32)), round_mode, saturate=saturate)
         if to is I2:
             whole = cast(input, ElementType.of(input.dtype), ElementType.by_name["i8"])
             return (((whole & 3) ^ 2) - np.int8(2)).astype(to.dtype)
@@ -81,21 +79,9 @@ def cast_25(
 def _to_float8(x: Array, to: ElementType, saturate: bool) -> Array:
     x = widen(x) if is_float(x.dtype) else x.astype(np.float64)
     if saturate:
-        x = np.clip(x, -_GREATEST[to], _GREATEST[to])
+        greatest = float(limits_of(to.dtype).max)
+        x = np.clip(x, -greatest, greatest)
     return x.astype(to.dtype)
-
-
-def _to_f8e8m0(x: Array, saturate: bool, round_mode: str) -> Array:
-    """Return the rounded exponents of f32 numbers as f8e8m0; smaller numbers become 2**-127. Signs are ignored."""
-    bits = np.ascontiguousarray(x).view(np.uint32)
-    exponent, rest = ((bits >> 23) & 0xFF).astype(np.int32), bits & 0x7FFFFF
-    # Denormal f32 numbers are less than 2**-126 (code 1); 2**-127 (code 0) is in the middle of their range.
-    lower, half = np.where(exponent == 0, 0x400000, 0), np.where(exponent == 0, 0x600000, 0x400000)
-    up = {"up": rest > lower, "down": np.zeros(rest.shape, bool), "nearest": rest >= half}[round_mode]
-    code = exponent + up
-    outside = (code > 254) | ((exponent == 0) & (rest < lower))
-    code = np.where(outside & (not saturate), 255, np.minimum(code, 254))
-    return np.where(np.isnan(x), 255, code).astype(np.uint8).view(F8E8M0.dtype)
 
 
 def _written(x: Array) -> Array:

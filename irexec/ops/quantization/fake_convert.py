@@ -9,14 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from irexec.core.types import F8E4M3, F8E5M2, Array, PartialShape, TensorType
-from irexec.ops.compute.precision import narrow, widen
+from irexec.core.types import Array, ElementType, PartialShape, TensorType
+from irexec.ops.compute.precision import limits_of, narrow, widen
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Allowed, Undefined
 from irexec.ops.spec.tensors import FloatTensorF
 from irexec.ops.spec.traits import Float8Rounding, Steps
-
-_TYPES = {"f8e4m3": (F8E4M3, 448.0), "f8e5m2": (F8E5M2, 57344.0)}
 
 
 @operator("FakeConvert", "opset13", Float8Rounding, Steps, tolerance=rounded(2))
@@ -37,12 +35,13 @@ def fake_convert_13(
     """
     factor = widen(scale)
     offset = np.zeros((), factor.dtype) if shift is None else widen(shift)
-    kind, greatest = _TYPES[destination_type]
+    kind = ElementType.by_name[destination_type].dtype
+    greatest = float(limits_of(kind).max)
     with np.errstate(all="ignore"):
         moved = np.asarray(widen(data) * factor - offset)
         # OpenVINO's core and plugin round to f16 first; the page does not define how to round.
         halves = np.clip(moved, -greatest, greatest).astype(np.float16)
-        emulated = halves.astype(kind.dtype).astype(moved.dtype)
+        emulated = halves.astype(kind).astype(moved.dtype)
         return narrow((emulated + offset) / factor, data.dtype, out)
 
 
@@ -67,10 +66,11 @@ def _(data: Array, scale: Array, shift: Array | None = None, *, destination_type
     """The result is undefined for elements so close to the middle between two numbers that an earlier rounding to f16
     may change it.
     """
-    kind, greatest = _TYPES[destination_type]
+    kind = ElementType.by_name[destination_type].dtype
+    greatest = float(limits_of(kind).max)
     with np.errstate(all="ignore"):
         moved = widen(data) * widen(scale) - (0 if shift is None else widen(shift))
-        low, high = (np.clip(moved * (1 + side), -greatest, greatest).astype(kind.dtype) for side in (-_HALF, _HALF))
+        low, high = (np.clip(moved * (1 + side), -greatest, greatest).astype(kind) for side in (-_HALF, _HALF))
     return (np.asarray(low.astype(np.float32) != high.astype(np.float32)),)
 
 

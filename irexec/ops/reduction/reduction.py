@@ -17,7 +17,7 @@ import numpy as np
 from irexec.core.types import F8E4M3, F8E5M2, NUMERIC, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.casting import largest, wraps
 from irexec.ops.compute.elementwise import half_away, truncated
-from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
+from irexec.ops.compute.precision import compute_dtype, holds, is_float, limits_of, narrow, widen, wider
 from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.operator import Check, Elements, Operator, operator, require, rounded
@@ -191,7 +191,7 @@ def reduce_max_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -
     For no elements, as in OpenVINO's core: the type's lowest finite number.
     """
     if _count(data, axes) == 0:
-        return _filled(data, axes, keep_dims, out, _limits(data.dtype).min)
+        return _filled(data, axes, keep_dims, out, limits_of(data.dtype).min)
     return narrow(_reduce(np.maximum, data, axes, keep_dims, out), data.dtype, out)
 
 
@@ -202,17 +202,9 @@ def reduce_min_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -
     For no elements, as in OpenVINO's core: infinity, or the integer type's highest number.
     """
     if _count(data, axes) == 0:
-        highest = np.inf if is_float(data.dtype) else _limits(data.dtype).max
+        highest = np.inf if is_float(data.dtype) else limits_of(data.dtype).max
         return _filled(data, axes, keep_dims, out, highest)
     return narrow(_reduce(np.minimum, data, axes, keep_dims, out), data.dtype, out)
-
-
-def _limits(dtype: np.dtype[Any]) -> Any:
-    if not is_narrow(dtype):
-        return np.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
-    import ml_dtypes
-
-    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
 def _filled(data: Array, axes: Array, keep_dims: bool, out: Array | None, value: Any) -> Array:

@@ -6,13 +6,12 @@ accepts both.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from irexec.core.types import INDICES, Array, PartialShape, TensorType
-from irexec.ops.compute.precision import is_float
+from irexec.ops.compute.precision import limits_of
 from irexec.ops.rules.axes import drawn_below, filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.spec.operator import Check, Elements, operator, require
@@ -46,7 +45,9 @@ def segment_max_16(
     else:
         count = integer(num_segments)
         in_range(require, "C3", "num_segments", count, 0)
-    result = np.full((count, *data.shape[1:]), 0 if fill_mode.lower() == "zero" else _lowest(data.dtype), data.dtype)
+    result = np.full(
+        (count, *data.shape[1:]), 0 if fill_mode.lower() == "zero" else limits_of(data.dtype).min, data.dtype
+    )
     kept = int(np.searchsorted(segment_ids, count))
     segments, starts = np.unique(segment_ids[:kept], return_index=True)
     if kept:
@@ -82,11 +83,6 @@ def _check_ids(check: Check, ids: Array) -> bool:
     )
     not_negative = in_range(check, "C2", "segment_ids", ids[:1], 0)
     return check("C2", place is None, f"{message}: the ids must ascend", port="segment_ids") and not_negative
-
-
-def _lowest(dtype: np.dtype[Any]) -> Any:
-    """Return the lowest finite number of an element type."""
-    return ml_dtypes.finfo(dtype).min if is_float(dtype) else np.iinfo(dtype).min  # type: ignore[no-untyped-call]
 
 
 @segment_max_16.oracle.draw("segment_ids", "num_segments")

@@ -6,9 +6,9 @@ Source: operation page ConvertPromoteTypes-14.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import ge
 from typing import Annotated, NamedTuple, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from irexec.core.types import (
@@ -33,6 +33,7 @@ from irexec.core.types import (
     TensorType,
 )
 from irexec.ops.compute.casting import cast
+from irexec.ops.compute.precision import limits_of
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, ConstraintError, Elements, NodeTypes, operator
 from irexec.ops.spec.tensors import AnyTensor2
@@ -40,8 +41,8 @@ from irexec.ops.spec.tensors import AnyTensor2
 T1: TypeAlias = Annotated[Array, Elements("T1", ANY)]
 T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", ANY)]
 
-# Bits of mantissa and exponent, narrowest type first.
-_FLOATS = {F4E2M1: (1, 2), F8E4M3: (3, 4), F8E5M2: (2, 5), F16: (10, 5), BF16: (7, 8), F32: (23, 8), F64: (52, 11)}
+# Narrowest type first.
+_FLOATS = (F4E2M1, F8E4M3, F8E5M2, F16, BF16, F32, F64)
 _SIGNED = (I4, I8, I16, I32, I64)
 
 
@@ -80,15 +81,21 @@ def promote(
 def _range(kind: ElementType) -> tuple[float, float]:
     """Return the lowest and the highest number of a type."""
     if kind.is_real:
-        highest = float(ml_dtypes.finfo(kind.dtype).max)  # type: ignore[no-untyped-call]
+        highest = float(limits_of(kind.dtype).max)
         return -highest, highest
     bits = kind.bitwidth
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind.is_signed else (0, (1 << bits) - 1)
 
 
+def _format(kind: ElementType) -> tuple[int, int]:
+    """Return the bits of fraction and exponent."""
+    limits = limits_of(kind.dtype)
+    return limits.nmant, limits.nexp
+
+
 def _common_float(a: ElementType, b: ElementType) -> Promotion:
-    mantissa, exponent = (max(bits) for bits in zip(_FLOATS[a], _FLOATS[b], strict=True))
-    found = next(t for t, (m, e) in _FLOATS.items() if m >= mantissa and e >= exponent)
+    needed = [*map(max, _format(a), _format(b))]
+    found = next(kind for kind in _FLOATS if all(map(ge, _format(kind), needed)))
     return Promotion(
         found, None if found in (a, b) else f"neither {a} nor {b} can represent all values of the other; {found} can"
     )

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from irexec.core.types import ElementType
+from irexec.ops.compute.precision import limits_of
 from irexec.runtime.engine.packed.rounding import OF_BF16, OF_HALF
 from irexec.runtime.lowering.llvm.code import F32, I32, Code, Number
 
@@ -18,8 +20,6 @@ TABLE = 16
 # The number of 4-bit elements in `TABLE` dwords.
 IN_BLOCK = 8 * TABLE
 _INTEGERS = ("i4", "u4", "i8", "u8")
-# The bits of the exponent and of the fraction.
-_FLOATS = {"f16": (5, 10), "f8e4m3": (4, 3), "f8e5m2": (5, 2)}
 _DROPPED = {"f16": OF_HALF, "bf16": OF_BF16}
 _NORMAL, _INFINITE = 0x3880_0000, 0x477F_F000
 
@@ -147,8 +147,8 @@ class Decoder:
             return self._arithmetic(
                 b.fpext(b.bitcast(b.trunc(bits, _of(I16, lanes)), _of(HALF, lanes)), _of(F32, lanes))
             )
-        exponent, fraction = _FLOATS[type]
-        return self._arithmetic(_floats(self._code, bits, exponent, fraction, has_infinity=type != "f8e4m3"))
+        form = limits_of(ElementType.by_name[type].dtype)
+        return self._arithmetic(_floats(self._code, bits, form.nexp, form.nmant, has_infinity=type != "f8e4m3"))
 
     def _from_table(self, bits: Any) -> Any:
         b, lanes, table = self._code.builder, bits.type.count, self._packing.table
