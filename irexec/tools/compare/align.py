@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from irexec.core.structure import CONST, RESULT, SOURCES
 from irexec.model.graph.model import Model, Node, Value
 from irexec.tools.compare.classes import Classes, attributes_of, counterparts, in_order
+from irexec.tools.compare.variables import numbers_of
 
 # Names are trusted if this fraction of the layers with the same name and type is equal in both models.
 _NEARLY_ALL = 0.8
@@ -117,9 +118,7 @@ def _classify(found: Alignment) -> tuple[dict[int, list[Node]], dict[int, list[N
     paired = {node: index for index, node in enumerate(found.a.parameters)}
     ours: list[Hashable] = [("input", paired[node]) for node in found.a.parameters]
     theirs: list[Hashable] = [("input", _paired(found, node, paired)) for node in found.b.parameters]
-    variables = _variables(found.a), _variables(found.b)
-    if variables[0].keys() == variables[1].keys():
-        variables = variables[0], variables[0]
+    variables = numbers_of(found.a, found.b, classes, ours, theirs)
     kinds = classes.of(found.a, ours, variables[0]), classes.of(found.b, theirs, variables[1])
     there: dict[int, list[Node]] = defaultdict(list)
     for node, kind in kinds[1].items():
@@ -179,12 +178,6 @@ def _equal(found: Alignment, here: dict[int, list[Node]], there: dict[int, list[
 def _paired(found: Alignment, node: Node, numbers: dict[Node, int]) -> Hashable:
     mine = found.back.get(node)
     return numbers[mine] if mine is not None else ("only there", node.number)
-
-
-def _variables(model: Model) -> dict[str, int]:
-    """Return the variables, numbered in the order in which they are read."""
-    names = [str(node.attributes.get("variable_id")) for node in model.nodes if node.has_state]
-    return {name: number for number, name in enumerate(dict.fromkeys(names))}
 
 
 def _upwards(found: Alignment, kind: Callable[[Node], Hashable]) -> bool:

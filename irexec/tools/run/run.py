@@ -27,7 +27,7 @@ from irexec.model.inference import Inference, infer
 from irexec.model.inference.opened import opened
 from irexec.ops.spec.contents import category_of
 from irexec.runtime.engine import CompiledModel, Listener
-from irexec.tools.run.typical import EXTENTS, grows, typical
+from irexec.tools.run.typical import EXTENTS, batch_axis, grows, typical
 from irexec.tools.status import LayerStatus
 
 # Extents to try for dynamic dimensions, the smallest first: most models accept 1, pooling windows need more.
@@ -282,7 +282,8 @@ def _static_shapes(model: Model, types: list[TensorType], choice: Given) -> list
         extents = [extent] * len(types)
         if choice.past:
             extents = [choice.past + 1 if grows(port) else 1 for port in model.inputs]
-        shapes = [_filled(t.shape, size) for t, size in zip(types, extents, strict=True)]
+        axes = map(batch_axis, model.inputs)
+        shapes = [_filled(t.shape, size, axis) for t, size, axis in zip(types, extents, axes, strict=True)]
         if _fits(model, types, shapes):
             return list(shapes)
     return _sought(model, types) or [_filled(t.shape, 1) for t in types]
@@ -299,11 +300,11 @@ def _sought(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | Non
     return None if sizes is None else [shape.to_shape() for shape in prober.inputs_at(sizes)]
 
 
-def _filled(shape: PartialShape, extent: int) -> tuple[int, ...]:
-    """Return the shape with dynamic extents set to `extent` within their bounds; axis 0 of several, the batch, to 1."""
+def _filled(shape: PartialShape, extent: int, batch: int | None = None) -> tuple[int, ...]:
+    """Return the shape with dynamic extents set to `extent` within their bounds; that of the axis `batch` to 1."""
     dims = []
     for axis, dim in enumerate(shape):
-        wanted = 1 if axis == 0 and len(shape) > 1 else extent
+        wanted = 1 if axis == batch else extent
         most = dim.max if dim.max is not None else wanted
         dims.append(dim.value if dim.is_static else max(dim.min, min(wanted, most)))
     return tuple(dims)

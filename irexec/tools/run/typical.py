@@ -24,7 +24,7 @@ def typical(
     Typical values are masks of 0 and 1, positions that continue from `past`, tokens within the table that they index,
     and images with values from 0 to 1.
     """
-    name = " ".join([port.node.friendly_name, *sorted(port.names)]).lower()
+    name = _names(port)
     whole = kind.is_integral_number or kind is BOOLEAN
     if whole and "mask" in name:
         return _mask(shape, past).astype(kind.dtype)
@@ -41,7 +41,22 @@ def typical(
 
 def grows(port: Value) -> bool:
     """Return whether an input also covers earlier steps, as an attention mask does."""
-    return "mask" in " ".join([port.node.friendly_name, *port.names]).lower()
+    return "mask" in _names(port)
+
+
+def batch_axis(port: Value) -> int | None:
+    """Return the axis of an input that counts texts or images; None if it has none.
+
+    It is the first of several. A list of beams has no other; positions may have more axes before it.
+    """
+    rank, name = port.type.rank or 0, _names(port)
+    if "beam" in name and rank == 1:
+        return 0
+    return None if rank < 2 else rank - 2 if "position" in name else 0
+
+
+def _names(port: Value) -> str:
+    return " ".join([port.node.friendly_name, *sorted(port.names)]).lower()
 
 
 def _mask(shape: tuple[int, ...], past: int) -> Array:

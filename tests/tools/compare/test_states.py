@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
 import numpy as np
+import pytest
 from support.verdicts import compared, named
 
 from irexec import Model
@@ -150,3 +155,53 @@ def _hints(layers: list[Node]) -> list[str]:
     found.results, found.results_agree = [("attention", error)], False
     assert "not when layers are observed" in found.verdict
     return found.hints
+
+
+# States of two exports, paired by what they compute
+
+
+def blocks(ids: Sequence[str], *, factor: float = 0.25, folded: bool = False, assigns: Sequence[int] = ()) -> Model:
+    """Return two blocks with keys and values in variables of these names. `folded`: weights are stored transposed.
+    `assigns`: the order in which the new values are assigned to the variables.
+    """
+    rng = np.random.default_rng(1)
+    x: Any = ops.parameter([1, -1, 4], F, name="x")
+    first, variables, made = x, [], []
+    for block in range(2):
+        parts = []
+        for part in range(2):
+            weights = rng.normal(0, 1, (4, 4)).astype(F)
+            new = ops.matmul(x, weights.T.copy() if folded else weights, False, folded)
+            new = ops.sin(new) if part == 0 else new
+            zeros = ops.constant(np.zeros((1, 0, 4), F))
+            past = ops.read_value(zeros, ids[2 * block + part], "f32", [1, -1, 4])
+            parts.append(ops.concat([past, new], 1))
+        variables += ids[2 * block : 2 * block + 2]
+        made += parts
+        scaled = ops.multiply(x, F(factor if block == 0 else 0.25), name=f"{block}/scaled")
+        x = ops.add(x, ops.scaled_dot_product_attention(scaled, *parts, causal=False), name=f"{block}/added")
+    order = assigns or range(len(made))
+    sinks = [ops.assign(made[at], name) for at, name in zip(order, variables, strict=True)]
+    return Model([x], sinks, [first], "attending")
+
+
+NAMES = ("k0", "v0", "k1", "v1")
+TEXTS = [[RNG.normal(0, 1, (1, n, 4)).astype(F)] for n in (5, 1, 1)]
+
+
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize(
+    "ids", [*permutations(NAMES), ("a", "b", "c", "d"), ("d", "c", "b", "a"), ("v1", "x", "k0", "y")]
+)
+def test_states_are_paired_by_what_they_compute(ids: Sequence[str], folded: bool) -> None:
+    agreeing = compared(blocks(NAMES), blocks(ids, folded=folded), *TEXTS)
+    assert agreeing.agrees, agreeing.verdict
+    wrong = compared(blocks(NAMES), blocks(ids, factor=0.5, folded=folded), *TEXTS)
+    assert named(wrong) == ["0/scaled"], wrong.verdict
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2, 3), (2, 1, 0, 3)])
+def test_values_that_are_assigned_to_the_wrong_variables(order: Sequence[int]) -> None:
+    found = compared(blocks(NAMES), blocks(NAMES, assigns=order), *TEXTS)
+    assert not found.agrees and found.culprit is not None
+    assert {node.type for node in found.culprit.nodes} <= {"Assign", "ReadValue"}, found.verdict

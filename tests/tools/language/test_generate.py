@@ -136,3 +136,13 @@ def test_settings_of_another_form(text: str, folder: Path, capsys: pytest.Captur
 def test_an_empty_prompt(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generate", str(SAMPLE), "--prompt", ""]) == 2
     assert "error[U006]: the prompt has no tokens" in capsys.readouterr().err
+
+
+def test_the_inputs_that_are_chosen_for_a_model_are_a_text_and_then_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(SAMPLE / "openvino_model.xml")
+    assert main(["compare", model, "--with", model, "--format", "json"]) == 0
+    chosen = json.loads(capsys.readouterr().out)["chosen inputs"]
+    assert chosen == (
+        "input_ids [1,12], then [1,1]; attention_mask [1,12], then [1,13], then [1,14]; "
+        "position_ids [1,12], then [1,1]; beam_idx [1]"
+    )
