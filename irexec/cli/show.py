@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import weights_of
-from irexec.cli.inputs import check_readable, exit_code
+from irexec.cli.inputs import check_readable, exit_code, refuse, refused
 from irexec.cli.options import add_extensions, add_limit, add_output, add_random_weights, add_shapes, add_weights
 from irexec.cli.shown import add_choice_arguments, begin, write_output
-from irexec.cli.streams import print_line, put, put_exactly
-from irexec.core.diagnostics import Report
+from irexec.cli.streams import print_json, print_line, put, put_exactly
+from irexec.core.diagnostics import Place, Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color, write
 from irexec.core.diagnostics.render.characters import inert_json
@@ -24,7 +26,11 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx, .irt), or an execution graph (.xml)")
+    parser.add_argument(
+        "file",
+        metavar="MODEL",
+        help="a model (.xml, .onnx, .irt), an execution graph (.xml), or a folder with the parts of a language model",
+    )
     parser.add_argument(
         "--format",
         choices=("text", "json", "svg", "model-explorer"),
@@ -52,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     from irexec.tools.inspect.read import summary_of
     from irexec.tools.run.values import read_shapes
 
+    if os.path.isdir(args.file) and os.path.isfile(os.path.join(args.file, "openvino_tokenizer.xml")):
+        return _show_folder(args)
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
     _, choice, report = begin(args)
@@ -97,6 +105,41 @@ def _execution(args: argparse.Namespace, reading: Reading) -> int | None:
         put(text) if args.format == "text" else put_exactly(inert_json(text))
         return 0
     return write_output(args.output, text)
+
+
+def _show_folder(args: argparse.Namespace) -> int:
+    """Print the parts of a language model."""
+    from irexec.model.arrays.brief import plural
+    from irexec.tools.language.folder import Folder
+    from irexec.tools.language.parts import parts
+    from irexec.tools.render.printing import Printout
+    from irexec.tools.render.summary import shown_bytes
+
+    _, _, report = begin(args)
+    given = [option for option in ("output", "shape", "weights") if getattr(args, option)]
+    if given or args.format not in ("text", "json"):
+        wrong = f"--{given[0]}" if given else f"--format {args.format}"
+        report.extend(refuse("U003", f"{wrong} requires a model, not a folder", place=Place(args.file)))
+    if not report.ok:
+        return refused(report)
+    found, errors = parts(Folder(Path(args.file)))
+    if args.format == "json":
+        print_json({"kind": "folder", "file": args.file, "parts": [part.to_dict() for part in found]})
+    else:
+        page = Printout(color=wants_color(sys.stdout))
+        page.line(args.file, "heading")
+        for part in found:
+            facts = [part.title]
+            if part.layers:
+                facts.append(plural(part.layers, "layer"))
+            if part.states:
+                facts.append(plural(part.states, "state"))
+            facts += [f"{kind} {shown_bytes(size)}" for kind, size in [*part.weights.items()][:3]]
+            facts += [f"compressed to {part.compressed}"] if part.compressed else []
+            page.line(f"  {part.file}: {', '.join(facts)}; {', '.join(part.written_by)}".removesuffix("; "))
+        page.findings(errors, verbose=False)
+        put(page.text)
+    return exit_code(errors)
 
 
 def _text(args: argparse.Namespace, summary: Summary, report: Report) -> str:

@@ -14,8 +14,8 @@ from irexec.ir.beside import Unreadable, json_of
 from irexec.model.graph.model import Model
 
 PARTS = {
-    "openvino_tokenizer": "tokenizer: text to tokens",
-    "openvino_detokenizer": "detokenizer: tokens to text",
+    "openvino_tokenizer": "tokenizer",
+    "openvino_detokenizer": "detokenizer",
     "openvino_encoder_model": "encoder",
     "openvino_decoder_model": "decoder",
     "openvino_decoder_with_past_model": "decoder of later tokens, in older exports",
