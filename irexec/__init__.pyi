@@ -65,6 +65,8 @@ from irexec.tools.functions.debugging import Reduction as Reduction
 from irexec.tools.functions.debugging import compare as compare
 from irexec.tools.functions.debugging import diff as diff
 from irexec.tools.functions.debugging import reduce as reduce
+from irexec.tools.functions.editing import Edited as Edited
+from irexec.tools.functions.editing import edit as edit
 from irexec.tools.functions.files import CheckedPages as CheckedPages
 from irexec.tools.functions.files import Fixed as Fixed
 from irexec.tools.functions.files import ModelReport as ModelReport

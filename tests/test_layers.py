@@ -56,6 +56,7 @@ LAYERS: list[set[str]] = [
     {"tools/cut"},
     {"tools/compare"},
     {"tools/diff"},
+    {"tools/edit"},
     {"tools/reduce"},
     {"tools/sensitivity"},
     {"tools/passes"},

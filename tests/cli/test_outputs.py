@@ -106,6 +106,8 @@ READ_OR_NOT_FILES = {
         "--opset",
         "--ir",
         "--constant",
+        *("--outputs", "--replace", "--static", "--bound", "--layout", "--mean", "--scale", "--reverse-channels"),
+        *("--rename", "--batch"),
     ),
 }
 """Options with values that write nothing. (`report --dump` names a folder that is read.)"""

@@ -1,0 +1,1 @@
+"""Changes of a model: its shapes, inputs, outputs, names and layers, each followed by validation and a comparison."""

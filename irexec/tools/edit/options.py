@@ -1,0 +1,58 @@
+"""The wanted changes as options of a command line: texts such as `image=1,3,224,224`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from irexec.core.diagnostics.findings import Findings
+from irexec.tools.edit.changes import Numbers, Wanted
+
+T = TypeVar("T")
+
+
+def wanted_of(args: Namespace, findings: Findings) -> Wanted:
+    """Return the changes that options ask for; invalid ones are reported as findings."""
+
+    def named(option: str, convert: Callable[[str], T], form: str, *, only: bool = False) -> dict[str, T]:
+        """`only`: the name may be left out for the only input."""
+        found: dict[str, T] = {}
+        for text in getattr(args, f"edit_{option}"):
+            name, separator, value = text.rpartition("=")
+            try:
+                if not (separator and name) and not (only and not separator):
+                    raise ValueError(f"the option does not have the form {form}")
+                found[name] = convert(value)
+            except ValueError as error:
+                findings.add("U004", f"--{option} {text}: {error}", hint=f"write {form}")
+        return found
+
+    batch = args.edit_batch
+    return Wanted(
+        shapes=named("shape", str, "INPUT=1,3,224,224"),
+        batch=int(batch) if batch is not None and batch.isdecimal() else batch,
+        static=named("static", _size, "SYMBOL=512"),
+        bounds=named("bound", _size, "SYMBOL=512"),
+        layouts=named("layout", str, "INPUT=NHWC->NCHW", only=True),
+        means=named("mean", _numbers, "INPUT=123.7,116.3,103.5", only=True),
+        scales=named("scale", _numbers, "INPUT=58.4,57.1,57.4", only=True),
+        reverse_channels=args.edit_reverse_channels,
+        precisions=named("precision", str, "NAME=u8", only=True),
+        inputs=args.edit_inputs,
+        outputs=args.edit_outputs,
+        types=named("replace", str, "LAYER=Sigmoid"),
+        fold=args.fold,
+        names=named("rename", str, "OLD=NEW"),
+    )
+
+
+def _size(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise ValueError(f"{text!r} is not a size")
+    return int(text)
+
+
+def _numbers(text: str) -> Numbers:
+    numbers: Sequence[float] = [float(part) for part in text.strip("[]").split(",")]
+    return numbers[0] if len(numbers) == 1 else numbers
