@@ -47,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_python(parser)
     add_limit(parser, 600, response="response of OTHER")
     add_input_arguments(parser, steps=True, random_weights=True)
+    about = "a step of preprocessing that only MODEL contains, e.g. image=NHWC->NCHW, image=u8 or image=mean:1,2,3"
+    add_repeatable(parser, "--map", "INPUT=STEP", f"{about}: the model of --with gets it as well")
     parser.add_argument(
         "--window",
         type=whole(1),
@@ -156,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
         with Status() as status:
             for other in args.others:
                 args.other, runtime = other, None
-                runtime = runtime_for(args, other, loaded.reference.model)
+                runtime = _mapped(args, other) if args.map else runtime_for(args, other, loaded.reference.model)
                 name = runtime.name
 
                 def show(done: int, total: int, name: str = name) -> None:
@@ -199,6 +201,28 @@ def run(args: argparse.Namespace) -> int:
             return _refuse("U007", f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
     _print(args, found, saved, loaded.chosen if loaded.steps else "")
     return 2 if any(one.empty for one in found) else 0 if all(one.agrees for one in found) else 1
+
+
+def _mapped(args: argparse.Namespace, other: str) -> Runtime:
+    """Return the other model with the preprocessing of `--map`. Raises CannotRun."""
+    from irexec.api.openvino.model import Model
+    from irexec.core.diagnostics import IRError
+    from irexec.core.diagnostics.findings import Findings
+    from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, read_model
+    from irexec.tools.edit.edit import edit
+    from irexec.tools.edit.options import mapped
+
+    findings = Findings()
+    wanted = mapped(args.map, findings)
+    if not other.lower().endswith((".xml", ".onnx", ".irt")):
+        findings.add("U003", "--map requires another model: --with OTHER.xml")
+    for error in findings.report.errors:
+        raise CannotRun(f"{error.message}{error.advice}", error.code)
+    try:
+        return OtherModel(other, edit(read_model(other, Model), wanted, compare=False).model)
+    except IRError as error:
+        first = error.report.errors[0]
+        raise CannotRun(f"--map: {first.message}{first.advice}", "U004") from None
 
 
 def _searched(args: argparse.Namespace, loaded: Loaded, runtime: Runtime, status: Status) -> str:

@@ -28,9 +28,8 @@ def compare_inputs(args: argparse.Namespace) -> int:
     from irexec.tools.parallel.inputs import inputs_of
 
     findings = Findings()
-    for option, given in (
-        ("--save-culprit", args.save_culprit), ("--dump", args.dump), ("--random-weights", args.random_weights or None)
-    ):  # fmt: skip
+    refused = {"--save-culprit": args.save_culprit, "--dump": args.dump, "--map": args.map or None}
+    for option, given in (refused | {"--random-weights": args.random_weights or None}).items():
         if given is not None:
             findings.add(
                 "U003",

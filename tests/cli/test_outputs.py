@@ -105,7 +105,7 @@ READ_OR_NOT_FILES = {
         "--iteration",
         "--opset",
         "--ir",
-        "--constant",
+        *("--constant", "--map"),
         *("--outputs", "--replace", "--static", "--bound", "--layout", "--mean", "--scale", "--reverse-channels"),
         *("--rename", "--batch"),
     ),

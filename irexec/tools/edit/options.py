@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from irexec.core.diagnostics.findings import Findings
+from irexec.core.types import ElementType
 from irexec.tools.edit.changes import Numbers, Wanted
 
 T = TypeVar("T")
@@ -44,6 +45,35 @@ def wanted_of(args: Namespace, findings: Findings) -> Wanted:
         types=named("replace", str, "LAYER=Sigmoid"),
         fold=args.fold,
         names=named("rename", str, "OLD=NEW"),
+    )
+
+
+def mapped(options: Sequence[str], findings: Findings) -> Wanted:
+    """Return the preprocessing that `--map` describes, one step in each option: `x=NHWC->NCHW`, `x=u8`, `x=reverse`,
+    `x=mean:1,2,3`, `x=scale:58.4`. The name may be left out for the only input.
+    """
+    layouts, precisions = dict[str, str](), dict[str, str]()
+    numbers: dict[str, dict[str, Numbers]] = {"mean": {}, "scale": {}}
+    reverse = []
+    for option in options:
+        name, _, step = option.rpartition("=")
+        kind, _, values = step.partition(":")
+        try:
+            if "->" in step:
+                layouts[name] = step
+            elif step == "reverse":
+                reverse.append(name)
+            elif kind in numbers:
+                numbers[kind][name] = _numbers(values)
+            elif ElementType.from_attribute(step) is not None:
+                precisions[name] = step
+            else:
+                raise ValueError(f"{step!r} is not a step of preprocessing")
+        except ValueError as error:
+            hint = "write INPUT=NHWC->NCHW, INPUT=u8, INPUT=reverse, INPUT=mean:1,2,3 or INPUT=scale:58.4"
+            findings.add("U004", f"--map {option}: {error}", hint=hint)
+    return Wanted(
+        layouts=layouts, means=numbers["mean"], scales=numbers["scale"], reverse_channels=reverse, precisions=precisions
     )
 
 

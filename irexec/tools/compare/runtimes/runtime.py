@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from irexec.core.diagnostics import IRError
 from irexec.core.structure import PARAMETER
-from irexec.core.types import Array
+from irexec.core.types import Array, PartialShape
 from irexec.model.arrays.brief import shown_shape
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model, Node, Value
@@ -18,6 +18,7 @@ from irexec.tools.cut.extract import Extract, give_types
 from irexec.tools.run.record import Reference
 
 Steps = Sequence[Sequence[Array]]
+M = TypeVar("M", bound=Model)
 
 
 class CannotRun(RuntimeError):
@@ -182,7 +183,7 @@ class OtherModel:
     def __init__(self, path: str, model: Model | None = None) -> None:
         """`model`: the model read from the path, or a part of it."""
         self.name = path
-        self.model = _read(path) if model is None else model
+        self.model = read_model(path) if model is None else model
         self._alignment: Alignment | None = None
 
     def load(self, model: Model) -> Aligned:
@@ -199,15 +200,16 @@ class OtherModel:
         return OtherModel(self.name, other.bodies[number].model), None
 
 
-def _read(path: str) -> Model:
+def read_model(path: str, model_class: type[M] = Model) -> M:  # type: ignore[assignment]
+    """Return the model of a file, of this class. Raises CannotRun."""
     from irexec.frontends.reading import read
 
-    reading = read(path)
+    reading = read(path, model_class=model_class)
     if reading.model is None or not reading.report.ok:
         error = reading.report.errors[0]
         message = f"{path} cannot be read: {error.message if error.code == 'U001' else error}{error.advice}"
         raise CannotRun(message, error.code)
-    return reading.model
+    return cast(M, reading.model)
 
 
 class Aligned:
@@ -248,11 +250,11 @@ class Aligned:
                 if not taken.accepts(shape):
                     name = mine[ours].node.friendly_name
                     closed = f"--shape {name}={','.join(map(str, taken.to_shape()))}" if taken.is_static else ""
-                    hint = (
-                        f": {closed} gives both the same shape"
-                        if closed and mine[ours].type.shape.compatible(taken)
-                        else ""
-                    )
+                    hint = ""
+                    if closed and mine[ours].type.shape.compatible(taken):
+                        hint = f": {closed} gives both the same shape"
+                    elif (layouts := _layouts(taken, shape)) is not None:
+                        hint = f": if only the preprocessing differs, --map '{name}={layouts}' gives it to both models"
                     raise CannotRun(
                         f"it expects {taken} for {name!r}, but the model was given {shown_shape(shape)}{hint}"
                     )
@@ -311,6 +313,17 @@ class Aligned:
         made.hold()
         self._run = steps, made
         return made
+
+
+def _layouts(taken: PartialShape, shape: Sequence[int]) -> str | None:
+    """Return the layouts of an array and of the shape that a model takes, if only the place of channels may differ."""
+    if taken.rank != len(shape) or not 3 <= len(shape) <= 5:
+        return None
+    first, last = "NC" + "DHW"[5 - len(shape) :], "N" + "DHW"[5 - len(shape) :] + "C"
+    for source, target in ((last, first), (first, last)):
+        if taken.accepts([shape[source.index(axis)] for axis in target]):
+            return f"{source}->{target}"
+    return None
 
 
 def _order(alignment: Alignment, ours: Sequence[object], theirs: Sequence[object]) -> dict[int, int]:
