@@ -26,9 +26,9 @@ from irexec.runtime.engine import CompiledModel
 from irexec.runtime.engine.run import Run as Changed
 from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.errors import Bounds, Error, Run, is_percentage, off, off_typical, percent
+from irexec.tools.compare.judge import judged
 from irexec.tools.compare.runtimes.runtime import CannotRun, KnowsBodies, Loaded, Runtime, Steps
 from irexec.tools.compare.tolerances import FUSED, combined, tolerance_of, tolerance_text
-from irexec.tools.compare.variants import judge_model
 from irexec.tools.cut.extract import Extract, give_types
 from irexec.tools.cut.select import can_be_cut
 from irexec.tools.run.record import Reference
@@ -291,7 +291,7 @@ def look_behind(
     tolerance = combined(map(tolerance_of, computing))
     if tolerance.kind == "random":
         return True, False, None
-    error, agrees = judge_model(model, function_of, inputs, plain[0], tolerance, bounds)
+    error, agrees = judged(model, [inputs], plain[0], tolerance, bounds)
     if agrees:
         return True, False, None
     ends = [result.inputs[0] for result in model.results]
@@ -300,7 +300,7 @@ def look_behind(
     except CannotRun:
         shown = {}
     observed = [None if value is None else shown.get(value) for value in ends]
-    remaining, vanished = judge_model(model, function_of, inputs, observed, tolerance, bounds)
+    remaining, vanished = judged(model, [inputs], observed, tolerance, bounds)
     if not any(o is not None for o in observed) or not (vanished and error.ulp > _VANISHING * remaining.ulp):
         return False, False, None
     return False, True, _cut_there(reference, runtime, loaded, computing, bounds) if runtime.runs_parts else None
@@ -356,7 +356,7 @@ def _together(reference: Reference, runtime: Runtime, nodes: list[Node], bounds:
     except CannotRun:
         return None
     tolerance: Tolerance = combined(map(tolerance_of, nodes))
-    own, agrees = judge_model(model, function_of, inputs, list(other), tolerance, bounds)
+    own, agrees = judged(model, [inputs], other, tolerance, bounds)
     if agrees:
         return None
     text = str(bounds) if bounds is not None else tolerance_text(tolerance, ends[0].element_type)

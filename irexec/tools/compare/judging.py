@@ -208,7 +208,7 @@ def _is_whole(row: Row) -> bool:
 def _units(row: Row) -> float:
     """Return the own error of a layer in units in the last place; 0 for a layer that chose another integer."""
     assert row.own is not None
-    return 0.0 if row.own.whole else row.own.ulp if row.agrees else row.limit
+    return 0.0 if row.own.whole else min(row.own.ulp, row.limit)
 
 
 def _random(found: Comparison, model: Model) -> tuple[list[str], set[int]]:

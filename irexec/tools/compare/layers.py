@@ -20,14 +20,14 @@ from irexec.tools.compare.at_once import at_once
 from irexec.tools.compare.blame import Delta
 from irexec.tools.compare.coverage import can_differ, watched
 from irexec.tools.compare.culprit import Culprit, alone, function_of
-from irexec.tools.compare.errors import NONE, Bounds, Error, judge, measure, worst
+from irexec.tools.compare.errors import NONE, Bounds, Error, measure, worst
+from irexec.tools.compare.judge import judged, measured
 from irexec.tools.compare.layer_pairs import Relation
 from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.result import Row
 from irexec.tools.compare.runtimes.runtime import Described, HasLayerPairs, HasModules, Loaded, Repeats
 from irexec.tools.compare.together import Together
 from irexec.tools.compare.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
-from irexec.tools.compare.variants import judge_model
 from irexec.tools.compare.windows import (
     SHOWN_BYTES,
     comparable,
@@ -321,18 +321,19 @@ class Comparing:
         exact = (relation is Relation.CHANGED and self.bounds is None) or not row.limit
         outputs = [their.get(v) for v in node.outputs]
         if right is not None:
-            error, agrees = judge(lambda _: right, [], outputs, tolerance, self.bounds)
+            error, agrees = measured(right, outputs, tolerance, self.bounds)
             if agrees:
                 return error, not (exact and error)
         begins, part = alone(self._whole, nodes, node.outputs, their)
         inputs = [their[v] for v in begins]
         try:
-            error, agrees = judge_model(part, function_of, inputs, outputs, tolerance, self.bounds)
+            error, agrees = judged(part, [inputs], outputs, tolerance, self.bounds)
             if not agrees and self.noise is not None and self.noise.applies(nodes):
                 noisy = self.noise.judge(part, inputs, outputs)
                 if noisy is not None:
                     row.tolerance = noisy.tolerance
                     error, agrees = noisy.own, noisy.agrees
+                    row.limit = max(row.limit, error.ulp) if agrees else row.limit
         except IRError as failed:
             return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
         if relation is Relation.RESTRUCTURED and self.bounds is None:

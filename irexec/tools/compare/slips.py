@@ -18,7 +18,8 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
 from irexec.ops.spec.traits import Concatenation
 from irexec.tools.compare.culprit import Culprit, alone, function_of
-from irexec.tools.compare.errors import judge, measure
+from irexec.tools.compare.errors import measure
+from irexec.tools.compare.judge import judged
 from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.runtimes.runtime import CannotRun, Loaded
 from irexec.tools.compare.tolerances import combined, tolerance_of
@@ -183,10 +184,10 @@ def _agrees(
     model: Model, inputs: Sequence[Array], outputs: Sequence[Array], nodes: Sequence[Node], noise: Noise | None
 ) -> bool:
     """Return whether a small model computes these outputs, within the tolerances of `nodes` or the noise."""
-    if judge(function_of(model), inputs, outputs, combined(map(tolerance_of, nodes)))[1]:
+    if judged(model, [inputs], outputs, combined(map(tolerance_of, nodes)))[1]:
         return True
-    judged = noise.judge(model, inputs, outputs) if noise is not None and noise.applies(nodes) else None
-    return judged is not None and judged.agrees
+    found = noise.judge(model, inputs, outputs) if noise is not None and noise.applies(nodes) else None
+    return found is not None and found.agrees
 
 
 def _reading(value: Value, instead_of: Value) -> str:

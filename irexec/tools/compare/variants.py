@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import product
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -14,49 +12,14 @@ from irexec.api.opsets.nodes import constant_node
 from irexec.core.diagnostics import IRError
 from irexec.core.structure import CONVERT, PARAMETER
 from irexec.core.types import BF16, F16, F32, F64, Array, ElementType, TensorType
-from irexec.model.arrays.units import widened
 from irexec.model.graph.copies import copied
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
 from irexec.model.inference import infer_types
-from irexec.ops.spec.operator import Tolerance
-from irexec.ops.spec.traits import Quantization
-from irexec.runtime.engine.runner import Moves
-from irexec.tools.compare.errors import Bounds, Error, Run, judge
 
 _HALVES = (F16, BF16)
 NARROWER = {F32: (F16, BF16), F64: (F16, BF16, F32)}
-_NUDGES = {
-    kind: units * float(ml_dtypes.finfo(kind.dtype).eps)  # type: ignore[no-untyped-call]
-    for kind, units in ((F32, 4), (F16, 1), (BF16, 1))
-}
-"""The distances by which values between layers are perturbed: in f32 the same as for inputs, in 16 bits one unit, by
-which another order of operations changes a value."""
-_FEW = 8
-"""The number of values between layers up to which each is also perturbed by itself."""
-
-
-def judge_model(
-    model: Model,
-    make: Callable[[Model, Moves], Run],
-    inputs: Sequence[Array],
-    other: Sequence[Array | None],
-    tolerance: Tolerance,
-    bounds: Bounds | None = None,
-) -> tuple[Error, bool]:
-    """Judge the result of `make` for a model, as `judge` does. The other side may also agree with a variant of
-    the model, and values between its layers may be rounded differently.
-    """
-
-    def wavering() -> Iterator[Run]:
-        return (make(model, moves) for moves in moved_inside(model))
-
-    found = judge(make(model, {}), inputs, other, tolerance, bounds, wavering)
-    if not found[1] and (wide := decompressed(model)) is not None:
-        again = judge(make(wide, {}), inputs, other, tolerance, bounds)
-        return again if again[1] else found
-    return found
 
 
 def decompressed(model: Model) -> Model | None:
@@ -115,20 +78,17 @@ def fitting(model: Model, inputs: Sequence[Array]) -> list[Array]:
     return [a.astype(v.element_type.dtype, copy=False) for v, a in zip(model.inputs, inputs, strict=True)]
 
 
-def narrowed(results: Sequence[Array], kinds: Sequence[Any]) -> list[Array]:
-    """Return results in these types. The largest finite number, which a layer returns for the limit of a type
+def narrowed(wide: Array, kind: Any) -> Array:
+    """Return a result in this type. The largest finite number, which a layer returns for the limit of a type
     (SegmentMax and ReduceMax of no elements), becomes that of the narrower type.
     """
-    found = []
-    for wide, kind in zip(results, kinds, strict=True):
-        with np.errstate(all="ignore"):
-            narrow = wide.astype(kind, copy=False)
-        if wide.dtype != narrow.dtype and ElementType.of(narrow.dtype).is_real:
-            is_limit = np.abs(wide) == np.finfo(wide.dtype).max
-            limit = ml_dtypes.finfo(narrow.dtype).max  # type: ignore[no-untyped-call]
-            narrow = np.where(is_limit, np.copysign(limit, wide).astype(narrow.dtype), narrow)
-        found.append(narrow)
-    return found
+    with np.errstate(all="ignore"):
+        narrow = wide.astype(kind, copy=False)
+    if wide.dtype == narrow.dtype or not ElementType.of(narrow.dtype).is_real:
+        return narrow
+    limit = ml_dtypes.finfo(narrow.dtype).max  # type: ignore[no-untyped-call]
+    is_limit = np.abs(wide) == np.finfo(wide.dtype).max
+    return np.where(is_limit, np.copysign(limit, wide).astype(narrow.dtype), narrow)
 
 
 def _halves(model: Model) -> list[Node]:
@@ -161,42 +121,3 @@ def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Va
             made.set_outputs([TensorType(F32, output.type.shape) for output in node.outputs])
         known[value] = made.outputs[value.index]
     return known[value]
-
-
-def moved_inside(model: Model, nudges: Mapping[ElementType, float] = _NUDGES) -> Iterator[Moves]:
-    """Yield changes that make floats between layers some units larger or smaller: all of them, and in a small model
-    also each by itself; nothing for a single layer. `nudges`: the relative changes.
-    """
-    inner = _inner(model)
-    groups = [inner] * bool(inner) + [[value] for value in inner if 1 < len(inner) <= _FEW]
-    for group, sign in product(groups, (1, -1)):
-        yield {
-            value: partial(_moved, factor=1 + sign * nudges[value.element_type], more=sign * _limit_of_levels(value))
-            for value in group
-        }
-
-
-def _moved(array: Array, factor: float, more: float) -> Array:
-    with np.errstate(all="ignore"):
-        moved: Array = (widened(array) * factor + more).astype(array.dtype)
-    return moved
-
-
-def _limit_of_levels(value: Value) -> float:
-    """Return by how much a level of a FakeQuantize, 0 for instance, may be off: by a rounding error of the largest."""
-    if Quantization not in value.node.traits:
-        return 0.0
-    limits = [given.node.constant for given in value.node.inputs[3:] if given is not None]
-    known = [float(np.abs(limit.astype(np.float64)).max(initial=0)) for limit in limits if limit is not None]
-    return _NUDGES[F32] * max(known, default=0.0)
-
-
-def _inner(model: Model) -> list[Value]:
-    """Return the floats between the layers of a model."""
-    constant = constant_nodes(model)
-    ends = {value for result in model.results for value in result.inputs}
-    computing = (node for node in model.nodes if node not in constant and node.type != PARAMETER)
-    values = (value for node in computing for value in node.outputs)
-    # A value may also have users that contribute to no result, and are not copied with the model.
-    nodes = set(model.nodes)
-    return [v for v in values if not nodes.isdisjoint(v.users) and v.element_type in _NUDGES and v not in ends]

@@ -14,8 +14,9 @@ from irexec.tools.compare.variants import computed_in, fitting, narrowed
 def exact_results(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
     """Return the results computed in f64 and rounded to the model's types; None if an operator does not support f64."""
     results = exact_values(model, inputs)
-    kinds = [value.element_type.dtype for value in model.outputs]
-    return None if results is None else narrowed(results, kinds)
+    if results is None:
+        return None
+    return [narrowed(wide, value.element_type.dtype) for wide, value in zip(results, model.outputs, strict=True)]
 
 
 def exact_values(model: Model, inputs: Sequence[Array]) -> list[Array] | None:

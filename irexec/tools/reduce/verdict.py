@@ -8,23 +8,19 @@ import shlex
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from irexec.core.diagnostics import WrongArgument
 from irexec.core.types import Array
-from irexec.model.graph.model import Model, Node
-from irexec.runtime.engine.run import Run
-from irexec.runtime.engine.runner import Moves
+from irexec.model.graph.model import Node
 from irexec.runtime.processes.starting import outcome
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import Bounds, Error, shown_error
-from irexec.tools.compare.errors import Run as Function
+from irexec.tools.compare.judge import judged
 from irexec.tools.compare.result import LOWER, Comparison
 from irexec.tools.compare.runtimes.runtime import CannotRun, CannotWrite, Died, Runtime
 from irexec.tools.compare.tolerances import combined, tolerance_of, tolerance_text
-from irexec.tools.compare.variants import judge_model
 from irexec.tools.reduce.case import Case
 from irexec.tools.reduce.case_files import save_case
 from irexec.tools.run.record import Reference
@@ -155,8 +151,7 @@ class ByRuntime:
         if tolerance.kind == "random":
             return None
         allowed = tolerance._replace(ulp=tolerance.ulp * least)
-        make = partial(_step, steps=case.steps[:step])
-        error, agrees = judge_model(case.model, make, case.steps[step], found, allowed, self.bounds)
+        error, agrees = judged(case.model, case.steps[: step + 1], found, allowed, self.bounds)
         if agrees:
             return None
         kind = case.model.outputs[0].element_type
@@ -173,12 +168,6 @@ def _wrong(found: Comparison) -> list[Node]:
 def _inside(node: Node) -> list[Node]:
     """Return a layer and the layers of its bodies."""
     return [node, *(inner for body in node.bodies for inner in body.model.walk())]
-
-
-def _step(model: Model, moves: Moves, steps: Sequence[Sequence[Array]]) -> Function:
-    """Return the results of one step as a function of its inputs, after the steps before it."""
-    run = Run(model)
-    return lambda inputs: run([*steps, inputs], change=moves)[-1].results
 
 
 def _kind_of(error: Error) -> str:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import irexec
 from irexec import opset15 as ops
 from irexec.core.types import Array
 from irexec.model.arrays import units
 from irexec.ops.spec.operator import rounded
-from irexec.tools.compare.errors import judge, measure, off, off_typical, percent
+from irexec.tools.compare.errors import measure, off, off_typical, percent
+from irexec.tools.compare.judge import judged, measured
 from irexec.tools.compare.tolerances import tolerance_of
 
 F = np.float32
@@ -82,12 +84,10 @@ def test_what_cancels_on_the_way_is_counted_in_units_of_what_cancels() -> None:
     elu = ops.elu(ops.parameter([1000], F, name="x"), 1.0)
     printed = np.where(x > 0, x, np.exp(x) - F(1)).astype(F)
 
-    def run(arrays: Any) -> list[Array]:
-        return [ops.elu(arrays[0], 1.0)]
-
-    error, agrees = judge(run, [x], [printed], tolerance_of(elu))
+    right = [ops.elu(x, 1.0)]
+    error, agrees = measured(right, [printed], tolerance_of(elu))
     assert agrees and error.ulp <= 1
-    assert not judge(run, [x], [printed], rounded(8))[1]
+    assert not measured(right, [printed], rounded(8))[1]
 
 
 def test_what_is_quantized_is_counted_in_units_of_the_limits() -> None:
@@ -103,7 +103,10 @@ def test_changes_of_two_inputs_that_cancel_are_also_tried_the_other_way() -> Non
     formula = a - b * np.trunc(a / b)
     keep = np.abs(formula - np.fmod(a, b)) < 0.1
     a, b, formula = a[keep], b[keep], formula[keep]
-    assert judge(lambda given: [np.fmod(*given)], [a, b], [formula], rounded(4))[1]
+    ports = [ops.parameter([a.size], np.float32, name=name) for name in "ab"]
+    model = irexec.Model([ops.mod(*ports)], ports, "remainder")
+    assert judged(model, [[a, b]], [formula], rounded(4))[1]
+    assert not judged(model, [[a, b]], [formula + np.float32(0.01)], rounded(4))[1]
 
 
 def test_a_small_element_counts_in_units_of_a_typical_one() -> None:
@@ -149,9 +152,9 @@ def test_a_mask_does_not_measure_what_is_not_masked(masked: float, shape: tuple[
     found = measure(right, wrong)
     assert 1 < found.relative < 30
     assert found.ulp > 1e6
-    assert not judge(lambda arrays: [np.where(mask, F(masked), arrays[0])], [scores], [wrong], rounded(64))[1]
+    assert not measured([right], [wrong], rounded(64))[1]
     slightly = np.where(mask, F(masked), scores * F(1 + 2e-7))
-    assert judge(lambda arrays: [np.where(mask, F(masked), arrays[0])], [scores], [slightly], rounded(4))[1]
+    assert measured([right], [slightly], rounded(4))[1]
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
