@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "OUT.xml",
         "the file to write, with .bin, .npz, .py, .md and .json files next to it (default: repro.xml; repro.onnx for "
-        "an .onnx model with onnxruntime or --check)",
+        "an .onnx model, except with passes)",
         default="repro",
     )
     parser.add_argument(
@@ -123,11 +123,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _suffix(args: argparse.Namespace) -> str:
-    """Return the suffix of the smallest model's file."""
+    """Return the suffix of the smallest model's file: runtimes and commands are given the format of the whole model, so
+    that a fault in reading it counts."""
     from irexec.tools.compare.runtimes.choose import ONNX_RUNTIME
 
-    is_onnx = args.file.lower().endswith(".onnx")
-    return ".onnx" if args.other == ONNX_RUNTIME or (args.other is None and is_onnx) else ".xml"
+    is_onnx = args.file.lower().endswith(".onnx") and not _is_passes(args)
+    return ".onnx" if args.other == ONNX_RUNTIME or is_onnx else ".xml"
+
+
+def _is_passes(args: argparse.Namespace) -> bool:
+    return args.other is not None and args.other.partition(":")[0] == _PASSES
 
 
 def _device(args: argparse.Namespace) -> str:
@@ -164,19 +169,18 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
         from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_whole
 
         return judge, [onnx_whole(reference)], ONNX_STAGES
-    if args.other.partition(":")[0] == _PASSES:
+    if _is_passes(args):
         from irexec.tools.passes.reducing import ByPasses
 
         if args.python:
             raise CannotRun(f"--with {_PASSES} requires OpenVINO in this environment, not --python", "U003")
         return ByPasses(_device(args), config_of(args), args.limit_of_response, same), [whole(reference)], STAGES
     bounds, runtime = bounds_of(args), runtime_for(args, args.other, reference.model)
-    if args.other == ONNX_RUNTIME:
-        if not args.file.lower().endswith(".onnx"):
-            raise CannotRun(
-                f"--with {args.other}: ONNX Runtime cannot read an IR; reduce the original .onnx file instead",
-                "U012",
-            )
+    if args.other == ONNX_RUNTIME and not args.file.lower().endswith(".onnx"):
+        raise CannotRun(
+            f"--with {args.other}: ONNX Runtime cannot read an IR; reduce the original .onnx file instead", "U012"
+        )
+    if _suffix(args) == ".onnx" and (runtime.runs_parts or args.other == ONNX_RUNTIME):
         from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_guesses
 
         return ByRuntime(runtime, bounds, same), onnx_guesses(reference, runtime, bounds), ONNX_STAGES

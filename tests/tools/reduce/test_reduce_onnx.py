@@ -143,3 +143,15 @@ def test_what_cannot_be_reduced_as_onnx(file: Path, tmp_path: Path, capsys: pyte
     assert "ONNX Runtime cannot read an IR; reduce the original .onnx file instead" in capsys.readouterr().err
     assert main(["reduce", str(file), "--shape", "x=1,3,8,8", "--with", "onnxruntime", "-o", str(tmp_path / "r")]) == 2
     assert "nothing to reduce" in capsys.readouterr().err
+
+
+def test_openvino_reads_the_onnx_file_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before opset 13, Softmax is along all axes from `axis` on; as IR, OpenVINO computes it right."""
+    pytest.importorskip("openvino")
+    text = """<ir_version: 7, opset_import: ["": 12]>
+    normalized (float[2,3,4] x) => (float[2,3,4] y) { act = Relu(x)  y = Softmax<axis = 1>(act) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "softmax.onnx")
+    given = ["--with", "openvino", "--config", "INFERENCE_PRECISION_HINT=f32", "-o", str(tmp_path / "small")]
+    assert main(["reduce", str(tmp_path / "softmax.onnx"), *given]) == 0
+    assert "computes a different result" in capsys.readouterr().out
+    assert [node.op_type for node in onnx.load(tmp_path / "small.onnx").graph.node][-1] == "Softmax"
