@@ -53,6 +53,7 @@ from irexec.core.diagnostics.deadline import time_limit as time_limit
 from irexec.core.types.dimension import Dimension as Dimension
 from irexec.core.types.element import ElementType as ElementType
 from irexec.core.types.element import Type as Type
+from irexec.ir.weights.file import RandomWeights as RandomWeights
 from irexec.ops.spec.operator import operator as operator
 from irexec.tools.fixes.files import validate as validate
 from irexec.tools.functions.causes import Bisected as Bisected

@@ -22,6 +22,7 @@ from irexec.core.diagnostics.findings import Mode
 from irexec.core.types import Dimension
 from irexec.frontends.reading import accepted, read
 from irexec.ir.io.files import read_file
+from irexec.ir.weights.file import RandomWeights
 from irexec.model.graph import model as graph
 from irexec.model.graph.copies import copied
 from irexec.version import __version__, get_version
@@ -236,11 +237,14 @@ class Core:
         return f"<Core: available plugins[{', '.join(_DEVICES)}]>"
 
 
-def read_model(model: Source, weights: Source | Tensor | None = None, *, mode: Mode = "openvino") -> Model:
+def read_model(
+    model: Source, weights: Source | Tensor | RandomWeights | None = None, *, mode: Mode = "openvino"
+) -> Model:
     """Read a model from an `.xml` file and its weights, and check all of it.
 
     `model` may also be the bytes or the text of an IR, a stream that holds them, or an `.onnx` file or its bytes, which
-    are converted (extra `onnx`). `weights` is a path, bytes or a Tensor, by default the `.bin` beside the file.
+    are converted (extra `onnx`). `weights` is a path, bytes or a Tensor, by default the `.bin` beside the file;
+    `RandomWeights(seed)` draws weights that are missing.
 
     Any file that OpenVINO reads without ambiguity is read, with one Python warning about the first finding and
     the number of the others. `mode="strict"` refuses a file in which `validate` finds an error, and compares results at
@@ -258,7 +262,8 @@ def _read(model: Any, weights: Any = None, mode: Mode = "openvino") -> Model:
     model = _bytes(model)
     if not _is_source(model):
         raise TypeError(f"Provided python object type {type(model)} isn't supported as 'model' argument.")
-    weights = weights.data.tobytes() if isinstance(weights, Tensor) else _bytes(weights)
+    if not isinstance(weights, RandomWeights):
+        weights = weights.data.tobytes() if isinstance(weights, Tensor) else _bytes(weights)
     weights = None if weights in ("", b"") else weights
     found = accepted(read(model, weights, mode=mode, model_class=Model))
     assert isinstance(found, Model)

@@ -19,7 +19,16 @@ from irexec.tools.compare.runtimes.choose import runtime_of
 from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Recorded, Runtime
 from irexec.tools.diff.change import Change, changes_dict
 from irexec.tools.diff.diff import diff as find_changes
-from irexec.tools.functions.given import Inputs, ModelLike, bounds_of, model_of, name_of, names_of, reference_of
+from irexec.tools.functions.given import (
+    Inputs,
+    ModelLike,
+    WeightsLike,
+    bounds_of,
+    model_of,
+    name_of,
+    names_of,
+    reference_of,
+)
 from irexec.tools.functions.result import Result
 from irexec.tools.reduce.case import Case, size_of
 from irexec.tools.reduce.case_files import save_case
@@ -52,7 +61,7 @@ def compare(
     other: str | os.PathLike[str] | Model,
     inputs: Inputs | None = None,
     *,
-    weights: str | os.PathLike[str] | None = None,
+    weights: WeightsLike = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     config: Mapping[str, str] | None = None,
@@ -74,7 +83,7 @@ def compare(
     if isinstance(other, Model):
         runtime = OtherModel(names_of(model, other)[1], model_of(other))
     else:
-        runtime = runtime_of(os.fspath(other), dict(config or {}), made, limit)
+        runtime = runtime_of(os.fspath(other), dict(config or {}), made if weights is None else None, limit)
     recorded = runtime.given(made) if isinstance(runtime, Recorded) and not inputs and not shapes else None
     reference = reference_of(made, inputs, shapes, seed) if recorded is None else Reference(made, recorded)
     with NotebookStatus() as status:
@@ -193,7 +202,7 @@ def reduce(
     inputs: Inputs | None = None,
     *,
     check: Callable[[str], object] | None = None,
-    weights: str | os.PathLike[str] | None = None,
+    weights: WeightsLike = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     config: Mapping[str, str] | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from irexec.frontends.reading import accepted, read
 from irexec.model.graph.model import Model
 from irexec.tools.edit.changes import Numbers, Wanted
 from irexec.tools.edit.edit import edit as edit_model
-from irexec.tools.functions.given import ModelLike
+from irexec.tools.functions.given import ModelLike, WeightsLike
 from irexec.tools.functions.result import Result
 from irexec.tools.render.printing import Printout
 
@@ -36,7 +35,7 @@ class Edited(Result):
 def edit(
     model: ModelLike,
     *,
-    weights: str | os.PathLike[str] | None = None,
+    weights: WeightsLike = None,
     shapes: Mapping[str, str | Sequence[int]] | None = None,
     batch: int | str | None = None,
     static: Mapping[str, int] | None = None,

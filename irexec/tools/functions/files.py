@@ -22,7 +22,7 @@ from irexec.tools.doctest.output import page_text, summary_text
 from irexec.tools.fixes.applying import FixResult
 from irexec.tools.fixes.difference import difference, made_text
 from irexec.tools.fixes.files import fix_file
-from irexec.tools.functions.given import Inputs, ModelLike, model_of, name_of, names_of, reference_of
+from irexec.tools.functions.given import Inputs, ModelLike, WeightsLike, model_of, name_of, names_of, reference_of
 from irexec.tools.functions.result import Result
 from irexec.tools.inspect.facts import Summary
 from irexec.tools.inspect.observed import Changes, Observed
@@ -68,7 +68,7 @@ def report(
     inputs: Inputs | None = None,
     *,
     run: bool = False,
-    weights: str | os.PathLike[str] | None = None,
+    weights: WeightsLike = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
 ) -> ModelReport:
@@ -89,7 +89,7 @@ def report(
     return ModelReport(name_of(model), report_page([summary for summary, _ in found], observed, sizes))
 
 
-def _summary(model: ModelLike, weights: str | os.PathLike[str] | None) -> tuple[Summary, Model | None]:
+def _summary(model: ModelLike, weights: WeightsLike) -> tuple[Summary, Model | None]:
     """Return the summary of a model, with its findings, and the model; the model is None if the file has errors. Raises
     IRError.
     """

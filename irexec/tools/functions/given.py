@@ -11,6 +11,7 @@ from irexec.api.openvino.model import Model as OpenVINOModel
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
 from irexec.frontends.reading import accepted, read
+from irexec.ir.weights.file import RandomWeights
 from irexec.model.arrays.given import Given, extents_of
 from irexec.model.graph.copies import copied
 from irexec.model.graph.model import Model
@@ -20,11 +21,13 @@ from irexec.tools.run.run import ModelInput, complete
 
 ModelLike = str | os.PathLike[str] | bytes | Model
 """A model: the name of its file, the bytes of an IR or an ONNX model, or a Model."""
+WeightsLike = str | os.PathLike[str] | RandomWeights | None
+"""The file of a model's weights, or a request to draw those that are missing; None: the `.bin` beside the model."""
 Inputs = Mapping[Any, Any] | Sequence[Any]
 """The inputs of a model: arrays by name or position, or in order."""
 
 
-def model_of(given: ModelLike, weights: str | os.PathLike[str] | None = None) -> Model:
+def model_of(given: ModelLike, weights: WeightsLike = None) -> Model:
     """Return the model of a file or of bytes, or a copy of a Model, so that later changes have no effect. Raises
     IRError.
     """

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from irexec.tools.functions.given import Inputs, ModelLike, model_of, reference_of
+from irexec.tools.functions.given import Inputs, ModelLike, WeightsLike, model_of, reference_of
 from irexec.tools.functions.result import Result
 from irexec.tools.passes import result
 from irexec.tools.passes.find import device_of, find_passes
@@ -30,7 +29,7 @@ def passes(
     other: str = "openvino",
     inputs: Inputs | None = None,
     *,
-    weights: str | os.PathLike[str] | None = None,
+    weights: WeightsLike = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     config: Mapping[str, str] | None = None,

@@ -10,7 +10,7 @@ from irexec.core.diagnostics.codes import CODES
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import did_you_mean
 from irexec.core.types import MAX_LENGTH, Dimension, PartialShape
-from irexec.frontends.reading import PathLike, Reading, accepted, read
+from irexec.frontends.reading import GivenWeights, PathLike, Reading, accepted, read
 from irexec.model.graph.model import Model
 from irexec.model.graph.ports import port_name
 from irexec.tools.shapes.answer import Shapes
@@ -28,7 +28,7 @@ def shapes(
     model: Model | PathLike | bytes,
     given: Given | None = None,
     *,
-    weights: PathLike | bytes | None = None,
+    weights: GivenWeights = None,
     seconds: float = DEFAULT_SECONDS,
     progress: Callable[[int], None] | None = None,
 ) -> Shapes:

@@ -149,6 +149,21 @@ def test_results_are_finite_and_openvino_agrees(tmp_path: Path, capsys: pytest.C
     assert "C016" in capsys.readouterr().out
 
 
+def test_in_python(tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    path = tmp_path / "m.xml"
+    path.write_bytes((SAMPLES / "classifier" / "model.xml").read_bytes())
+    weights = irexec.RandomWeights(seed=2)
+    with pytest.raises(irexec.IRError):
+        irexec.read_model(path)
+    assert irexec.compile_model(irexec.read_model(path, weights))(np.zeros((1, 3, 32, 32), np.float32))[0].size == 10
+    config = {"INFERENCE_PRECISION_HINT": "f32"}
+    assert irexec.compare(path, "openvino", weights=weights, config=config).agrees
+    assert "batch" in irexec.shapes(path, weights=weights).symbols
+    assert irexec.report(path, weights=weights).html.startswith("<!DOCTYPE html>")
+    assert irexec.edit(path, weights=weights, batch=2).notes[0].endswith("bit for bit")
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [
