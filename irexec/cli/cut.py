@@ -51,12 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--anonymize", action="store_true", help="replace names and values with random ones and drop rt_info"
     )
     parser.add_argument("--anonymise", dest="anonymize", action="store_true", help=SUPPRESS)
-    add_output(parser, "OUT.xml", "the file to write (default: cut.xml, with cut.bin and cut.npz)", default="cut.xml")
+    add_output(
+        parser, "OUT.xml", "the file to write (default: cut.xml), with .bin, .irt and .npz beside it", default="cut.xml"
+    )
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     file = os.path.splitext(args.output)[0]
-    yield "-o", [f"{file}{suffix}" for suffix in (".xml", ".bin", ".npz")]
+    yield "-o", [f"{file}{suffix}" for suffix in (".xml", ".bin", ".irt", ".npz")]
 
 
 def run(args: argparse.Namespace) -> int:

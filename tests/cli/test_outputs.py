@@ -45,9 +45,10 @@ class Output:
         return [self.option, value]
 
 
-CUT = ("part.xml", "part.bin", "part.npz")
+CUT = ("part.xml", "part.bin", "part.irt", "part.npz")
 REDUCED = ("small.xml", "small.bin", "small.npz", "small.json", "small.py", "small.md", "small.expected.npz")
-CULPRIT = ("culprit.xml", "culprit.bin", "culprit.npz", "other.xml", "other.bin", "other.npz", "outputs.npz")
+SUFFIXES = ("xml", "bin", "irt", "npz")
+CULPRIT = (*(f"{name}.{suffix}" for name in ("culprit", "other") for suffix in SUFFIXES), "outputs.npz")
 CHECK = ("--check", "false {}")
 JUDGED = ("--with", "irexec", "--case", "Abs-1/f32/x=[2]/seed1")
 OUTPUTS = [

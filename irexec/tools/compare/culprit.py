@@ -46,8 +46,8 @@ FEW = 3
 _VANISHING = 8.0
 
 
-FILES = ("culprit.xml", "culprit.bin", "culprit.npz", "outputs.npz")
-OTHER_FILES = ("other.xml", "other.bin", "other.npz")
+FILES = ("culprit.xml", "culprit.bin", "culprit.irt", "culprit.npz", "outputs.npz")
+OTHER_FILES = ("other.xml", "other.bin", "other.irt", "other.npz")
 """The files that `Culprit.save` writes; OTHER_FILES only if the other side is a model."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from irexec.frontends.text.printer import print_text
 from irexec.ir.io.writing import together
 from irexec.model.arrays.saving import archive_names, save_arrays, save_text
 from irexec.model.graph.write import write_model
@@ -32,8 +33,8 @@ def write_reproducer(
     config: dict[str, str],
     limit: float | None,
 ) -> Path:
-    """Write NAME.xml, .bin, .npz (one for each call), .expected.npz and .py, which runs the case in the same runtime;
-    returns the script. Raises OSError.
+    """Write NAME.xml, .bin, .irt (the text form), .npz (one for each call), .expected.npz and .py, which runs the case
+    in the same runtime; returns the script. Raises OSError.
     """
     stem = file_stem(case.name)
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,6 +77,7 @@ def write_reproducer(
             save_arrays(folder / archive, dict(zip(names, step, strict=True)), files)
         save_arrays(folder / f"{stem}.expected.npz", known_results(right, found), files)
         save_text(path, script, files)
+        save_text(folder / f"{stem}.irt", print_text(case.model), files)
         write_model(case.model, folder / f"{stem}.xml", files=files)
     return path
 

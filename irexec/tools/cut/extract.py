@@ -12,8 +12,10 @@ import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.types import BOOLEAN, DYNAMIC, Array, ElementType, PartialShape
+from irexec.frontends.text.printer import print_text
 from irexec.ir.io.writing import Together, together
 from irexec.model.arrays.brief import plural
+from irexec.model.arrays.saving import save_text
 from irexec.model.graph.copies import copied
 from irexec.model.graph.cut import Part, cut
 from irexec.model.graph.model import Body, Model, Node, Value
@@ -40,7 +42,8 @@ class Extract:
     checked: bool | None
 
     def save(self, path: str | os.PathLike[str], files: Together | None = None) -> list[Path]:
-        """Write the model, its weights and its inputs (.xml, .bin, .npz); these and `files` are all written, or none.
+        """Write the model, its weights, its text form and its inputs (.xml, .bin, .irt, .npz); these and `files` are
+        all written, or none.
 
         Raises IRError and OSError.
         """
@@ -49,8 +52,10 @@ class Extract:
                 return self.save(path, alone)
         xml = Path(path).with_suffix(".xml")
         save_inputs(self.model, self.inputs, xml.with_suffix(".npz"), files)
+        # The text refers to the constants in the .bin.
+        save_text(xml.with_suffix(".irt"), print_text(self.model), files)
         write_model(self.model, xml, files=files)
-        return [xml, xml.with_suffix(".bin"), xml.with_suffix(".npz")]
+        return [xml, *(xml.with_suffix(suffix) for suffix in (".bin", ".irt", ".npz"))]
 
 
 def find(model: Model, name: str) -> tuple[Model, Node] | None:

@@ -129,3 +129,9 @@ def test_fix_leaves_a_text_unchanged(folder: Path) -> None:
     (folder / "m.irt").write_text(text)
     main(["fix", "m.irt", "--unsafe"])
     assert (folder / "m.irt").read_text() == text
+
+
+def test_cut_writes_the_text_beside_the_part(folder: Path) -> None:
+    assert main(["cut", CLASSIFIER, "--around", "stem/conv", "-o", "part.xml"]) == 0
+    assert "stem/conv" in (folder / "part.irt").read_text("utf-8")
+    assert main(["diff", "part.xml", "part.irt"]) == 0

@@ -110,7 +110,7 @@ def test_the_file_that_leads_to_the_others_is_renamed_last(tmp_path: Path, monke
     monkeypatch.setattr(writing._Staged, "place", lambda self: (placed.append(Path(self.target).name), place(self)))
     model = small()
     Extract(model, [np.ones(2, np.float32)], [], True).save(tmp_path / "part.xml")
-    assert placed == ["part.npz", "part.bin", "part.xml"]
+    assert placed == ["part.npz", "part.irt", "part.bin", "part.xml"]
 
 
 def test_an_old_file_is_given_up_only_when_the_new_one_is_on_the_disk(
