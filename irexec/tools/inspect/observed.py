@@ -27,6 +27,9 @@ from irexec.ir.beside import Unreadable, read_json, shaped
 from irexec.tools.inspect.facts import Layer
 from irexec.tools.inspect.together import Together
 
+Number = Annotated[float, BeforeValidator(float)]
+"""A number; infinities are strings."""
+
 
 class Histogram(BaseModel):
     """The number of finite values between neighbouring edges."""
@@ -92,14 +95,26 @@ class Compared(BaseModel):
     tolerance: str = ""
 
 
+class Distribution(BaseModel):
+    """A step in which both sides continue a text: the divergence of their distributions, and the token that each side
+    prefers, as its number, text, and probability on both sides.
+    """
+
+    divergence: Number
+    ours: tuple[int, str, float, float]
+    theirs: tuple[int, str, float, float]
+
+
 class Comparison(BaseModel):
-    """Two runs, layer by layer."""
+    """Two runs, layer by layer. `lines` and `steps`: the texts that both sides continued, if they are compared."""
 
     kind: Literal["compare"]
     reference: str = "irexec"
     other: str = ""
     verdict: str = ""
     layers: list[Compared]
+    lines: list[str] = []
+    steps: list[Distribution] = []
 
 
 class Change(BaseModel):
@@ -142,10 +157,6 @@ class Counters(BaseModel):
     kind: Literal["counters"]
     file: str = ""
     layers: list[Counted]
-
-
-Number = Annotated[float, BeforeValidator(float)]
-"""A number; infinities are strings."""
 
 
 class Excluded(BaseModel):

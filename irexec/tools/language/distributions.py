@@ -50,7 +50,8 @@ class Distance:
     def to_dict(self) -> dict[str, Any]:
         """Return the step for JSON."""
         tokens = {side: [t.id, t.text, t.ours, t.theirs] for side, t in (("ours", self.ours), ("theirs", self.theirs))}
-        return {"divergence": self.divergence, "near": self.near} | tokens
+        divergence = self.divergence if np.isfinite(self.divergence) else "Infinity"
+        return {"divergence": divergence, "near": self.near} | tokens
 
 
 @dataclass(frozen=True, slots=True)

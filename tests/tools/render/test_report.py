@@ -185,6 +185,28 @@ def test_what_quantizers_cost_is_laid_over_with_the_curve(tmp_path: Path, capsys
     assert "loss of accuracy of int4-weights, target 90%: exclude" in data["descriptions"][0]
 
 
+def test_the_steps_of_a_prompt_are_a_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("regex")
+    folder = SAMPLES / "text_to_text" / "model"
+    words = ["compare", str(folder), "--prompt", "The sky", "--tokens", "3", "--with", str(folder), "--format", "json"]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    for step, divergence in zip(found["steps"], (0.0, 1e-3, "Infinity"), strict=True):
+        step["divergence"] = divergence
+    found["steps"][2]["theirs"] = [7, "other", 0.1, 0.9]
+    (tmp_path / "found.json").write_text(json.dumps(found))
+    data = written(tmp_path, str(folder / "openvino_model.xml"), "--compare", str(tmp_path / "found.json"))
+    (curve,) = data["curves"]
+    assert curve["heads"] == ["step", "", "KL", f"tokens of irexec / {found['other']}"]
+    assert [(point[0], point[2], point[3]) for point in curve["points"]] == [
+        (0, 0, "0"),
+        (1, 1, "0.001"),
+        (2, 1, "inf"),
+    ]
+    assert [" / " in point[1] for point in curve["points"]] == [False, False, True]
+    assert data["descriptions"] == [*found["lines"], found["verdict"]]
+
+
 def test_another_model_is_shown_next_to_it_with_the_changes_that_diff_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

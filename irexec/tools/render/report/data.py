@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -45,7 +46,10 @@ def report_data(
         "findings": shown.findings,
         "descriptions": list(_descriptions(observed)),
         "changes": [row for entry in observed if isinstance(entry, Changes) for row in _changes(entry, shown)],
-        "curves": [_curve(entry, shown) for entry in observed if isinstance(entry, Sensitivities)],
+        "curves": [
+            *(_curve(entry, shown) for entry in observed if isinstance(entry, Sensitivities)),
+            *(_steps(entry) for entry in observed if isinstance(entry, Comparison) and entry.steps),
+        ],
         "overlays": [_overlay(overlay) for overlay in overlays],
         "described": _described(shown),
         "folded": folded,
@@ -89,17 +93,31 @@ def _changes(changes: Changes, shown: Together) -> Iterator[list[Any]]:
 
 
 def _curve(found: Sensitivities, shown: Together) -> dict[str, Any]:
-    """Return `title`, `metric`, `points` (`[layers, metric, share of the loss recovered]`) and suggested layers."""
+    """Return `title`, `heads`, `points` (`[layers, metric, share recovered, its text]`) and suggested layers."""
     places = Places(shown)
     return {
         "title": f"loss of {found.other} that is recovered",
-        "metric": found.metric,
+        "heads": ["layers", "", "recovered", found.metric],
         "points": [
-            [len(step.layers), shown_number(float(step.metric)), max(0.0, min(1.0, float(step.recovered)))]
+            [len(step.layers), shown_number(float(step.metric)), share, f"{100 * share:.1f} %"]
             for step in found.curve
+            for share in [max(0.0, min(1.0, float(step.recovered)))]
         ],
         "layers": [index for name in found.layers if (index := places.find(name, [])) is not None],
     }
+
+
+def _steps(found: Comparison) -> dict[str, Any]:
+    """Return a curve as `_curve` does: the divergence of each step, over six powers of ten below the largest."""
+    most = max((step.divergence for step in found.steps if math.isfinite(step.divergence)), default=0.0) or 1.0
+    points = []
+    for number, step in enumerate(found.steps):
+        ratio = min(1.0, step.divergence / most)
+        share = max(0.0, 1 + math.log10(ratio) / 6) if ratio else 0.0
+        tokens = [repr(step.ours[1]), *([repr(step.theirs[1])] if step.theirs[0] != step.ours[0] else [])]
+        points.append([number, " / ".join(tokens), share, f"{step.divergence:.2g}"])
+    heads = ["step", "", "KL", f"tokens of {found.reference} / {found.other}"]
+    return {"title": "distributions of the next token", "heads": heads, "points": points, "layers": []}
 
 
 def _layer(layer: Layer, texts: Texts, histograms: list[Any] | None) -> dict[str, Any]:
@@ -161,6 +179,7 @@ def _descriptions(observed: Sequence[Observed]) -> Iterator[str]:
             of = f" of {entry.file}" if entry.file else ""
             yield f"a run{of}: {plural(len(entry.trace), 'layer')}"
         elif isinstance(entry, Comparison):
+            yield from entry.lines
             yield entry.verdict or f"{entry.reference} compared with {entry.other}"
         elif isinstance(entry, Counters):
             total = shown_seconds(sum(row.seconds for row in entry.layers))

@@ -78,14 +78,14 @@ function aboutModel(model) {
       [link(name, () => { $("query").value = name.replace(/-\d+$/, ""); search(); }), String(count), work])], ["wide", "number", "number"]))];
 }
 
-/** A bar for each number of excluded layers; its length is the share of the loss that is recovered. */
+/** A bar for each number of excluded layers, as long as the share of the loss that is recovered; or for each step. */
 function tellCurve(curve) {
-  const rows = curve.points.map(([count, metric, share]) => {
+  const rows = curve.points.map(([count, metric, share, words]) => {
     const bar = draw("svg", { viewBox: "0 0 120 10", width: 120, height: 10, class: "histogram", "aria-hidden": "true" });
     bar.append(draw("rect", { width: 120 * share, height: 10 }));
-    return [String(count), bar, `${(100 * share).toFixed(1)} %`, metric];
+    return [String(count), bar, words, metric];
   });
-  return section(curve.title, table([{ kind: "head", cells: ["layers", "", "recovered", curve.metric] }, ...rows], ["number", "", "number", "number"]),
+  return section(curve.title, table([{ kind: "head", cells: curve.heads }, ...rows], ["number", "", "number", "number"]),
     curve.layers.length ? make("p", {}, "suggested: ", make("br"), ...curve.layers.slice(0, 100).flatMap((index) => [toLayer(index), make("br")])) : null);
 }
 
