@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -98,7 +99,7 @@ def _named(node: Node) -> Block | None:
 @dataclass(slots=True)
 class BlockRow:
     """One block: the number of its layers, the bytes of its weights by type, the largest errors of its layers, and the
-    time that irexec's kernels took.
+    time that irexec's kernels took. `ratio`: the smallest signal-to-noise ratio, in dB, of weights that differ.
     """
 
     block: Block
@@ -108,6 +109,7 @@ class BlockRow:
     total: Error | None = None
     seconds: float = 0.0
     wrong: bool = False
+    ratio: float = math.inf
 
     def to_dict(self) -> dict[str, object]:
         """Return the row for JSON."""
@@ -120,11 +122,16 @@ class BlockRow:
             "total": None if self.total is None else self.total.to_dict(),
             "seconds": self.seconds,
             "wrong": self.wrong,
+            "ratio": self.ratio if math.isfinite(self.ratio) else None,
         }
 
 
 def rows(
-    blocks: dict[Node, Block], compared: Iterable[Row], seconds: dict[Node, float], wrong: Iterable[Node]
+    blocks: Mapping[Node, Block],
+    compared: Iterable[Row],
+    seconds: Mapping[Node, float],
+    wrong: Iterable[Node],
+    ratios: Mapping[Node, float],
 ) -> list[BlockRow]:
     """Return the parts of a model in its order. `wrong`: the layers that a comparison names."""
     found: dict[Block, BlockRow] = {}
@@ -132,6 +139,7 @@ def rows(
         row = found.setdefault(block, BlockRow(block))
         row.layers += node.type != CONST
         row.seconds += seconds.get(node, 0.0)
+        row.ratio = min(row.ratio, ratios.get(node, math.inf))
         if node.type == CONST and (size := stored_bytes(node)):
             kind = str(node.outputs[0].element_type)
             row.weights[kind] = row.weights.get(kind, 0) + size
@@ -159,6 +167,7 @@ def merged(found: Iterable[BlockRow]) -> Iterator[BlockRow]:
         sum_.layers += row.layers
         sum_.seconds += row.seconds
         sum_.wrong |= row.wrong
+        sum_.ratio = min(sum_.ratio, row.ratio)
         for kind, size in row.weights.items():
             sum_.weights[kind] = sum_.weights.get(kind, 0) + size
         _add(sum_, row.own, row.total)

@@ -31,6 +31,7 @@ from irexec.tools.language.distributions import (
 from irexec.tools.language.folder import EMBEDDINGS, ENCODER, PER_LAYER, Folder
 from irexec.tools.language.generate import steps
 from irexec.tools.language.text import Texts, as_chat
+from irexec.tools.language.weights import ratios
 from irexec.tools.run.record import Reference
 
 Progress = Callable[[str], None]
@@ -48,6 +49,9 @@ class OtherSide(Protocol):
 
     def logits(self, teacher: Teacher) -> list[Array]:
         """Return the logits of each step of the teacher. Raises CannotRun and IRError."""
+
+    def ratios(self, model: Model, part: str) -> dict[Node, float]:
+        """Return the signal-to-noise ratios of the weights that differ from those of a model, by layer."""
 
 
 class Teacher:
@@ -122,6 +126,9 @@ class OfRuntime:
         found = self._runtime.load(teacher.decoder.model).results(teacher.inputs)
         return [teacher.decoder.scores(results) for results in found]
 
+    def ratios(self, model: Model, part: str) -> dict[Node, float]:
+        return {}
+
 
 class OfFolder:
     """Another export as the other side, run by irexec."""
@@ -130,9 +137,15 @@ class OfFolder:
         self.name, self._folder = str(folder.path), folder
 
     def runtime(self, part: str) -> Runtime:
-        # The other export may name the same model otherwise, if its embeddings are not a model of their own.
-        name = part if part in self._folder.files else self._folder.generating
+        name = self._named(part)
         return OtherModel(str(self._folder.files[name]), self._folder.part(name))
+
+    def ratios(self, model: Model, part: str) -> dict[Node, float]:
+        return ratios(model, self._folder.part(self._named(part)))
+
+    def _named(self, part: str) -> str:
+        """Return the name of the same model here, which differs if embeddings are no model of their own."""
+        return part if part in self._folder.files else self._folder.generating
 
     def logits(self, teacher: Teacher) -> list[Array]:
         decoder = Decoder(self._folder, teacher.tokens)
@@ -263,7 +276,8 @@ def compare_prompt(
     of_model = [found, *(part for name, part in parts.items() if name == BATCH)]
     wrong = [node for one in of_model if one.culprit is not None for node in one.culprit.nodes]
     compared_rows = [row for one in of_model for row in one.rows]
-    blocks = rows(blocks_of(decoder.model), compared_rows, teacher.seconds, wrong)
+    differing = side.ratios(decoder.model, decoder.name)
+    blocks = rows(blocks_of(decoder.model), compared_rows, teacher.seconds, wrong, differing)
     return PromptComparison(side.name, int(teacher.tokens.size), between, step, found, parts, blocks)
 
 

@@ -35,8 +35,11 @@ def show_prompt(found: PromptComparison, page: Printout, *, worst: int = 10) -> 
         if one.agrees:
             page.paragraph(f"{title}: {one.verdict}", "good")
     page.heading("blocks")
-    heading = ("", "block", "layers", "weights", "own ulp", "total", "time")
-    page.table([heading, *map(_cells, _shown(found.blocks))], ("error", "name"), names=1, right=1)
+    heading = ("", "block", "layers", "weights", "SNR", "own ulp", "total", "time")
+    rows = [heading, *map(_cells, _shown(found.blocks))]
+    if not any(row[4] for row in rows[1:]):
+        rows = [(*row[:4], *row[5:]) for row in rows]
+    page.table(rows, ("error", "name"), names=1, right=1)
 
 
 def _show_settings(found: PromptComparison, page: Printout) -> None:
@@ -82,7 +85,9 @@ def _cells(row: BlockRow) -> tuple[str, ...]:
     )
     own = "" if row.own is None else _number(row.own, row.own.ulp, ".3g")
     total = "" if row.total is None else _number(row.total, row.total.relative, ".1e")
-    return "x" if row.wrong else "", str(row.block), str(row.layers), weights, own, total, shown_seconds(row.seconds)
+    ratio = f"{row.ratio:.3g} dB" if math.isfinite(row.ratio) else ""
+    mark, time = "x" if row.wrong else "", shown_seconds(row.seconds)
+    return mark, str(row.block), str(row.layers), weights, ratio, own, total, time
 
 
 def _number(error: Error, value: float, form: str) -> str:

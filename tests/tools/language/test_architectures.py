@@ -95,3 +95,13 @@ def test_a_text_is_generated(kind: str, tmp_path: Path, capsys: pytest.CaptureFi
     folder = written(tmp_path / "right", kind)
     assert main(["generate", str(folder), "--prompt", "The sky", "--tokens", "3", "--format", "json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["tokens"]) == 3
+
+
+def test_the_weights_of_two_exports_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = compared(capsys, written(tmp_path / "f32", "llama"), "--with", written(tmp_path / "u4", "int4"), code=1)
+    ratios = {(row["block"], row["part"]): row["ratio"] for row in found["blocks"]}
+    assert {place for place, ratio in ratios.items() if ratio is not None} == {
+        (0, "attention"), (0, "MLP"), (1, "attention"), (1, "MLP"),
+    }  # fmt: skip
+    # Four bits: 20 to 26 dB.
+    assert all(20 < ratio < 26 for ratio in ratios.values() if ratio is not None)
