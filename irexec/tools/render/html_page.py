@@ -1,7 +1,9 @@
-"""The frame of an HTML page of tables: its style, and a policy that forbids scripts and other files."""
+"""The frame of every HTML page: a head with a policy that forbids other files, and the style of pages of tables."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from html import escape
 
 _STYLE = """
@@ -16,12 +18,19 @@ code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; white-space:
 """
 
 
-def html_page(title: str, body: str) -> str:
-    """Return a page with a title; `body` is HTML."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
+def html_page(title: str, body: str, *, style: str = _STYLE, script: str = "") -> str:
+    """Return a page with a title; `body` is HTML. Its security policy allows the script that it contains and no other.
+
+    `style`: the style sheet, by default that of a page of tables.
+    """
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src blob:; base-uri 'none'"
+    if script:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>{body}</body></html>\n"
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="generator" content="irexec">\n'
+        f"<title>{escape(title)} · irexec</title>\n<style>{style}</style>\n</head>\n<body>\n{body}</body>\n</html>\n"
     )

@@ -19,6 +19,7 @@ from irexec.model.arrays.brief import plural, shown
 from irexec.ops.spec.attributes import attribute_text
 from irexec.tools.doctest.doctest import Checked, check_page
 from irexec.tools.render.drawing.svg import colours
+from irexec.tools.render.html_page import html_page
 from irexec.tools.render.report.page import filled, own
 
 _SIGNS = {Severity.ERROR: "✖ error", Severity.WARNING: "▲ warning", Severity.NOTE: "● note"}
@@ -45,14 +46,15 @@ def examples_page(path: str | os.PathLike[str], data: bytes) -> str:
     summary = (
         f"{plural(count, 'example')}, {wrong} with errors" if count else result.problem or "the page has no example"
     )
-    return filled(
+    name = os.path.basename(os.fspath(path))
+    body = filled(
         "examples.html",
-        title=_text(os.path.basename(os.fspath(path))),
+        title=_text(name),
         file=_text(os.fspath(path)),
         summary=_text(summary),
         examples="".join(_block(block, lines) for block in blocks),
-        style=colours() + own("examples.css"),
     )
+    return html_page("".join(map(visible, name)), body, style=colours() + own("examples.css"))
 
 
 def _blocks(page: Page, checked: Sequence[Checked]) -> Iterator[_Block]:

@@ -1,9 +1,7 @@
-"""The HTML file: the drawing, the facts as JSON, a style sheet, and the only script that its policy allows."""
+"""The HTML file of a report: the drawing, the facts as JSON, a style sheet and a script."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
@@ -13,6 +11,7 @@ from irexec.tools.inspect.facts import Summary
 from irexec.tools.inspect.observed import Observed
 from irexec.tools.inspect.together import together
 from irexec.tools.render.drawing.svg import Drawing, drawing_style
+from irexec.tools.render.html_page import html_page
 from irexec.tools.render.report.data import packed, report_data
 from irexec.tools.render.report.overlays import overlays
 from irexec.tools.render.shapes import SizeRows
@@ -35,30 +34,27 @@ def report_page(models: Sequence[Summary], observed: Sequence[Observed] = (), si
         model["sizes"] = [list(row) for row in rows.conditions]
         known = dict(rows.costs)
         model["size"] = [(name, known.get(name, text)) for name, text in model["size"]]
-    return filled(
+    title = visible_text(" and ".join(dict.fromkeys(model.name or "model" for model in models)))
+    script = "".join(map(own, _SCRIPTS))
+    body = filled(
         "model.html",
-        title=escape(visible_text(" and ".join(dict.fromkeys(model.name or "model" for model in models)))),
+        title=escape(title),
         width=str(round(drawing.width)),
         height=str(round(drawing.height)),
         drawing=drawing.body,
         data=packed(data),
-        script="".join(map(own, _SCRIPTS)),
-        style=drawing_style() + own("report.css"),
+        script=script,
     )
+    return html_page(title, body, style=drawing_style() + own("report.css"), script=script)
 
 
-def filled(body: str, *, script: str = "", **parts: str) -> str:
-    """Return a page with this body and its parts inserted. Its security policy allows this script only."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src blob:; base-uri 'none'"
-    if script:
-        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        policy += f"; script-src 'sha256-{digest}'"
-    pieces = own("page.html").replace("{{body}}", own(body)).split("{{")
-    found = {"policy": policy, "script": script, **parts}
-    text = [pieces[0]]
-    for piece in pieces[1:]:
-        name, _, rest = piece.partition("}}")
-        text += (found[name], rest)
+def filled(name: str, **parts: str) -> str:
+    """Return a body, a file of this package, with its parts inserted."""
+    first, *pieces = own(name).split("{{")
+    text = [first]
+    for piece in pieces:
+        part, _, rest = piece.partition("}}")
+        text += (parts[part], rest)
     return "".join(text)
 
 
