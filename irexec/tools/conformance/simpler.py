@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from irexec.core.diagnostics import IRError
 from irexec.core.records import replace
@@ -23,38 +24,33 @@ _CALLS = frozenset({"twice", "again"})
 
 def simplest(name: str, fails: Callable[[Case], bool]) -> str:
     """Return the simplest name whose case still fails."""
-    if name.startswith("graph."):
-        return _simplest_graph(name, fails)
-    now = CaseName.parse(name)
     tries, progress = 0, True
     while progress and tries < _MOST_TRIES:
         progress = False
-        for other in _simpler(now):
+        for other in islice(_simpler_names(name), _MOST_TRIES - tries):
             tries += 1
-            case = made(other)
+            case = _case(other)
             if case is not None and fails(case):
-                now, progress = other, True
-                break
-            if tries >= _MOST_TRIES:
-                break
-    return str(now)
-
-
-def _simplest_graph(name: str, fails: Callable[[Case], bool]) -> str:
-    """Return the simplest name of a graph that still fails, leaving out layers or choices of its pattern."""
-    tries, progress = 0, True
-    while progress and tries < _MOST_TRIES:
-        progress = False
-        for other in simpler_grown(name) if name.startswith(f"{GROWN}/") else simpler_graph(name):
-            tries += 1
-            try:
-                case = case_named(other)
-            except (IRError, ValueError, TypeError, IndexError):
-                continue
-            if fails(case):
                 name, progress = other, True
                 break
     return name
+
+
+def _simpler_names(name: str) -> Iterator[str]:
+    """Yield simpler names: those of graphs leave out layers or choices of a pattern."""
+    if not name.startswith("graph."):
+        return map(str, _simpler(CaseName.parse(name)))
+    return simpler_grown(name) if name.startswith(f"{GROWN}/") else simpler_graph(name)
+
+
+def _case(name: str) -> Case | None:
+    """Return the case of a name; None if irexec does not accept it."""
+    if not name.startswith("graph."):
+        return made(CaseName.parse(name))
+    try:
+        return case_named(name)
+    except (IRError, ValueError, TypeError, IndexError):
+        return None
 
 
 def _simpler(name: CaseName) -> Iterator[CaseName]:
