@@ -126,3 +126,11 @@ def by_numpy(operator: str, *operands: np.ndarray) -> np.ndarray:
     words = words[1:] if words[0] == "Bitwise" and words[-1] == "Shift" else words
     found: np.ndarray = getattr(np, "_".join(words).lower())(*operands)
     return found
+
+
+def largest(rows: np.ndarray, k: int, mode: str, sort: str) -> list[np.ndarray]:
+    """Return the results of TopK along the last axis, by sorting every row completely; the lower index comes first."""
+    sign = -1 if mode == "max" else 1
+    picks = [sorted(range(len(row)), key=lambda i, row=row: (sign * float(row[i]), i))[:k] for row in rows]
+    places = np.array([sorted(pick) if sort == "index" else pick for pick in picks])
+    return [np.take_along_axis(rows, places, 1), places]

@@ -312,7 +312,7 @@ def emptied(arrays: Sequence[Any]) -> Iterator[list[Any]]:
     choices |= {frozenset(p for p in axes if p[1] == k) for k in {k for _, k in axes}}
     for choice in sorted(choices, key=sorted):
         yield [
-            None if a is None else a[tuple(slice(0 if (i, k) in choice else None) for k in range(a.ndim))]
+            None if a is None else a[(*(slice(0 if (i, k) in choice else None) for k in range(a.ndim)), ...)]
             for i, a in enumerate(arrays)
         ]
 
