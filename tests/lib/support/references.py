@@ -134,3 +134,12 @@ def largest(rows: np.ndarray, k: int, mode: str, sort: str) -> list[np.ndarray]:
     picks = [sorted(range(len(row)), key=lambda i, row=row: (sign * float(row[i]), i))[:k] for row in rows]
     places = np.array([sorted(pick) if sort == "index" else pick for pick in picks])
     return [np.take_along_axis(rows, places, 1), places]
+
+
+def convolved(data: np.ndarray, filters: np.ndarray, pad: int = 1) -> np.ndarray:
+    """Return a convolution with two spatial axes, strides of 1 and equal padding."""
+    padded = np.pad(data, [(0, 0), (0, 0), (pad, pad), (pad, pad)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, filters.shape[2:], (2, 3))
+    with np.errstate(all="ignore"):
+        found: np.ndarray = np.einsum("nchwyx,ocyx->nohw", windows, filters)
+    return found

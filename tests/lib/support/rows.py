@@ -44,10 +44,13 @@ class Row(NamedTuple):
 def rows_of(path: Path) -> Iterator[Row]:
     """Yield the rows of a file, once for each operator of their heading."""
     operators: list[str] = []
+    usual: list[str] = []
     names: dict[str, Any] = dict(_NUMBERS) | vars(references)
     for number, text in _lines(path):
         if _HEADING.fullmatch(text):
-            operators = text[:-1].split(", ")
+            operators, usual = text[:-1].split(", "), []
+        elif text.startswith("with "):
+            usual = text.removeprefix("with ").split("; ")
         elif text.startswith("let "):
             exec(text.removeprefix("let "), names)
         else:
@@ -55,6 +58,8 @@ def rows_of(path: Path) -> Iterator[Row]:
             assert operators and verdicts, (
                 f"{path}:{number}: a row has a heading, a call and, after two spaces, a result"
             )
+            given = {item.partition("=")[0] for item in call.split("; ")}
+            call = "; ".join([call, *(item for item in usual if item.partition("=")[0] not in given)])
             for operator in operators:
                 yield Row(operator, number, call, tuple(verdicts), names)
 
