@@ -156,7 +156,7 @@ def _check_refused(case: Case, values: dict[str, Any], constraint: str, text: st
     operator = case.operator
     breaches: list[Breach] = []
     operator.infer(case.types, values, breaches)
-    told = [(b.constraint or b.code, f"{b.port}: {b.message}; {b.hint}") for b in breaches]
+    told = [(b.constraint or b.code, f"{b.port}: {b.message}; {b.hint}; {b.repair}") for b in breaches]
     if case.is_run:
         if not breaches:
             told = [_refusal(operator.compute, case.inputs, values)]
@@ -174,9 +174,10 @@ def _check_refused(case: Case, values: dict[str, Any], constraint: str, text: st
 
 
 def _refusal(function: Any, inputs: Sequence[Any], values: dict[str, Any]) -> tuple[str, str]:
-    with pytest.raises(ConstraintError) as error:
+    with pytest.raises(ConstraintError) as caught:
         function(*inputs, **values)
-    return error.value.constraint, f"{error.value.port}: {error.value.message}; {error.value.hint}"
+    error = caught.value
+    return error.constraint, f"{error.port}: {error.message}; {error.hint}; {error.repair}"
 
 
 def _check_inferred(case: Case, values: dict[str, Any], stated: list[str]) -> None:
