@@ -199,7 +199,7 @@ class PartialShape(types.PartialShape):
     @staticmethod
     def dynamic(rank: types.Dimension | int | None = None) -> PartialShape:
         """Return a shape of known rank only, or of unknown rank."""
-        known = None if rank is None or types.Dimension.of(rank).is_dynamic else int(rank)
+        known = None if rank is None or types.as_dimension(rank).is_dynamic else int(rank)
         return PartialShape(types.PartialShape.dynamic(known))
 
     @property

@@ -10,6 +10,7 @@ from irexec.core.types.dimension import (
     ShapeFault,
     UnknownRank,
     UnreadableShape,
+    as_dimension,
     is_unknown,
     parse_dimension,
 )
@@ -76,7 +77,6 @@ __all__ = [
     "I32", "I64", "INDICES", "INTEGERS", "LOW_PRECISION", "MAX_KNOWN", "MAX_LENGTH", "MAX_RANK", "NF4", "NUMERIC",
     "OPTIONALS", "SEQUENCES", "SIGNED", "STRING", "U1", "U2", "U3", "U4", "U6", "U8", "U16", "U32", "U64", "UNSIGNED",
     "Array", "DimLike", "Dimension", "ElementType", "PartialShape", "ShapeFault", "ShapeLike", "Stored", "TensorType",
-    "TypeLike", "UnknownRank",
-    "UnreadableShape", "common_shape", "element_count", "is_numpys", "is_unknown", "member_of", "optional_of",
-    "parse_dimension", "sequence_of", "shape_like", "without_symbols",
+    "TypeLike", "UnknownRank", "UnreadableShape", "as_dimension", "common_shape", "element_count", "is_numpys",
+    "is_unknown", "member_of", "optional_of", "parse_dimension", "sequence_of", "shape_like", "without_symbols",
 ]  # fmt: skip

@@ -59,16 +59,9 @@ class Dimension:
         self.max = maximum
 
     @staticmethod
-    def of(value: DimLike) -> Dimension:
-        """Return a number as a dimension; a dimension is returned unchanged. Raises TypeError for any other object."""
-        if isinstance(value, Dimension):
-            return value
-        return Dimension(value) if is_traced(value) else _known(operator.index(value))
-
-    @staticmethod
     def product(extents: Iterable[Dimension]) -> Dimension:
         """Return the product of extents: the number of elements of a shape."""
-        extents = tuple(map(Dimension.of, extents))
+        extents = tuple(map(as_dimension, extents))
         most = [extent.max for extent in extents]
         if 0 in most:
             return Dimension(0)
@@ -133,21 +126,21 @@ class Dimension:
 
     def refines(self, dim: DimLike) -> bool:
         """Return True if `dim` allows every extent that this dimension allows."""
-        other = Dimension.of(dim)
+        other = as_dimension(dim)
         return other.min <= self.min and (other.max is None or (self.max is not None and self.max <= other.max))
 
     def relaxes(self, dim: DimLike) -> bool:
         """Return True if this dimension allows every extent that `dim` allows."""
-        return Dimension.of(dim).refines(self)
+        return as_dimension(dim).refines(self)
 
     def same_scheme(self, dim: DimLike) -> bool:
         """Return True if both dimensions have the same known size, or both are dynamic."""
-        other = Dimension.of(dim)
+        other = as_dimension(dim)
         return (self.is_dynamic and other.is_dynamic) or self == other
 
     def compatible(self, dim: DimLike) -> bool:
         """Return True if there is a size that both dimensions allow."""
-        other = Dimension.of(dim)
+        other = as_dimension(dim)
         return (self.max is None or other.min <= self.max) and (other.max is None or self.min <= other.max)
 
     def contains(self, extent: int) -> bool:
@@ -156,7 +149,7 @@ class Dimension:
 
     def merge(self, other: DimLike) -> Dimension | None:
         """Return the dimension of all sizes that both dimensions allow; None if there is no such size."""
-        other = Dimension.of(other)
+        other = as_dimension(other)
         if not self.compatible(other):
             return None
         if self.min == self.max:
@@ -168,7 +161,7 @@ class Dimension:
 
     def union(self, other: DimLike) -> Dimension:
         """Return the smallest interval that contains both dimensions."""
-        other = Dimension.of(other)
+        other = as_dimension(other)
         high = None if self.max is None or other.max is None else max(self.max, other.max)
         return Dimension(min(self.min, other.min), high)
 
@@ -176,7 +169,7 @@ class Dimension:
         """Return the extent that results from broadcasting both dimensions as NumPy does; None if they cannot
         broadcast.
         """
-        other = Dimension.of(other)
+        other = as_dimension(other)
         if self.min == self.max and other.min == other.max:
             if self.min == other.min or other.min == 1:
                 return self
@@ -195,7 +188,7 @@ class Dimension:
     def __add__(self, other: DimLike) -> Dimension:
         if isinstance(other, int) and other < 0:
             return self - (-other)
-        o = Dimension.of(other)
+        o = as_dimension(other)
         return Dimension(self.min + o.min, None if self.max is None or o.max is None else self.max + o.max)
 
     __radd__ = __add__
@@ -203,15 +196,15 @@ class Dimension:
     def __sub__(self, other: DimLike) -> Dimension:
         if isinstance(other, int) and other < 0:
             return self + (-other)
-        o = Dimension.of(other)
+        o = as_dimension(other)
         low = 0 if o.max is None else self.min - o.max
         return self._combine(low, None if self.max is None else self.max - o.min)
 
     def __rsub__(self, other: int) -> Dimension:
-        return Dimension.of(other) - self
+        return as_dimension(other) - self
 
     def __mul__(self, other: DimLike) -> Dimension:
-        o = Dimension.of(other)
+        o = as_dimension(other)
         if o.max == 0 or self.max == 0:
             return Dimension(0)
         return Dimension(self.min * o.min, None if self.max is None or o.max is None else self.max * o.max)
@@ -231,7 +224,7 @@ class Dimension:
         if isinstance(a, int) and isinstance(b, int):
             most: int = larger(a, b)
             return most
-        first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else Dimension.of(v) for v in (a, b))
+        first, second = (as_dimension(max(v, 0)) if isinstance(v, int) else as_dimension(v) for v in (a, b))
         high = None if first.max is None or second.max is None else max(first.max, second.max)
         return Dimension(max(first.min, second.min), high)
 
@@ -241,7 +234,7 @@ class Dimension:
         if isinstance(a, int) and isinstance(b, int):
             least: int = smaller(a, b)
             return least
-        first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else Dimension.of(v) for v in (a, b))
+        first, second = (as_dimension(max(v, 0)) if isinstance(v, int) else as_dimension(v) for v in (a, b))
         # An unknown value may be negative.
         if ANY_DIMENSION in (first, second) or any(isinstance(v, int) and v < 0 for v in (a, b)):
             return ANY_DIMENSION
@@ -287,8 +280,19 @@ class Dimension:
         return f"<Dimension: {self}>"
 
 
-# A cache of dimensions of known extent, which are immutable: the same extents occur many times in a model.
+# The same extents occur many times in a model: shapes share their dimensions, of which they give away only copies.
 _known = lru_cache(maxsize=1 << 12)(Dimension)
+
+
+def as_dimension(value: DimLike) -> Dimension:
+    """Return a number as a dimension, which others may share; a dimension is returned unchanged. Raises TypeError for
+    any other object.
+    """
+    if isinstance(value, Dimension):
+        return value
+    return Dimension(value) if is_traced(value) else _known(operator.index(value))
+
+
 ANY_DIMENSION = Dimension(-1)
 # The highest rank of a NumPy array. A file can declare any rank.
 MAX_RANK = 64

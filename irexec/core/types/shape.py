@@ -17,6 +17,7 @@ from irexec.core.types.dimension import (
     DimLike,
     UnknownRank,
     UnreadableShape,
+    as_dimension,
     parse_dimension,
 )
 
@@ -30,7 +31,7 @@ class PartialShape:
     __slots__ = ("_dims",)
 
     def __init__(self, dims: Iterable[DimLike] | None) -> None:
-        self._dims = None if dims is None else tuple([d if d.__class__ is Dimension else Dimension.of(d) for d in dims])
+        self._dims = None if dims is None else tuple([d if d.__class__ is Dimension else as_dimension(d) for d in dims])
 
     @staticmethod
     def dynamic(rank: int | None = None) -> PartialShape:
@@ -105,7 +106,7 @@ class PartialShape:
     def with_dim(self, axis: int, dim: DimLike) -> PartialShape:
         """Return the same shape with one extent replaced."""
         dims = list(self.dims)
-        dims[axis] = Dimension.of(dim)
+        dims[axis] = as_dimension(dim)
         return PartialShape(dims)
 
     def compatible(self, shape: PartialShape) -> bool:
@@ -141,7 +142,7 @@ class PartialShape:
         if self._dims == dims:
             return self
         missing = len(self._dims) - len(dims)
-        ones = (Dimension.of(1),) * abs(missing) if missing else ()
+        ones = (as_dimension(1),) * abs(missing) if missing else ()
         if missing > 0:
             return _of_each(Dimension.broadcast, self._dims, ones + dims)
         return _of_each(Dimension.broadcast, ones + self._dims, dims)

@@ -23,6 +23,7 @@ from irexec.core.types import (
     DimLike,
     ElementType,
     TensorType,
+    as_dimension,
     is_unknown,
 )
 from irexec.core.types.traced import is_traced
@@ -98,11 +99,11 @@ class _Number(Dimension):
     def __sub__(self, other: DimLike) -> Dimension:
         if isinstance(other, int) and other < 0:
             return super().__add__(-other)
-        most = Dimension.of(other).max
+        most = as_dimension(other).max
         return ANY_DIMENSION if most is None or most > self.min else super().__sub__(other)
 
     def __rsub__(self, other: int) -> Dimension:
-        return ANY_DIMENSION if self.max is None or other < self.max else Dimension.__sub__(Dimension.of(other), self)
+        return ANY_DIMENSION if self.max is None or other < self.max else Dimension.__sub__(as_dimension(other), self)
 
     def __mul__(self, other: DimLike) -> Dimension:
         return ANY_DIMENSION if isinstance(other, int) and other < 0 else super().__mul__(other)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.core.types import MAX_LENGTH, Dimension, PartialShape, TensorType
+from irexec.core.types import MAX_LENGTH, Dimension, PartialShape, TensorType, as_dimension
 from irexec.ops.rules.axes import length_of
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.spec.attributes import NonNegativeInts
@@ -105,7 +105,7 @@ def resized_extent(check: Check, axis: int, source: Dimension, value: Any, mode:
     if not check("C4", possible, message, port=port):
         return dimension_of(None)
     if mode == "sizes":
-        target = Dimension.of(value)
+        target = as_dimension(value)
     else:
         high = None if source.max is None else scaled_extent(source.max, value)
         target = Dimension(scaled_extent(source.min, value), high)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType, as_dimension
 from irexec.ops.rules.axes import (
     axis_of,
     filled,
@@ -132,11 +132,11 @@ def _variadic(check: Check, data: TensorType, axis: TensorType, split_lengths: T
     fixed = [n for n in lengths if isinstance(n, int)]
     if not _check_sound(check, fixed):
         return [data.shape.with_dim(at, ANY_DIMENSION)] * count
-    taken = sum_of([Dimension.of(n) for n in lengths if n != -1 or isinstance(n, Dimension)])
+    taken = sum_of([as_dimension(n) for n in lengths if n != -1 or isinstance(n, Dimension)])
     fits = (extent.max is None or taken.min <= extent.max) and (-1 in fixed or taken.compatible(extent))
     message = f"lengths {list(map(str, lengths))} do not sum to {extent}, dimension {at} of data"
     check("C1", fits, message, port="split_lengths", found=str(taken), allowed=str(extent))
-    pieces = [extent - taken if isinstance(n, int) and n == -1 else Dimension.of(n) for n in lengths]
+    pieces = [extent - taken if isinstance(n, int) and n == -1 else as_dimension(n) for n in lengths]
     return [data.shape.with_dim(at, piece) for piece in pieces]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.core.types import INTEGERS, MAX_KNOWN, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import INTEGERS, MAX_KNOWN, Array, Dimension, PartialShape, TensorType, as_dimension
 from irexec.ops.rules.axes import filled, integers, into, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.operator import Check, Elements, operator
@@ -53,7 +53,7 @@ def _(check: Check, data: TensorType, repeats: TensorType) -> PartialShape:
     known = repeats.known
     if known is None:
         return PartialShape([Dimension(-1)] * rank if rank <= MAX_KNOWN else None)
-    counts = [Dimension(1)] * (rank - length) + [Dimension.of(max(n, 0) if isinstance(n, int) else n) for n in known]
+    counts = [Dimension(1)] * (rank - length) + [as_dimension(max(n, 0) if isinstance(n, int) else n) for n in known]
     extents = [Dimension(1)] * (rank - data.rank) + list(data.shape)
     return PartialShape(count * extent for count, extent in zip(counts, extents, strict=True))
 

@@ -19,6 +19,7 @@ from irexec.core.types import (
     Dimension,
     PartialShape,
     TensorType,
+    as_dimension,
 )
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import in_range
@@ -269,7 +270,7 @@ def _(
         if sizes is not None and policy == "stretch" and sizes.known and place < len(sizes.known):
             size = sizes.known[place]
             if in_range(check, "C3", "sizes", size, 0):
-                dims[axis] = Dimension.of(size)
+                dims[axis] = as_dimension(size)
         elif scales is not None and scales.value is not None and place < scales.value.size:
             dims[axis] = _scaled(check, x.shape[axis], float(scales.value.ravel()[place]))
     return PartialShape(dims)

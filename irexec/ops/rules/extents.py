@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irexec.core.types import ANY_DIMENSION, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Dimension, PartialShape, TensorType, as_dimension
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check
 
@@ -12,7 +12,7 @@ class Extents:
 
     def __init__(self, check: Check, **known: int) -> None:
         self.check = check
-        self.found: dict[str, Dimension] = {name: Dimension.of(extent) for name, extent in known.items()}
+        self.found: dict[str, Dimension] = {name: as_dimension(extent) for name, extent in known.items()}
 
     def match(self, constraint: str, port: str, tensor: TensorType | None, *pattern: str | int) -> bool:
         """Match a port's shape with names and numbers; report a breach of `constraint` if it does not fit.

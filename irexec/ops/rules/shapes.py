@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
-from irexec.core.types import Dimension, PartialShape, TensorType
+from irexec.core.types import Dimension, PartialShape, TensorType, as_dimension
 from irexec.ops.spec.attributes import Alias
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.constraints import Limits
@@ -131,4 +131,4 @@ def one_per_channel(
 
 def dimension_of(value: int | Dimension | None) -> Dimension:
     """Return an extent from a known value, an interval, or None (any extent)."""
-    return Dimension(-1) if value is None else Dimension.of(value)
+    return Dimension(-1) if value is None else as_dimension(value)

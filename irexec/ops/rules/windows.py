@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from irexec.core.records import record, replace
-from irexec.core.types import Dimension
+from irexec.core.types import Dimension, as_dimension
 from irexec.ops.spec.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.groups import group
@@ -145,7 +145,7 @@ def _count(extent: int, kernel: int, stride: int, dilation: int, begin: int, end
 
 def _same_dim(extent: Dimension, kernel: Dimension | int, how: Windowing, axis: int, rounding: str) -> Dimension:
     """Return ceil(extent / stride), plus one where rounding up leaves room (with a stride larger than the kernel)."""
-    span = Dimension.of(kernel)
+    span = as_dimension(kernel)
     stride, dilation = how.strides[axis : axis + 1], how.dilations[axis : axis + 1]
     if extent.is_static and span.is_static and span.min:
         along = replace(how, strides=stride, dilations=dilation, pads_begin=(), pads_end=())
@@ -183,7 +183,7 @@ def output_dims(
     strides, dilations, begins, ends = how.for_rank(len(extents))
     result = []
     for axis, (extent, k, s, d, b, e) in enumerate(zip(extents, kernel, strides, dilations, begins, ends, strict=True)):
-        span = Dimension.of(k)
+        span = as_dimension(k)
         if span.max == 0:
             check(constraint, False, f"the kernel has no pixels along spatial axis {axis}", allowed="1 or more")
             result.append(Dimension(0, None))
@@ -206,7 +206,7 @@ def output_dims(
         least = 0 if rounding == "ceil_torch" and extent.min + b == 0 else 1
         smallest = least if high is None else max(least, _count(extent.min, 1, s, 1, b, e - high + 1, rounding))
         if extent.min == extent.max and low == high:
-            result.append(Dimension.of(smallest))
+            result.append(as_dimension(smallest))
             continue
         largest = None if extent.max is None else max(smallest, _count(extent.max, 1, s, 1, b, e - low + 1, rounding))
         result.append(Dimension(smallest, largest))

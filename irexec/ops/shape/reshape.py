@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType, as_dimension
 from irexec.ops.rules.axes import filled, integers, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import ReaderDefault
@@ -104,7 +104,7 @@ def _rule(check: Check, data: TensorType, shape: TensorType, *, special_zero: bo
     if not _check_pattern(check, known):
         return PartialShape.dynamic(len(known))
     lefts = [i for i, n in enumerate(known) if isinstance(n, int) and n == -1]
-    dims = [ANY_DIMENSION if i in lefts else Dimension.of(n) for i, n in enumerate(known)]
+    dims = [ANY_DIMENSION if i in lefts else as_dimension(n) for i, n in enumerate(known)]
     copied = [i for i, n in enumerate(known) if special_zero and isinstance(n, int) and n == 0]
     if data.rank is None:
         return PartialShape(ANY_DIMENSION if i in copied else d for i, d in enumerate(dims))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irexec.core.types import Dimension, PartialShape
+from irexec.core.types import Dimension, PartialShape, as_dimension
 from irexec.core.types.tape_program import Program
 from irexec.core.types.traced import Tape, Traced, is_traced, larger, smaller
 
@@ -58,7 +58,7 @@ def test_messages_do_not_pin() -> None:
 def test_dimensions_keep_the_trace() -> None:
     tape = Tape()
     (one,) = sizes(tape, 6)
-    dim = Dimension.of(one) + 1
+    dim = as_dimension(one) + 1
     assert is_traced(dim.min) and dim.min.number == 7
     assert dim.is_static and not tape.guards and not tape.pinned
 

@@ -6,7 +6,7 @@ import numpy as np
 from support.cases import chain, ints, scalar, the
 from support.oracle import tensor
 
-from irexec.core.types import F32, I64, Dimension, PartialShape, TensorType
+from irexec.core.types import F32, I64, Dimension, PartialShape, TensorType, as_dimension
 
 shape_of, gather, concat = the("ShapeOf", 3), the("Gather", 8), the("Concat", 1)
 reshape, squeeze, unsqueeze = the("Reshape", 1), the("Squeeze", 1), the("Unsqueeze", 1)
@@ -110,4 +110,4 @@ def test_known_intervals_hold_the_values() -> None:
         real = op(values, *others, **parsed)
         assert found.known is not None, op
         for one, value in zip(found.known, real.ravel().tolist(), strict=True):
-            assert Dimension.of(one).contains(value), op
+            assert as_dimension(one).contains(value), op

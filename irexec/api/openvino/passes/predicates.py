@@ -11,7 +11,7 @@ from typing import Any
 
 from irexec.api.opsets.element_types import element_type_of
 from irexec.core.arguments import expected
-from irexec.core.types import Dimension, PartialShape
+from irexec.core.types import Dimension, PartialShape, as_dimension
 from irexec.model.graph.model import Value
 
 Symbols = dict[str, Any]
@@ -79,7 +79,7 @@ def has_static_rank() -> Predicate:
 
 def rank_equals(rank: Any) -> Predicate:
     """Return a predicate: the value has this rank; a dynamic Dimension stands for an unknown rank."""
-    wanted = Dimension.of(rank)
+    wanted = as_dimension(rank)
     count = wanted.min if wanted.is_static else None
     return Predicate(lambda value: value.type.rank == count)
 

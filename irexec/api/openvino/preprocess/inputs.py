@@ -27,7 +27,7 @@ from irexec.api.openvino.tensor import Tensor
 from irexec.api.opsets.element_types import element_type_of
 from irexec.api.opsets.nodes import parameter_node
 from irexec.core.arguments import expected
-from irexec.core.types import ANY_DIMENSION, Dimension, ElementType
+from irexec.core.types import ANY_DIMENSION, Dimension, ElementType, as_dimension
 from irexec.model.graph import model as graph
 from irexec.model.graph.runtime_info import RuntimeAttribute
 
@@ -234,7 +234,7 @@ class InputInfo:
         if planes is None:
             if tensor.colors in SINGLE_PLANE and tensor.shape is None:
                 height = layout.get_index_by_name("H")
-                shape[height] = Dimension.of(shape[height]) * 3 // 2
+                shape[height] = as_dimension(shape[height]) * 3 // 2
                 shape[layout.get_index_by_name("C")] = 1
             made = [parameter_node(Node, partial_shape(shape), kind, old.given_name)]
             made[0].outputs[0].names = set(old.outputs[0].names)
@@ -245,7 +245,7 @@ class InputInfo:
                 plane = PartialShape(shape)
                 plane[layout.get_index_by_name("C")] = channels
                 for axis in (layout.get_index_by_name("H"), layout.get_index_by_name("W")):
-                    plane[axis] = Dimension.of(plane[axis]) // part
+                    plane[axis] = as_dimension(plane[axis]) // part
                 own = f"{old.given_name}/{name}" if tensor.sub_names else ""
                 made.append(parameter_node(Node, partial_shape(plane), kind, own))
                 if tensor.sub_names:
