@@ -261,6 +261,13 @@ def test_the_frontend_imports_onnx_only_when_it_reads_a_file() -> None:
     assert eager == []
 
 
+def test_the_lower_layers_declare_records() -> None:
+    """`irexec.core.records` states the rule; test_import_time shows the exceptions above."""
+    lower = [path for path in MODULES if LAYER.get(package(path), 1 << 8) <= LAYER["runtime/lowering"]]
+    found = [name(path) for path in lower if "dataclasses" in {module for module, _ in imports(path).all}]
+    assert found == ["core/records.py"]
+
+
 @pytest.mark.parametrize("folder", ["irexec", "tests", "benchmarks", "samples"])
 def test_files_can_be_read_in_one_sitting(folder: str) -> None:
     lengths = {p: len(p.read_text("utf-8").splitlines()) for p in sorted((ROOT / folder).rglob("*.py"))}

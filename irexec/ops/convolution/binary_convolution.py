@@ -6,12 +6,12 @@ Source: operation page BinaryConvolution-1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.core.records import replace
 from irexec.core.types import U1, Array, PartialShape, TensorType
 from irexec.ops.compute.products import settle
 from irexec.ops.convolution.convolution import Convolve

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
 
+from irexec.core.records import record
 from irexec.core.types import Array
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Spilled:
     """An array in a file."""
 
