@@ -88,7 +88,20 @@ NOTHING_READ = {("schema", "-o"), ("conformance", "--reproducers")}
 
 READ_OR_NOT_FILES = {
     *("--input", "--inputs", "--weights", "--extension", "--with", "--diff", "--trace", "--compare", "--check"),
-    *("--shape", "--seed", "--precision", "--page", "--mode", "--format", "--sort", "--until", "--repeat", "--as"),
+    *(
+        "--shape",
+        "--seed",
+        "--prompt",
+        "--tokens",
+        "--precision",
+        "--page",
+        "--mode",
+        "--format",
+        "--sort",
+        "--until",
+        "--repeat",
+        "--as",
+    ),
     *("--jobs", "--cluster", "--config", "--limit", "--atol", "--rtol", "--window", "--worst", "--select", "--ignore"),
     *(
         *("--device", "--python", "--minutes", "--cases", "--only", "--case", "--baseline"),

@@ -104,6 +104,7 @@ SENTENCES: dict[str, str | tuple[str, ...]] = {
     "`run` executes the model": "test_every_command_that_may_take_long_has_a_limit",
     "A limit takes effect": "test_a_command_that_stops",
     "Patterns of tokenizers": "test_backtracking_ends_at_the_limit",
+    "Chat templates run": "test_a_template_that_fails",
     "The regular expressions": "test_the_time_grows_no_faster_than_the_text",
     "A safe fix does not": "test_what_is_accepted_in_a_mode_is_accepted_after_all_safe_fixes",
     "A file that either": "test_what_is_accepted_in_a_mode_is_accepted_after_all_safe_fixes",
