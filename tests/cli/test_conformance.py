@@ -159,7 +159,7 @@ def test_a_reproducer_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[s
     name, message, reduced, path = text.partition("1 case\n")[2].splitlines()[:4]
     assert name.strip() == case and " expected, " in message and path.strip() == str(script)
     assert reduced.strip().startswith("reduced to Sigmoid-1/f32/x=[") and text.endswith(f"\n{tmp_path}\n")
-    assert {path.suffix for path in tmp_path.iterdir()} == {".py", ".xml", ".bin", ".npz"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".py", ".xml", ".bin", ".irt", ".npz"}
     assert outcome(script) == "reproduced" and "irexec with a wrong Sigmoid" in printed(capsys)
 
 
