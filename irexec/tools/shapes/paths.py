@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.tools.shapes.conditions import Guard
 from irexec.tools.shapes.guards import equalities_of
 from irexec.tools.shapes.probe import OutOfProbes, Sizes
 from irexec.tools.shapes.tracer import Tracer
@@ -130,9 +131,11 @@ class Paths:
             return tuple(changed.get(group, own) for group, own in zip(groups, base, strict=True))
 
         for base in bases[: 3 if count <= _MANY else 1]:
-            for dim in leads:
+            # Dimensions with equal sizes are moved alone and together.
+            alike = {tuple(each for each in leads if base[each] == base[dim]) for dim in leads}
+            for dims in sorted({*alike, *((dim,) for dim in leads)}):
                 for size in (*_ALONG, *_FAR)[:: count // _MANY + 1]:
-                    yield moved(base, {dim: size})
+                    yield moved(base, dict.fromkeys(dims, size))
         pairs = list(combinations(leads, 2))
         sizes = _PAIRED if len(pairs) <= 3 else _PAIRED[:: 2 if len(pairs) <= 10 else 4]
         for one, other in pairs[:30]:
@@ -166,25 +169,26 @@ class Paths:
             yield tuple(sizes)
 
     def _solved(self) -> Iterator[Sizes]:
-        """Yield combinations with changed sizes for which the equalities of a trace are solved for other sizes."""
+        """Yield combinations with changed sizes for which the equalities of a trace are solved for other sizes: along
+        each dimension, and at random.
+        """
         accepting = [number for number, each in enumerate(self.traces) if each.outcome.accepted][:_MOST_SOLVED]
         count = len(self._prober.dims)
         for number in accepting:
             equalities = [each for each in equalities_of(self.traces[number].tape) if each.solvable]
             if not equalities or count < 2:
                 continue
+            for dim in range(count) if number in accepting[:2] else ():
+                for size in (*_ALONG, *_FAR)[:: count // _MANY + 1]:
+                    yield _solve(equalities, self.traces[number].sizes, {dim: size})
             bases = self.points[self.decided == number]
             for _ in range(_SOLVED):
-                sizes = list(map(int, bases[self._chance.randrange(len(bases))]))
+                sizes = tuple(map(int, bases[self._chance.randrange(len(bases))]))
                 changed = self._chance.sample(range(count), self._chance.choice((1, 1, min(2, count))))
-                for dim in changed:
-                    sizes[dim] = self._chance.choice((1, 2, 3, sizes[dim] + 1, self._chance.choice(_ALONG)))
-                for _ in range(3):
-                    for each in equalities:
-                        place = next((dim for dim in each.solvable if dim not in changed), None)
-                        if place is not None:
-                            sizes[place] = each.solved(sizes, place)
-                yield tuple(sizes)
+                chosen = {
+                    dim: self._chance.choice((1, 2, 3, sizes[dim] + 1, self._chance.choice(_ALONG))) for dim in changed
+                }
+                yield _solve(equalities, sizes, chosen)
 
     def _related(self, bases: Sequence[Sizes], end: float) -> Iterator[Sizes]:
         """Yield combinations that differ from a base in two sizes and for which a trace of an accepted combination
@@ -207,6 +211,18 @@ class Paths:
                         found = rows[each.tape.holds(rows)]
                         if 0 < len(found) < 400:
                             yield from map(tuple, found[:60].tolist())
+
+
+def _solve(equalities: Sequence[Guard], sizes: Sizes, chosen: dict[int, int]) -> Sizes:
+    """Return the sizes with chosen sizes of some dimensions, and with other sizes for which the equalities hold."""
+    made, known = [chosen.get(dim, own) for dim, own in enumerate(sizes)], set(chosen)
+    for _ in range(3):
+        for each in equalities:
+            free = [dim for dim in each.solvable if dim not in known]
+            if free and not each.holds(made):
+                made[free[0]] = each.solved(made, free[0])
+                known.add(free[0])
+    return tuple(made)
 
 
 def followed(prober: Tracer, base: Sizes) -> Paths:

@@ -362,3 +362,12 @@ def test_many_dimensions_are_decided() -> None:
     shapes = irexec.shapes(irexec.Model([rows, op.relu(inputs[7])], inputs))
     assert shapes.conditions == [[]] and shapes.evidence == "proved"
     assert shapes.to_dict()["outputs"][1] == ["batch_8", "x7_1"]
+
+
+def test_sizes_that_broadcast_are_tried_together_beyond_the_end_of_a_table() -> None:
+    data, mask = _input("data", [1, -1, 4]), _input("mask", [1, -1, 1])
+    count = op.gather(op.shape_of(data), _whole(1), np.int64(0))
+    rows = op.slice(_weights(1, 24, 4), _whole(0), count, _whole(1), _whole(1))
+    shapes = irexec.shapes(irexec.Model([op.add(op.add(data, rows), mask)], [data, mask]))
+    for length in (1, 2, 17, 24, 25, 64, 300):
+        assert [shapes.accepts([(1, length, 4), (1, other, 1)]) for other in (length, 1)] == [length <= 24] * 2
