@@ -130,6 +130,10 @@ def _unknown_type(layer: Layer, findings: Findings, layers: Sequence[Layer]) -> 
     if version == "extension" and type_text in contents.OTHER_TOKENIZERS:
         _name_tokenizers(layer, findings, layers)
         return None
+    if version == "extension" and type_text in contents.INSIDE:
+        message = f"{type_text} is an operator inside of OpenVINO's compiler, which only dumps of its passes contain"
+        findings.add("L004", message, at=At(layer.at, "type"), layer=layer.ref, attribute="type")
+        return None
     from irexec.ops.spec.other_names import meant_by
 
     meant = meant_by(type_text)

@@ -11,6 +11,7 @@ from irexec.ops.spec import contents
 from irexec.ops.spec.operator import REGISTRY, Operator
 
 REFUSED = "rejects the file"
+INSIDE = "ie_internal_opset"
 
 
 def bind_internal(layer: Layer, findings: Findings) -> Operator | None:
@@ -19,8 +20,10 @@ def bind_internal(layer: Layer, findings: Findings) -> Operator | None:
 
     importlib.import_module("irexec.ops.internal")
     type, version = layer.type or "", layer.version or ""
+    if version == "extension" and type in contents.INSIDE:
+        version = INSIDE
     if type == CONST and layer.data.get("element_type") in ("dynamic", "undefined"):
-        return REGISTRY["Absent", "ie_internal_opset"]
+        return REGISTRY["Absent", INSIDE]
     if version.startswith(PREFIX):
         found = contents.find(contents.canonical_type(type) or type, version.removeprefix(PREFIX))
         found = None if found is None else Relaxed.of(found, layer.data)

@@ -33,6 +33,10 @@ ONNX_OPSETS = {f"onnx{number}": number for number in range(1, 29)}
 
 # The opsets inside of OpenVINO's compiler.
 _INTERNAL = frozenset({"ie_internal_opset", "cpu_plugin_opset", "SnippetsOpset"})
+INSIDE = {
+    "GatedDeltaNet", "PagedCausalConv1D", "PagedGatedDeltaNet", "PagedSelectiveSSM", "SelectiveSSM",
+}  # fmt: skip
+"""The operators inside of OpenVINO's compiler to which dumps give the version "extension"."""
 
 RENAMED = {"Constant": "Const", "PRelu": "PReLU", "Relu": "ReLU", "Softmax": "SoftMax"}
 """The names of types in OpenVINO's node objects, which its reader accepts as well → in files."""

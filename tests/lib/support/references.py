@@ -143,3 +143,46 @@ def convolved(data: np.ndarray, filters: np.ndarray, pad: int = 1) -> np.ndarray
     with np.errstate(all="ignore"):
         found: np.ndarray = np.einsum("nchwyx,ocyx->nohw", windows, filters)
     return found
+
+
+def delta_steps(q: Any, k: Any, v: Any, state: Any, gate: Any, beta: Any) -> list[np.ndarray]:
+    """Return what the page of GatedDeltaNet computes, in f64."""
+    q, k, v, state, gate, beta = (np.asarray(x, np.float64) for x in (q, k, v, state, gate, beta))
+    result, last = np.zeros(v.shape), np.zeros(state.shape)
+    for b, h in np.ndindex(v.shape[0], v.shape[2]):
+        shared, now = h * k.shape[2] // v.shape[2], state[b, h]
+        for t in range(v.shape[1]):
+            key = k[b, t, shared]
+            now = now * np.exp(gate[b, t, h])
+            now = now + np.outer(key, (v[b, t, h] - key @ now) * beta[b, t, h])
+            result[b, t, h] = q[b, t, shared] / np.sqrt(q.shape[-1]) @ now
+        last[b, h] = now
+    return [result, last]
+
+
+def selective_steps(a: Any, dt: Any, B: Any, x: Any, C: Any, state: Any) -> list[np.ndarray]:
+    """Return what the page of SelectiveSSM computes, in f64."""
+    a, dt, B, x, C, state = (np.asarray(each, np.float64) for each in (a, dt, B, x, C, state))
+    result, last = np.zeros(x.shape), np.zeros(state.shape)
+    for n, h in np.ndindex(x.shape[0], x.shape[2]):
+        group, now = h * B.shape[2] // x.shape[2], state[n, h]
+        for t in range(x.shape[1]):
+            now = now * np.exp(a[h] * dt[n, t, h]) + np.outer(x[n, t, h], dt[n, t, h] * B[n, t, group])
+            result[n, t, h] = now @ C[n, t, group]
+        last[n, h] = now
+    return [result, last]
+
+
+def causal_windows(x: Any, table: Any, weight: Any, bias: Any, bounds: list[int], blocks: list[int]) -> np.ndarray:
+    """Return what the page of PagedCausalConv1D computes for sequences that continue from these blocks, in f64."""
+    result = np.zeros(x.shape)
+    width = weight.shape[1]
+    for start, stop, block in zip(bounds[:-1], bounds[1:], blocks, strict=True):
+        state = np.asarray(table[block], np.float64)
+        for t in range(start, stop):
+            state = np.concatenate([state[:, 1:], np.asarray(x[t], np.float64)[:, None]], 1)
+            for channel in range(len(weight)):
+                first = channel // width * width
+                result[t, channel] = (weight[channel].astype(np.float64) * state[first : first + width]).sum()
+                result[t, channel] += bias[channel] if len(bias) else 0
+    return result

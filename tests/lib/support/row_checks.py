@@ -16,7 +16,9 @@ import pytest
 
 import irexec
 from irexec.core.types import ElementType, PartialShape, TensorType
+from irexec.frontends.reading import read
 from irexec.model.inference.propagate import propagate
+from irexec.ops.spec.contents import is_internal
 from irexec.ops.spec.operator import Breach, ConstraintError, NodeTypes, Operator, PassThrough
 from irexec.ops.spec.traits import Random
 from support.lowering import kernels, lowered, small_ones_too
@@ -293,8 +295,10 @@ def _check_engine(case: Case, values: dict[str, Any], results: list[np.ndarray])
     with pytest.MonkeyPatch.context() as patch:
         small_ones_too(patch.setattr)
         for compiled in (kernels, lowered):
-            found = compiled(irexec.read_model(text.encode(), weights))(given).to_tuple()
-            for result, expected in zip(found, results, strict=True):
+            reading = read(text.encode(), weights, model_class=irexec.Model, internal=is_internal(case.operator.opset))
+            model = reading.model
+            assert model is not None, reading.report
+            for result, expected in zip(compiled(model)(given).to_tuple(), results, strict=True):
                 assert_near(case.operator, np.asarray(result), expected, 2e-5 if expected.dtype == np.float32 else None)
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import irexec.ops.internal  # noqa: F401 - registers its operators
 from irexec.core.types import ElementType, PartialShape, TensorType
 from irexec.ops.spec.contents import find
 from irexec.ops.spec.operator import Operator
@@ -117,7 +118,7 @@ def cases_of(row: Row) -> Iterator[Case]:
 
 def _operator(name: str) -> Operator:
     type, version = name.rsplit("-", 1)
-    found = find(type, version if version.startswith("onnx") else f"opset{version}")
+    found = find(type, f"opset{version}" if version.isdigit() else version)
     assert found is not None and found.versioned_name == name, name
     return found
 

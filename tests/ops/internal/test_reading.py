@@ -8,6 +8,7 @@ import pytest
 import irexec
 from irexec.frontends.reading import read
 from irexec.ir.xml.source import Source
+from irexec.ops.spec.contents import INSIDE
 from irexec.runtime.engine import CompiledModel
 
 NET = """
@@ -78,3 +79,19 @@ def test_a_dump_with_an_operator_that_is_not_included() -> None:
     text = net(**{**POWER, "type": "Unheard"})
     report = read(Source.from_bytes(text.encode()), internal=True).report
     assert [finding.code for finding in report.errors] == ["L004"]
+
+
+def test_an_operator_of_no_opset_is_refused_outside_of_dumps() -> None:
+    """Dumps give it the version of an extension; OpenVINO has no extension that reads it."""
+    text = net(**{**POWER, "type": "GatedDeltaNet", "version": "extension"}).encode()
+    read(Source.from_bytes(text), internal=True)
+    (found,) = [finding for finding in irexec.validate(text).errors if finding.code == "L004"]
+    assert "only dumps of its passes contain" in found.message
+    assert found.openvino == "rejects the file"
+
+
+@pytest.mark.parametrize("type", sorted(INSIDE))
+def test_every_operator_of_no_opset_is_found_in_dumps(type: str) -> None:
+    text = net(**{**POWER, "type": type, "version": "extension", "data": ""})
+    report = read(Source.from_bytes(text.encode()), internal=True).report
+    assert "L004" not in [finding.code for finding in report.errors]
