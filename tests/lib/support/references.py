@@ -186,3 +186,14 @@ def causal_windows(x: Any, table: Any, weight: Any, bias: Any, bounds: list[int]
                 result[t, channel] = (weight[channel].astype(np.float64) * state[first : first + width]).sum()
                 result[t, channel] += bias[channel] if len(bias) else 0
     return result
+
+
+def experts_of(x: Any, shares: Any, expert: Any) -> np.ndarray:
+    """Return the sum of what `expert(number, token)` returns for each token, by the shares [experts, tokens]."""
+    tokens = np.asarray(x, np.float64).reshape(-1, x.shape[-1])
+    found = [sum(share[n] * expert(e, token) for e, share in enumerate(shares)) for n, token in enumerate(tokens)]
+    return np.array(found).reshape(x.shape)
+
+
+def swish(x: Any) -> Any:
+    return x / (1 + np.exp(-np.asarray(x, np.float64)))
