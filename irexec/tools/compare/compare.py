@@ -16,6 +16,7 @@ from irexec.tools.compare.coverage import can_differ
 from irexec.tools.compare.culprit import FEW, Culprit, descend
 from irexec.tools.compare.errors import Bounds, measure, worst
 from irexec.tools.compare.judging import Judging
+from irexec.tools.compare.known_causes import beginning, known_cause
 from irexec.tools.compare.layers import Comparing
 from irexec.tools.compare.onnx_nodes import not_read
 from irexec.tools.compare.other_causes import failing, layout, replaced
@@ -89,6 +90,9 @@ def compare(
     if found.culprit is not None:
         found.culprit = _completed(found.culprit, comparing, hidden=found.hidden)
         found.notes += not_read(reference.model.file, runtime.name, found.culprit)
+    if not found.exact and not found.common_agree and failed is None:
+        wrong = found.culprit or beginning(found.rows, comparing)
+        found.cause = known_cause(wrong) if wrong is not None else ""
     if not found.exact and found.suspect is not None:
         found.layout = layout(reference, found.suspect)
     return found

@@ -81,8 +81,9 @@ class Comparison:
     could differ. `exact`: both sides are run by irexec. `notes`: sentences about amplified rounding, parts that the
     inputs did not exercise, and differences without an effect. `plain`: the other side's results per step, when no
     layer was exposed. `proof`: the experiments that show that the named layers make the
-    difference. `random`: layers with random or undefined values, on which differing results depend. `unpaired`:
-    sentences about results that only one of two models has.
+    difference. `cause`: what the other side is known to do differently, shown by an experiment. `random`: layers with
+    random or undefined values, on which differing results depend. `unpaired`: sentences about results that only one of
+    two models has.
     """
 
     other: str
@@ -105,6 +106,7 @@ class Comparison:
     random: list[str] = field(default_factory=list)
     layout: str = ""
     proof: str = ""
+    cause: str = ""
     unpaired: list[str] = field(default_factory=list)
 
     @property
@@ -249,6 +251,7 @@ class Comparison:
             "about": self.about,
             "verdict": self.verdict,
             "proof": self.proof,
+            "cause": self.cause,
             "hints": self.hints,
             "notes": self.notes,
             "agrees": self.agrees,

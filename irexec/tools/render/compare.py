@@ -24,8 +24,8 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
     """
     page.columns = min(page.columns, _COLUMNS)
     page.paragraph(found.verdict, "good" if found.agrees else "error")
-    if found.proof:
-        page.paragraph(found.proof, "warning")
+    for text in filter(None, (found.proof, found.cause)):
+        page.paragraph(text, "warning")
     for hint in found.hints:
         page.paragraph(hint, "warning")
     for note in found.notes:
