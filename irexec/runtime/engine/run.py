@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from irexec.core.diagnostics import IRError
 from irexec.core.records import record
@@ -56,9 +55,7 @@ class Run:
         self.model = model
         self._whole: Cutter | None = None
         self._plans: Plans | None = None
-        self._moves: dict[Value, Array | Callable[[Array], Array]] = {}
-        self._listeners: list[_Recorder] = []
-        self._held: dict[int, tuple[Steps, list[_Values]]] = {}
+        self._held: tuple[Steps, list[_Values]] | None = None
         self._opened: dict[frozenset[Value], tuple[Part, Run]] = {}
 
     def __call__(
@@ -100,8 +97,7 @@ class Run:
                 raise outcome.error
             results.append(outcome.results)
             held.append(kept)
-        if wanted and holder.is_complete:
-            self._held[id(steps)] = steps, held
+        self._held = (steps, held) if wanted and holder.is_complete else None
         return results
 
     @property
@@ -109,10 +105,6 @@ class Run:
         if self._whole is None:
             self._whole = Cutter(self.model)
         return self._whole
-
-    @cached_property
-    def _runner(self) -> Runner:
-        return Runner(self._plan, Variables(self.model), self._listeners, moves=self._moves)
 
     @property
     def _plan(self) -> Plan:
@@ -127,9 +119,9 @@ class Run:
 
     def _held_of(self, steps: Steps, see: Collection[Value]) -> list[_Values] | None:
         """Return the values that are held of these steps; None if they do not include the values to be seen."""
-        if id(steps) not in self._held:
+        if self._held is None or self._held[0] is not steps:
             return None
-        inputs, held = {*self.model.inputs}, self._held[id(steps)][1]
+        inputs, held = {*self.model.inputs}, self._held[1]
         return held if all(value in inputs or all(value in step for step in held) for value in see) else None
 
     def _inferred(
@@ -138,9 +130,9 @@ class Run:
         """Yield the outcome of each step, and the recorded values of the first call, up to the first error. `held`: the
         values without changes.
         """
-        runner, variables, moves = self._runner, self._runner.variables, self._moves
-        self._listeners[:] = [recorder]
-        variables.reset()
+        moves = dict(changes[0]) if changes else {}
+        variables = Variables(self.model)
+        runner = Runner(self._plan, variables, [recorder], moves=moves)
         reached = self._reached({value for some in changes for value in some}) if held is not None else set()
         for number, (step, change) in enumerate(zip(steps, changes, strict=True)):
             moves.clear()

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 PRECISIONS = (*KINDS, "int8-weights", "int4-weights")
 """The precisions that can be simulated without another model."""
-_BLOCK = 32
-"""The number of units in a block."""
 
 
 def trials_of(
@@ -150,8 +148,9 @@ def sensitivity(
 
 
 def parts(trials: Trials, least: int = 1) -> int:
-    """Return the number of blocks into which the units are divided; progress is reported after each block."""
-    return max(1, -(-len(trials.board.units) // _BLOCK), min(least, len(trials.board.units)))
+    """Return the number of blocks into which the units are divided; the units of a block are measured together."""
+    together = max(1, trials.lanes_at_once // (2 * len(trials.inputs)))
+    return max(1, -(-len(trials.board.units) // together), min(least, len(trials.board.units)))
 
 
 def part(trials: Trials, number: int, count: int) -> list[Unit]:

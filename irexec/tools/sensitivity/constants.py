@@ -1,16 +1,50 @@
-"""The values of constants: computed on request; stored values are never copied."""
+"""Calls of single layers, and the values of constants: computed on request; stored values are never copied."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from irexec.core.structure import PARAMETER
+from irexec.core.threads.parallel import computing
 from irexec.core.types import Array, TensorType
 from irexec.model.graph.copies import like
-from irexec.model.graph.model import Node, Value
+from irexec.model.graph.model import Model, Node, Value
+from irexec.ops.spec.contents import load
 from irexec.ops.spec.operator import Operator
+from irexec.runtime.engine import CompiledModel
 
 # Computed values up to this size are kept in memory.
 _HELD_BYTES = 1 << 20
+
+
+def call_of(node: Node) -> Callable[..., Any]:
+    """Return the kernel of a layer with its attributes; for a layer that the engine runs itself, such as a loop, return
+    a model of this layer.
+    """
+    operator = node.operator
+    assert operator is not None
+    if not operator.is_run_by_engine:
+        return partial(operator.kernel, **operator.bind(node.all_attributes))
+    parameters: dict[int, Node] = {}
+    for port, value in enumerate(node.inputs):
+        if value is not None:
+            attributes = {"element_type": value.element_type, "shape": value.type.shape}
+            parameters[port] = type(node)(load(PARAMETER, 1), (), attributes)
+            parameters[port].set_outputs([value.type])
+    copy = like(node, [parameters[p].outputs[0] if p in parameters else None for p in range(len(node.inputs))])
+    alone = Model.of(copy.outputs, parameters.values(), node.friendly_name)
+    alone.keeps_declared = False
+    compiled = CompiledModel(alone)
+
+    def run(*arrays: Array | None) -> tuple[Array, ...]:
+        given = [array for array in arrays if array is not None]
+        return tuple(compiled.infer_new_request(given).to_tuple())
+
+    return run
 
 
 class Constants:
@@ -25,9 +59,8 @@ class Constants:
         if held is not None:
             return held
         node = value.node
-        assert node.operator is not None
-        given = [None if read is None else self(read) for read in node.inputs]
-        found = node.operator.compute(*given, **node.all_attributes)
+        with computing():
+            found = call_of(node)(*(None if read is None else self(read) for read in node.inputs))
         made = [np.asarray(array) for array in (found if isinstance(found, (tuple, list)) else (found,))]
         for output, array in zip(node.outputs, made, strict=False):
             if array.nbytes <= _HELD_BYTES:
@@ -56,6 +89,6 @@ def computed(
     name: str,
 ) -> Value:
     """Return the result of a new layer."""
-    made = node_class(operator, inputs, {a.name: a.default for a in operator.attributes} | attributes, name=name)
+    made = node_class(operator, inputs, attributes, name=name)
     made.set_outputs([type_])
     return made.outputs[0]

@@ -13,6 +13,7 @@ from irexec.model.graph.model import Model
 from irexec.runtime.engine import CompiledModel
 from irexec.tools.compare.errors import measure
 from irexec.tools.run.record import Reference
+from irexec.tools.sensitivity.lanes import Lane, Pass
 from irexec.tools.sensitivity.metrics import Metric, Score, metric_named
 from irexec.tools.sensitivity.precision import limit_of, magnitudes
 from irexec.tools.sensitivity.rescale import CannotRescale, rescaled
@@ -49,8 +50,7 @@ def rescaling(
         raise NoRemedy(str(error)) from None
     if not powers:
         raise NoRemedy("no result of a layer overflows")
-    lower = rounding_board(made, kind).model
-    expected, found, coarse = (_results(some, inputs) for some in (model, made, lower))
+    expected, found, coarse = _results(model, inputs), _results(made, inputs), _simulated(made, kind, inputs)
     difference = max(
         measure(ours[name], theirs[name]).ulp for ours, theirs in zip(expected, found, strict=True) for name in ours
     )
@@ -63,6 +63,11 @@ def rescaling(
 def _results(model: Model, inputs: Sequence[Sequence[Array]]) -> list[dict[str, Array]]:
     compiled = CompiledModel(model)
     return [_named(compiled.infer_new_request(list(step)).to_tuple()) for step in inputs]
+
+
+def _simulated(model: Model, kind: ElementType, inputs: Sequence[Sequence[Array]]) -> list[dict[str, Array]]:
+    board = rounding_board(model, kind)
+    return [_named(Pass(board, [Lane(0)]).run([step])[0]) for step in inputs]
 
 
 def _named(results: Sequence[Array]) -> dict[str, Array]:

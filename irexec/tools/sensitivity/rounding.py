@@ -34,8 +34,7 @@ class RoundingBoard(Board):
         for site in self.sites.values():
             source, reader = site.fine.node, site.node
             reads = (source if reader.type == RESULT else reader).friendly_name in names
-            is_given = source.type in (PARAMETER, READ_VALUE) or self.is_constant(site)
-            if reads and (is_given or source.friendly_name in names):
+            if reads and (source.friendly_name in names or source.type == PARAMETER or self.is_given(source)):
                 found.add(site)
         return frozenset(found)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from irexec.core.structure import ENDS, PARAMETER
-from irexec.core.types import BOOLEAN, Array, ElementType, PartialShape, TensorType
+from irexec.core.structure import ASSIGN, PARAMETER, READ_VALUE, RESULT
+from irexec.core.types import Array
 from irexec.model.graph.copies import copy_with_map, like
 from irexec.model.graph.cut import constant_among
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
-from irexec.ops.condition.select import select_1
-from irexec.ops.spec.contents import load
-from irexec.tools.sensitivity.constants import Constants
+
+# Computed constants are kept for further runs up to this total size in bytes.
+KEPT_BYTES = 256 << 20
 
 
 @dataclass(slots=True, eq=False)
@@ -51,18 +49,28 @@ class Unit:
 
 
 class Board:
-    """A model and its units. Variables hold their first value: every input is a first step."""
+    """A model and its units. `known`: computed values of constants; `reads`: the values that each layer reads.
+
+    Variables hold their first value: every input is a first step.
+    """
 
     def __init__(self, model: Model, units: Sequence[Unit]) -> None:
         self.model, self.units = model, list(units)
         self.notes: list[str] = []
         self.sites = {(site.node, site.port): site for unit in self.units for site in unit.sites}
-        self.place = {node: place for place, node in enumerate(model.nodes)}
-        self._constant = constant_among(ordered([value.node for site in self.sites.values() for value in _both(site)]))
+        self.order = self._ordered()
+        self._constant = constant_among(self.order)
+        self.place = {node: place for place, node in enumerate(self.order)}
+        self.known: dict[Value, Array] = {}
+        self.reads = {node: [*self._read(node)] for node in self.order}
+        self._room = KEPT_BYTES
+        self.computing = [n for n in self.order if not self.is_given(n)]
 
-    def is_constant(self, site: Site) -> bool:
-        """Return whether both values that an input may read depend on constants only."""
-        return all(value.node in self._constant for value in _both(site))
+    def is_given(self, node: Node) -> bool:
+        """Return whether a node computes nothing in a run: constants, inputs, results, and layers that read or assign
+        variables.
+        """
+        return node in self._constant or node.type in (PARAMETER, RESULT, ASSIGN, READ_VALUE)
 
     @property
     def groups(self) -> list[frozenset[str]]:
@@ -83,56 +91,49 @@ class Board:
         """Return a copy of the model in which these sites read the fine values."""
         model, copies = copy_with_map(self.model)
         for site in sites:
-            copies[site.node].replace_input_with(site.port, _copied(site.fine, copies))
+            fine = site.fine
+            copies[site.node].replace_input_with(site.port, _copied(fine, copies))
         model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
         return model
 
+    def constant(self, value: Value) -> Array | None:
+        """Return the array of a Const, or of a constant that was computed and held; otherwise None."""
+        return self.known.get(value) if value.node.held is None else value.node.constant
 
-class Switched:
-    """The model of a board with a further input for each site: whether it reads the fine value, or for a constant the
-    value itself. `arrays`: the coarse and the fine array of that input. `pairs`: both values of a site.
-    """
+    def keep(self, node: Node, arrays: Sequence[Array]) -> None:
+        """Hold the computed values of a constant for later runs, if there is room for them."""
+        size = sum(array.nbytes for array in arrays)
+        if size <= self._room and len(arrays) == len(node.outputs):
+            self._room -= size
+            self.known |= zip(node.outputs, arrays, strict=True)
 
-    def __init__(self, board: Board) -> None:
-        self.model, copies = copy_with_map(board.model)
-        self.parameters, self.arrays = dict[Site, Node](), dict[Site, tuple[Array, Array]]()
-        self.pairs: dict[Site, tuple[Value, Value]] = {}
-        array_of = Constants()
-        for site in board.sites.values():
-            reader, kind = copies[site.node], site.coarse.type
-            if board.is_constant(site):
-                self.arrays[site] = array_of(site.coarse), array_of(site.fine)
-                read = self.parameters[site] = _parameter(reader, kind.element_type, site.coarse.type.shape)
-            else:
-                self.arrays[site] = np.array(False), np.array(True)
-                coarse, fine = self.pairs[site] = _copied(site.coarse, copies), _copied(site.fine, copies)
-                flag = self.parameters[site] = _parameter(reader, BOOLEAN, PartialShape([]))
-                inputs = [flag.outputs[0], fine, coarse]
-                read = type(reader)(select_1, inputs, {"auto_broadcast": "numpy"})
-                read.set_outputs([kind])
-            reader.replace_input_with(site.port, read.outputs[0])
-        self.model.parameters = [*self.model.parameters, *self.parameters.values()]
-        self.model.sinks = []
-        self.model.nodes = ordered([*self.model.parameters, *self.model.results])
-        self.computing = {node for node in self.model.nodes if node.type not in ENDS and node.held is None}
+    # The graph of both choices
 
-    def inputs(self, step: Sequence[Array], is_fine: bool) -> list[Array]:
-        """Return the inputs of the model if every site reads the fine value, or every site the coarse one."""
-        return [*step, *(both[is_fine] for both in self.arrays.values())]
+    def _read(self, node: Node) -> Iterator[tuple[Value | None, Site | None]]:
+        for port, value in enumerate(node.inputs):
+            yield value, self.sites.get((node, port))
 
-    def change(self, sites: Collection[Site], is_fine: bool) -> dict[Value, Array]:
-        """Return the changed inputs if these sites read the fine, or the coarse values."""
-        return {self.parameters[site].outputs[0]: self.arrays[site][is_fine] for site in sites}
+    def _both(self, node: Node) -> list[Value]:
+        fine = [site.fine for port in range(len(node.inputs)) if (site := self.sites.get((node, port))) is not None]
+        return [value for value in node.inputs if value is not None] + fine
 
-
-def _both(site: Site) -> tuple[Value, Value]:
-    return site.coarse, site.fine
-
-
-def _parameter(reader: Node, kind: ElementType, shape: PartialShape) -> Node:
-    made = type(reader)(load(PARAMETER, 1), (), {"element_type": kind, "shape": shape})
-    made.set_outputs([TensorType(kind, shape)])
-    return made
+    def _ordered(self) -> list[Node]:
+        """Return all nodes in an order in which both the coarse and the fine inputs of a node precede it."""
+        order: list[Node] = []
+        seen: set[Node] = set()
+        for root in (*self.model.parameters, *self.model.nodes):
+            stack = [(root, iter(self._both(root)))] if root not in seen else []
+            seen.add(root)
+            while stack:
+                node, left = stack[-1]
+                following = next((value.node for value in left if value.node not in seen), None)
+                if following is None:
+                    order.append(node)
+                    stack.pop()
+                else:
+                    seen.add(following)
+                    stack.append((following, iter(self._both(following))))
+        return order
 
 
 def _copied(value: Value, copies: dict[Node, Node]) -> Value:

@@ -90,6 +90,18 @@ def test_parts_need_a_fraction_of_the_work() -> None:
     assert trials.inferences - before < 0.6 * 2 * len(trials.inputs) * len(trials.board.units)
 
 
+def test_passes_of_few_lanes_need_more_work_and_give_the_same() -> None:
+    model, other = pair(1, blocks=4)
+    steps = [[step] for step in inputs(1)]
+    many, single = (trials_of(model, other, steps, "snr", memory=size) for size in (1 << 30, 0))
+    assert single.lanes_at_once == 1 and many.lanes_at_once > 64
+    effects = [trials.effects(trials.board.units) for trials in (many, single)]
+    for one, two in zip(*effects, strict=True):
+        assert one.without.noise == pytest.approx(two.without.noise, rel=1e-3)
+        assert one.alone.noise == pytest.approx(two.alone.noise, rel=1e-3)
+    assert single.inferences > 1.3 * many.inferences
+
+
 def test_layers_with_other_names_are_paired_by_structure() -> None:
     model, other = pair(4, "block2/in/fq_output_0", 0.1, blocks=5)
     for number, node in enumerate(other.nodes):
