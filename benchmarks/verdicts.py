@@ -28,6 +28,7 @@ import subtle_faults  # noqa: F401  (registers further kinds)
 from compare import runs
 from faults import planted
 from harmless import harmless
+from proofs import unproved
 
 from irexec.core.diagnostics import IRError
 from irexec.model.graph.model import Model
@@ -44,7 +45,7 @@ _FEW = 3
 _ROUNDED = {"bf16": 2.0**16, "f16": 2.0**13}
 """The units in the last place of f32 in one unit of the other type; a difference of a few of these units is rounding.
 """
-OUTCOMES = ("exact", "group", "unnamed", "false agreement", "no effect", "refused", "error")
+OUTCOMES = ("exact", "group", "unnamed", "unproved", "false agreement", "no effect", "refused", "error")
 
 
 def judged(run: Reference, other: Runtime, names: frozenset[str], effect: bool) -> tuple[str, str]:
@@ -59,6 +60,8 @@ def judged(run: Reference, other: Runtime, names: frozenset[str], effect: bool) 
         return ("no effect" if found.agrees else "false alarm"), found.verdict
     if found.agrees:
         return "false agreement", found.verdict
+    if effect and (missing := unproved(run, found)):
+        return "unproved", f"{missing}: {found.verdict}"
     told = named(found)
     if told & names:
         return ("exact" if len(told) == 1 else "group" if len(told) <= _FEW else "unnamed"), found.verdict
