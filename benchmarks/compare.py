@@ -132,7 +132,7 @@ def most(found: Comparison) -> list[str]:
     """Return a line with the largest own error, and the type and tolerance of its layer; an empty list if there is
     none.
     """
-    errors = [(row.own.ulp, row) for row in found.rows if row.own is not None and row.tolerance != "exact"]
+    errors = [(row.own.ulp, row) for row in found.layers if row.own is not None and row.tolerance != "exact"]
     if not errors:
         return []
     ulp, row = max(errors, key=lambda entry: entry[0])

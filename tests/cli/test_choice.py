@@ -89,7 +89,9 @@ def test_one_line_for_each_finding(folder: Path, capsys: pytest.CaptureFixture[s
     assert main(["validate", "models/wrong.xml", "--output-format", "concise"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("models/wrong.xml:5:") and lines[0].endswith("[fix]")
+    # What must be corrected comes first.
+    assert lines[0].startswith("models/wrong.xml:6:") and lines[0].endswith("[unsafe fix]")
+    assert lines[1].startswith("models/wrong.xml:5:") and lines[1].endswith("[fix]")
 
 
 def test_statistics_and_quiet(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,9 +89,10 @@ def test_weights_that_are_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
         (b"", "the file contains no element"),
         (b"\x00\x00\x80?" * 300, "the file is a binary file, not an IR"),
         (b"name: a", "the file is not XML"),
-        (b"<html></html>", "not an OpenVINO IR"),
+        (b"<html></html>", "the file is an HTML page"),
+        (b"<page></page>", "not an OpenVINO IR"),
     ],
-    ids=["empty", "weights", "text", "page"],
+    ids=["empty", "weights", "text", "page", "other"],
 )
 def test_it_is_not_a_model(command: str, data: bytes, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("model.xml").write_bytes(data)

@@ -70,11 +70,11 @@ def compare(
     inner = partial(compare, bounds=bounds)
     comparing = Comparing(reference, loaded, bounds, lambda suspect, whole: descend(suspect, whole, inner, runtime))
     for done, total, rows in comparing.rows(window):
-        found.rows += rows
+        found.layers += rows
         if progress is not None:
             progress(done, total)
-    found.layers = len(comparing.nodes)
-    found.notes = [*remarks(found.rows, reference, comparing.shapes, comparing.layer_pairs)]
+    found.count = len(comparing.nodes)
+    found.notes = [*remarks(found.layers, reference, comparing.shapes, comparing.layer_pairs)]
     if sides is not None:
         found.unpaired = sides.results
         found.notes += [*sides.results[1:], *sides.inputs]
@@ -85,13 +85,13 @@ def compare(
         found.culprit = _before_failure(found.suspect, comparing, failed)
     elif not found.same:
         Judging(found, comparing, runtime).judge()
-    for row in found.rows:
+    for row in found.layers:
         row.compensated = not row.agrees and found.culprit is None and found.results_agree
     if found.culprit is not None:
         found.culprit = _completed(found.culprit, comparing, hidden=found.hidden)
         found.notes += not_read(reference.model.file, runtime.name, found.culprit)
     if not found.exact and not found.common_agree and failed is None:
-        wrong = found.culprit or beginning(found.rows, comparing)
+        wrong = found.culprit or beginning(found.layers, comparing)
         found.cause = known_cause(wrong) if wrong is not None else ""
     if not found.exact and found.suspect is not None:
         found.layout = layout(reference, found.suspect)

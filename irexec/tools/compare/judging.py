@@ -69,7 +69,7 @@ class Judging:
             within = Within(self._reference.results(), comparing.bounds)
             return within, within
         suspects = comparing.suspects.keys()
-        behind = {n for row in found.rows if row.node in suspects and not _is_whole(row) for n in row.behind}
+        behind = {n for row in found.layers if row.node in suspects and not _is_whole(row) for n in row.behind}
         margin = MARGIN if comparing.noise is None else NOISE_MARGIN
         units = {n: max(u, FUSED) if n in suspects else u for n, u in self._units.items()}
         loose = Rounding(self._reference, units, margin)
@@ -80,10 +80,10 @@ class Judging:
     def _units(self) -> dict[Node, float]:
         """The rounding of layers in units in the last place: their own errors, or the tolerances of the suspects."""
         found, comparing = self._found, self._comparing
-        exact = {row.node for row in found.rows if found.exact and not comparing.is_restructured(row)}
-        own = {row.node: _units(row) for row in found.rows if row.own is not None}
+        exact = {row.node for row in found.layers if found.exact and not comparing.is_restructured(row)}
+        own = {row.node: _units(row) for row in found.layers if row.own is not None}
         # Layers that are not observed may be off by their tolerance if a later layer chose another integer.
-        behind = [row for row in found.rows if row.behind and _is_whole(row)]
+        behind = [row for row in found.layers if row.behind and _is_whole(row)]
         own |= {node: row.limit for row in behind for node in row.behind}
         # A runtime that exposes no layers fuses some of them, and then rounds differently.
         least = 0.0 if comparing.unfused else FUSED
@@ -109,7 +109,7 @@ class Judging:
         if found.exact or comparing.noise is not None or comparing.bounds is not None or found.unseen:
             return False
         notable = any(error.relative > NOTABLE for step in self._errors for error in step)
-        return bool(found.rows) and not any(row.own for row in found.rows) and notable
+        return bool(found.layers) and not any(row.own for row in found.layers) and notable
 
     @property
     def _errors(self) -> list[list[Error]]:
@@ -178,7 +178,7 @@ class Judging:
                 _, found.hidden, found.culprit = look_behind(
                     self._reference, self._runtime, comparing.loaded, found.plain, comparing.bounds
                 )
-        found.where = where(found.rows, comparing.together)
+        found.where = where(found.layers, comparing.together)
 
     def _reads_a_paired_layer(self, culprit: Culprit) -> bool:
         """Return whether the culprit differs in more than reading layers that have no counterpart."""
@@ -215,9 +215,9 @@ def _random(found: Comparison, model: Model) -> tuple[list[str], set[int]]:
     """Return the names of layers with random or undefined values that differ or were not seen, and the numbers of the
     results that depend on one of them.
     """
-    alike = {row.node for row in found.rows if row.total is not None and not row.total}
-    undefined = {row.node for row in found.rows if row.undefined}
-    judged = {row.node for row in found.rows if row.own is not None and (row.own or not row.total)}
+    alike = {row.node for row in found.layers if row.total is not None and not row.total}
+    undefined = {row.node for row in found.layers if row.undefined}
+    judged = {row.node for row in found.layers if row.own is not None and (row.own or not row.total)}
     random = [n for n in model.nodes if (Random in n.traits and n not in judged) or n in undefined]
     stack = [node for node in random if node not in alike]
     names, reached = [node.friendly_name for node in stack], {*stack}

@@ -71,7 +71,7 @@ class Row:
 
 @dataclass(slots=True)
 class Comparison:
-    """Two runs of one model. `results` contains the errors of the results when no layer was exposed. `suspect`: the
+    """Two runs of one model. `layers`: those that were judged, of `count` in all. `results` contains the errors of the results when no layer was exposed. `suspect`: the
     first layer that is wrong by itself, even if the results do not show it.
 
     `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
@@ -89,13 +89,13 @@ class Comparison:
     other: str
     precision: str = ""
     file: str | None = None
-    rows: list[Row] = field(default_factory=list)
+    layers: list[Row] = field(default_factory=list)
     results: list[tuple[str, Error]] = field(default_factory=list)
     culprit: Culprit | None = None
     suspect: Culprit | None = None
     hidden: bool = False
     results_agree: bool = True
-    layers: int = 0
+    count: int = 0
     about: dict[str, str] = field(default_factory=dict)
     failure: str | None = None
     empty: bool = False
@@ -110,16 +110,37 @@ class Comparison:
     unpaired: list[str] = field(default_factory=list)
 
     @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row of plain values for each of `layers`: `pandas.DataFrame(rows)` is a table. `own_ulp`, `own`: the error
+        of the layer by itself, in units in the last place and relative to typical values; `total`: with all others.
+        """
+        return [
+            {
+                "layer": row.node.friendly_name,
+                "type": row.node.type,
+                "agrees": row.agrees,
+                "own_ulp": None if row.own is None else float(row.own.ulp),
+                "own": None if row.own is None else float(row.own.relative),
+                "total": None if row.total is None else float(row.total.relative),
+                "tolerance": row.tolerance,
+                "step": row.step,
+            }
+            for row in self.layers
+        ]
+
+    @property
     def unseen(self) -> int:
         """The number of layers that could not be judged, neither alone nor together with their readers."""
-        return self.layers - len({node for row in self.rows if row.own is not None for node in (row.node, *row.behind)})
+        return self.count - len(
+            {node for row in self.layers if row.own is not None for node in (row.node, *row.behind)}
+        )
 
     @property
     def _only_results(self) -> bool:
         """Whether the other side exposes no values but results, of more layers than those that compute the results."""
-        seen = [row.node for row in self.rows if row.own is not None]
+        seen = [row.node for row in self.layers if row.own is not None]
         users = ({user.type for value in node.outputs for user in value.users} for node in seen)
-        return 0 < len(seen) < self.layers and all(RESULT in types for types in users)
+        return 0 < len(seen) < self.count and all(RESULT in types for types in users)
 
     @property
     def same(self) -> bool:
@@ -141,7 +162,7 @@ class Comparison:
     @property
     def _is_accumulated(self) -> bool:
         """Whether the results agree, and every layer is within its tolerance, though not without any error."""
-        off = any(row.own or row.own is None for row in self.rows) or not self.rows
+        off = any(row.own or row.own is None for row in self.layers) or not self.layers
         return self.agrees and off and not self.random and not self.others
 
     @property
@@ -150,7 +171,7 @@ class Comparison:
         if not self.common_agree:
             return []
         # A layer that reads another value and computes equal values only follows another layer.
-        rows = [row for row in self.rows if not row.agrees and (row.total or row.changed or not self.exact)]
+        rows = [row for row in self.layers if not row.agrees and (row.total or row.changed or not self.exact)]
         names = [row.node.friendly_name for row in rows]
         if self.suspect is not None and self.suspect.outer:
             names += [f"{node.friendly_name} in {' / '.join(self.suspect.outer)}" for node in self.suspect.nodes]
@@ -168,7 +189,7 @@ class Comparison:
     @property
     def _about_common(self) -> str:
         """The outcome for the results that both sides have."""
-        unseen = f" ({self.unseen} of {plural(self.layers, 'layer')} not observed)" if self.unseen else ""
+        unseen = f" ({self.unseen} of {plural(self.count, 'layer')} not observed)" if self.unseen else ""
         if self.empty:
             return f"nothing was compared with {self.other}: no result has a value other than NaN, on either side"
         if self.common_agree:
@@ -185,7 +206,7 @@ class Comparison:
         return text + (f"; {self.where}" if self.where else unseen)
 
     def _agreement(self, unseen: str) -> str:
-        seen = self.layers - self.unseen
+        seen = self.count - self.unseen
         which = "observed " if self.unseen else ""
         agree = f"the one {which}layer agrees" if seen == 1 else f"all {seen} {which}layers agree"
         agree = agree if seen else "the results agree"
@@ -203,7 +224,7 @@ class Comparison:
             return f"{same} {self.other}; {len(others)} {what}: {few(others)}"
         largest = worst(error for _, error in self.results)
         if self.random and largest:
-            undefined = [row.node.friendly_name for row in self.rows if row.undefined]
+            undefined = [row.node.friendly_name for row in self.layers if row.undefined]
             cause = f"the random values of {few(self.random)} make the results differ"
             if undefined:
                 cause = f"the results differ, because {few(undefined)} has no defined result for its inputs"
@@ -232,7 +253,7 @@ class Comparison:
         """Possible causes of the verdict, and suggested next steps."""
         errors = [error for _, error in self.results]
         found = [self.layout] if self.layout else []
-        suspected = [row.node for row in self.rows] if self.culprit is None else self.culprit.nodes
+        suspected = [row.node for row in self.layers] if self.culprit is None else self.culprit.nodes
         if self.other.startswith("OpenVINO") and CACHE not in self.other and not self.agrees:
             kept = self.about.get(CACHE, "")
             if kept != "f32" and any(map(_reads_a_state, suspected)):
@@ -261,7 +282,10 @@ class Comparison:
             "unseen": self.unseen,
             "culprit": self.culprit.to_dict() if self.culprit is not None else None,
             "results": [{"name": name, "total": error.to_dict()} for name, error in self.results],
-            "layers": [*(row.to_dict() for row in self.rows), *(self.culprit.rows() if inner and self.culprit else [])],
+            "layers": [
+                *(row.to_dict() for row in self.layers),
+                *(self.culprit.rows() if inner and self.culprit else []),
+            ],
         }
 
 

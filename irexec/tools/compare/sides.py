@@ -90,6 +90,6 @@ def _also(wrong: Sequence[Comparison], right: Sequence[Comparison]) -> str:
     if culprit is None or culprit.outer or len(culprit.nodes) > 1:
         return ""
     (node,) = culprit.nodes
-    rows = [row for one in right for row in one.rows if row.node.friendly_name == node.friendly_name]
+    rows = [row for one in right for row in one.layers if row.node.friendly_name == node.friendly_name]
     seen = [row for row in rows if row.own is not None]
     return f", also about {node.friendly_name}" if seen and all(row.agrees for row in seen) else ""

@@ -48,7 +48,9 @@ LIMIT = 600.0
 
 @dataclass(slots=True, repr=False)
 class Comparison(Result, compared.Comparison):
-    """The comparison of irexec's run of a model with another run: `agrees`, `verdict`, `culprit`, `rows`, `results`."""
+    """The comparison of irexec's run of a model with another run: `agrees`, `verdict`, `culprit`, `layers`, `results`;
+    `rows` is the table of the layers.
+    """
 
     verdict = compared.Comparison.verdict
 

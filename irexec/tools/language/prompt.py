@@ -275,7 +275,7 @@ def compare_prompt(
         parts[BATCH] = compared(decoder.name, teacher.batch())
     of_model = [found, *(part for name, part in parts.items() if name == BATCH)]
     wrong = [node for one in of_model if one.culprit is not None for node in one.culprit.nodes]
-    compared_rows = [row for one in of_model for row in one.rows]
+    compared_rows = [row for one in of_model for row in one.layers]
     differing = side.ratios(decoder.model, decoder.name)
     blocks = rows(blocks_of(decoder.model), compared_rows, teacher.seconds, wrong, differing)
     return PromptComparison(side.name, int(teacher.tokens.size), between, step, found, parts, blocks)

@@ -162,7 +162,7 @@ class ByRuntime:
 
 def _wrong(found: Comparison) -> list[Node]:
     """Return the layers that are wrong by themselves."""
-    return [node for row in found.rows if not row.agrees for node in (row.node, *row.behind)]
+    return [node for row in found.layers if not row.agrees for node in (row.node, *row.behind)]
 
 
 def _inside(node: Node) -> list[Node]:

@@ -36,7 +36,7 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
     if found.failure is not None:
         page.paragraph(f"none: {found.failure}")
     page.table([(name, shown_error(error)) for name, error in found.results], ("name",), names=0)
-    rows = sorted(found.rows, key=_badness)
+    rows = sorted(found.layers, key=_badness)
     shown = rows if worst <= 0 else rows[:worst]
     if shown:
         page.heading(

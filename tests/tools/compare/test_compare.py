@@ -67,7 +67,7 @@ def test_a_wrong_layer_is_named_at_every_position(name: str) -> None:
     for layer in layers[:: 1 if IN_CI else 4]:
         found = compare(run, Wrong(layer))
         assert named(found) == [layer], found.verdict
-        assert [row.node.friendly_name for row in found.rows if not row.agrees] == [layer]
+        assert [row.node.friendly_name for row in found.layers if not row.agrees] == [layer]
         assert found.verdict.startswith(f"first wrong layer: {layer} (")
 
 
@@ -90,15 +90,15 @@ def test_layers_that_are_not_shown_are_judged_with_those_they_are_given_to() -> 
 def test_what_cannot_be_shown_at_all_is_not_judged() -> None:
     found = compare(reference("classifier"), Silent("", None))
     assert found.agrees
-    assert found.unseen == found.layers > 10
-    assert found.verdict == f"the results agree with mock ({found.layers} of {found.layers} layers not observed)"
+    assert found.unseen == found.count > 10
+    assert found.verdict == f"the results agree with mock ({found.count} of {found.count} layers not observed)"
 
 
 def test_a_verdict_counts_the_layers_that_were_observed() -> None:
     nodes = [node for node in reference("classifier").model.nodes if node.outputs]
     for count, agree in ((1, "the one observed layer agrees"), (2, "all 2 observed layers agree")):
         rows = [Row(node, (), True, NONE, NONE, "exact") for node in nodes[:count]]
-        found = Comparison("folder", rows=rows, layers=20)
+        found = Comparison("folder", layers=rows, count=20)
         assert found.verdict == f"{agree} with folder ({20 - count} of 20 layers not observed)"
 
 
@@ -106,7 +106,7 @@ def test_the_right_runtime_agrees() -> None:
     found = compare(reference("transformer"), Wrong("nothing has this name"))
     assert found.agrees
     assert found.unseen == 0
-    assert found.verdict == f"all {found.layers} layers agree with mock"
+    assert found.verdict == f"all {found.count} layers agree with mock"
 
 
 def test_an_error_that_grows_later_is_not_the_later_layers_own() -> None:
@@ -119,7 +119,7 @@ def test_an_error_that_grows_later_is_not_the_later_layers_own() -> None:
         Wrong("slightly", lambda a: a * np.float32(1.0001)),
     )
     assert named(found) == ["slightly"]
-    rows = {row.node.friendly_name: row for row in found.rows}
+    rows = {row.node.friendly_name: row for row in found.layers}
     assert rows["last"].total is not None and rows["slightly"].total is not None
     assert rows["last"].total.relative > 10 * rows["slightly"].total.relative
     assert rows["last"].agrees
@@ -134,7 +134,7 @@ def test_bounds_take_the_place_of_the_tolerances() -> None:
 def test_the_window_changes_nothing() -> None:
     run = reference("classifier")
     whole, small = compare(run, Wrong("mean")), compare(run, Wrong("mean"), window=1)
-    assert [row.to_dict() for row in whole.rows] == [row.to_dict() for row in small.rows]
+    assert [row.to_dict() for row in whole.layers] == [row.to_dict() for row in small.layers]
     assert whole.verdict == small.verdict
 
 
@@ -195,7 +195,7 @@ def chain() -> Reference:
 def test_an_error_that_showing_layers_hides(pair: tuple[str, str], tells: bool) -> None:
     """Two layers run as one, with an error: both are named, whether or not the runtime reports the fusion."""
     found = compare(chain(), WrongTogether(*pair, tells=tells))
-    assert all(row.agrees for row in found.rows)
+    assert all(row.agrees for row in found.layers)
     assert found.hidden
     assert named(found) == list(pair)
     assert "only if the layers between them are not observed" in found.verdict
@@ -216,7 +216,7 @@ def test_a_step_of_a_quantizer_without_an_error_of_any_layer() -> None:
     other = WrongTogether("scaled", "steps", tells=False)
     other.distort = one_step
     found = compare(Reference(model, [[values]]), other)
-    assert all(row.agrees and not row.own for row in found.rows)
+    assert all(row.agrees and not row.own for row in found.layers)
     assert found.hidden and not found.agrees
     assert not any("accumulated" in hint for hint in found.hints)
 

@@ -34,7 +34,7 @@ def test_the_same_results_with_other_values_in_between(factor: float) -> None:
     assert found.agrees and found.same
     assert found.verdict.startswith("the same results as other.xml; ")
     assert "first" in found.others and "second" in found.others
-    assert all(row.compensated for row in found.rows if not row.agrees)
+    assert all(row.compensated for row in found.layers if not row.agrees)
 
 
 def ended(ending: str) -> Model:
@@ -132,7 +132,7 @@ def test_hidden_values_in_another_order_or_scale(f: str, recorded: bool, tmp_pat
     found = through_a_dump(*models, tmp_path, [ROWS]) if recorded else compared(*models, [ROWS])
     assert found.agrees and not found.same
     assert found.verdict.startswith("the same results, but for rounding, as other.xml")
-    assert {"up", "down"} <= {row.node.friendly_name for row in found.rows if not row.agrees}
+    assert {"up", "down"} <= {row.node.friendly_name for row in found.layers if not row.agrees}
 
 
 @pytest.mark.parametrize("recorded", [False, True])

@@ -151,7 +151,7 @@ def _hints(layers: list[Node]) -> list[str]:
     """Return the hints of a comparison that observed these layers; no layer is wrong, but the result is."""
     error = Error(1e5, 0.02, 0.1)
     found = Comparison("OpenVINO 2026 CPU", "f32", about={"KV_CACHE_PRECISION": "u8"}, hidden=True)
-    found.rows = [Row(layer, (), True, None, None, "exact") for layer in layers]
+    found.layers = [Row(layer, (), True, None, None, "exact") for layer in layers]
     found.results, found.results_agree = [("attention", error)], False
     assert "not when layers are observed" in found.verdict
     return found.hints

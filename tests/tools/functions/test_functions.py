@@ -39,7 +39,7 @@ def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert str(found) == printed(capsys, "compare", MODEL, "--with", CONVERTED, "--input", option)
     assert repr(found) == f"<Comparison: {found.verdict}>"
     assert repr(found.culprit).startswith("<Culprit: block1/pointwise/norm (BatchNormInference): off by 9.8 %")
-    assert repr(found.rows[0]) == "<Row: stem/conv (Convolution) agrees>"
+    assert repr(found.layers[0]) == "<Row: stem/conv (Convolution) agrees>"
     assert irexec.compare(MODEL, irexec.read_model(MODEL), [image]).same
     assert irexec.compare(MODEL, CONVERTED, [image], atol=1.0, rtol=1.0).agrees
 
@@ -244,9 +244,10 @@ def test_a_report_warns_of_no_findings_because_it_shows_them(recwarn: pytest.War
 def test_rows_are_those_of_a_table() -> None:
     """A row is a dict of plain values, with the same keys in every row."""
     model = SAMPLES / "segmenter" / "model.xml"
-    for found in (irexec.run(model), irexec.show(model), irexec.shapes(model)):
+    for found in (irexec.run(model), irexec.show(model), irexec.shapes(model), irexec.compare(MODEL, CONVERTED)):
         assert found.rows and len({tuple(row) for row in found.rows}) == 1
-        assert {type(value) for row in found.rows for value in row.values()} <= {str, int, float, list, type(None)}
+        kinds = {type(value) for row in found.rows for value in row.values()}
+        assert kinds <= {str, int, float, bool, list, type(None)}
 
 
 def test_a_run_has_results_and_the_statistics_of_all_layers() -> None:

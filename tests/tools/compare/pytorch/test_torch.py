@@ -101,7 +101,7 @@ def test_the_first_wrong_module(tmp_path: Path, kind: str) -> None:
     found = irexec.compare(model, f"torch:{file}:make", [example.numpy()])
     assert found.agrees, found.verdict
     assert not [note for note in found.notes if "not in the model" in note]
-    assert {row.module for row in found.rows} >= {BOTH.format(0, 0), "1 (Block)", "3 (Linear)"}
+    assert {row.module for row in found.layers} >= {BOTH.format(0, 0), "1 (Block)", "3 (Linear)"}
     node = [node for node in model.get_ordered_ops() if node.type == "Convolution"][1]
     node.set_argument(1, irexec.opset15.constant(np.asarray(node.inputs[1].node.constant) * np.float32(1.5)))
     found = irexec.compare(model, f"torch:{file}:make", [example.numpy()])
@@ -137,5 +137,5 @@ def make():
     converted = openvino.convert_model(_made(f"{file}:make", torch), example_input=example)
     openvino.save_model(converted, tmp_path / "m.xml", compress_to_fp16=False)
     found = irexec.compare(tmp_path / "m.xml", f"torch:{file}:make", [example.numpy()])
-    assert found.agrees and [row.module for row in found.rows] == ["used (Linear)"]
+    assert found.agrees and [row.module for row in found.layers] == ["used (Linear)"]
     assert not [note for note in found.notes if "not in the model" in note]

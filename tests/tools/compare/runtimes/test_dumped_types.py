@@ -57,7 +57,7 @@ def test_a_clean_model_agrees_with_the_dump_of_another_process(kind: str, apart:
     found = compare(run, Folder(tmp_path))
     assert found.agrees and found.unseen == 0, found.verdict
     assert not any(error for _, error in found.results)
-    assert all(row.own is not None and not row.own for row in found.rows)
+    assert all(row.own is not None and not row.own for row in found.layers)
 
 
 @pytest.mark.parametrize("kind", ["i64", "i32", "f64"][: amount(3, 1)])

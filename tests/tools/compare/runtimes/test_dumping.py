@@ -41,7 +41,9 @@ def elsewhere(run: Reference, runtime: Runtime, folder: Path) -> Comparison:
     found, here = compare(run, Folder(folder)), compare(run, runtime)
     assert found.agrees == here.agrees
     assert (found.culprit and found.culprit.described) == (here.culprit and here.culprit.described)
-    assert [(row.node, row.agrees, row.total) for row in found.rows] == [(r.node, r.agrees, r.total) for r in here.rows]
+    assert [(row.node, row.agrees, row.total) for row in found.layers] == [
+        (r.node, r.agrees, r.total) for r in here.layers
+    ]
     return found
 
 

@@ -70,7 +70,7 @@ def test_names_of_layers_as_names_of_files(tmp_path: Path) -> None:
     np.save(tmp_path / "other.npy", RELU)
     found = compared(model(), tmp_path)
     assert found.verdict == f"all 3 layers agree with {tmp_path}"
-    assert "stage 1/relu::0" in [row.node.friendly_name for row in found.rows]
+    assert "stage 1/relu::0" in [row.node.friendly_name for row in found.layers]
 
 
 @pytest.mark.parametrize("name", ["named", "Result_100000000"])
@@ -97,7 +97,7 @@ def test_a_result_under_its_own_name_is_judged_as_its_layer(kind: str, tmp_path:
             np.save(folder / f"{name}.npy", near)
             np.save(folder / "other.npy", RELU)
         found.append(compared(made, folder / "out.npz" if kind == "archive" else folder))
-    assert [row.node.friendly_name for row in found[1].rows] == [row.node.friendly_name for row in found[0].rows]
+    assert [row.node.friendly_name for row in found[1].layers] == [row.node.friendly_name for row in found[0].layers]
     assert all(each.agrees and not each.same for each in found)
 
 

@@ -56,7 +56,7 @@ def test_onnx_runtime_on_a_file_that_changed(file: Path) -> None:
     found = compare(run, OnnxRuntime())
     assert found.culprit is not None
     assert [node.friendly_name for node in found.culprit.nodes] == ["gate"]
-    assert [row.agrees for row in found.rows] == [True, False, True]
+    assert [row.agrees for row in found.layers] == [True, False, True]
 
 
 def test_onnx_runtime_takes_no_ir(tmp_path: Path, file: Path) -> None:
