@@ -34,8 +34,8 @@ ONNX_OPSETS = {f"onnx{number}": number for number in range(1, 29)}
 # The opsets inside of OpenVINO's compiler.
 _INTERNAL = frozenset({"ie_internal_opset", "cpu_plugin_opset", "SnippetsOpset"})
 INSIDE = {
-    "GatedDeltaNet", "MOE", "PagedAttentionExtension", "PagedCausalConv1D", "PagedGatedDeltaNet", "PagedSelectiveSSM",
-    "SelectiveSSM",
+    "BlockSparseAttention", "GatedDeltaNet", "MOE", "PagedAttentionExtension", "PagedCausalConv1D",
+    "PagedGatedDeltaNet", "PagedSelectiveSSM", "SelectiveSSM", "SparseAttentionIndexer",
 }  # fmt: skip
 """The operators inside of OpenVINO's compiler to which dumps give the version "extension"."""
 

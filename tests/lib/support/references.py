@@ -197,3 +197,16 @@ def experts_of(x: Any, shares: Any, expert: Any) -> np.ndarray:
 
 def swish(x: Any) -> Any:
     return x / (1 + np.exp(-np.asarray(x, np.float64)))
+
+
+def sparse_steps(query: Any, key: Any, value: Any, blocks: Any, ratio: int, scale: float) -> np.ndarray:
+    """Return what the page of BlockSparseAttention computes, in f64."""
+    query, key, value = (np.asarray(x, np.float64) for x in (query, key, value))
+    result = np.zeros((*query.shape[:3], value.shape[-1]))
+    for n, h, row in np.ndindex(*query.shape[:3]):
+        shared, position = h * key.shape[1] // query.shape[1], key.shape[2] - query.shape[2] + row
+        seen = {b * ratio + i for b in blocks[n, row] if b >= 0 for i in range(ratio)}
+        at = sorted(seen | set(range((position + 1) // ratio * ratio, position + 1)))
+        weights = np.exp(key[n, shared, at] @ query[n, h, row] * scale) if at else np.zeros(0)
+        result[n, h, row] = weights @ value[n, shared, at] / max(weights.sum(), 1e-300) if at else 0
+    return result
