@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
+from proofs import unproved  # noqa: F401  (for the test of this bench)
 from verdicts import effect, judged, through
 
 import irexec
@@ -204,10 +205,19 @@ def loops(rng: Rng, fault: str) -> tuple[Model, Steps]:
 
 
 @family(
-    decay="decay", initial="state", unwritten="store", exchanged="store other", late="out", wrong="store", count="next"
+    decay="decay",
+    initial="state",
+    unwritten="store state",
+    exchanged="store state other",
+    late="out",
+    wrong="store state",
+    count="next",
 )
 def states(rng: Rng, fault: str) -> tuple[Model, Steps]:
-    """Two variables, a decaying mean and a count, over three steps."""
+    """Two variables, a decaying mean and a count, over three steps.
+
+    A dump contains what is read from a variable, not what is assigned to it, so either may be named.
+    """
     size = int(rng.integers(3, 8))
     x = ops.parameter([1, size], "f32", name="x")
     start = ops.constant(np.full((1, size), 0.2 if fault == "initial" else 0.0, F))

@@ -20,6 +20,7 @@ from irexec.tools.compare.known_causes import beginning, known_cause
 from irexec.tools.compare.layers import Comparing
 from irexec.tools.compare.onnx_nodes import not_read
 from irexec.tools.compare.other_causes import failing, layout, replaced
+from irexec.tools.compare.proof import proof_of
 from irexec.tools.compare.remarks import remarks
 from irexec.tools.compare.result import Comparison, few
 from irexec.tools.compare.runtimes.runtime import (
@@ -90,6 +91,8 @@ def compare(
     if found.culprit is not None:
         found.culprit = _completed(found.culprit, comparing, hidden=found.hidden)
         found.notes += not_read(reference.model.file, runtime.name, found.culprit)
+    if found.culprit is not None and failed is None:
+        found.proof = found.proof or proof_of(reference, loaded, found.culprit, found.plain)
     if not found.exact and not found.common_agree and failed is None:
         wrong = found.culprit or beginning(found.layers, comparing)
         found.cause = known_cause(wrong) if wrong is not None else ""

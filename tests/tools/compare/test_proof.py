@@ -1,0 +1,50 @@
+"""The proof of verdicts whose layers have no error that could be added to irexec's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.verdicts import ROWS, compared, named
+
+import irexec
+from irexec import Model
+from irexec import opset15 as ops
+
+F, L = np.float32, np.int64
+
+
+def _two(x: Any, other: bool) -> Any:
+    doubled = ops.multiply(x, F(2), name="doubled")
+    return ops.result(doubled if other else ops.exp(doubled, name="exp"), name="r")
+
+
+def _inserted(x: Any, other: bool) -> Any:
+    doubled = ops.multiply(x, F(2), name="doubled")
+    return ops.result(ops.clamp(doubled, -0.5, 0.5, name="cut") if other else doubled, name="r")
+
+
+def _shape(x: Any, other: bool) -> Any:
+    part = ops.slice(x, L([0]), L([2 if other else 4]), L([1]), L([1]), name="part")
+    return ops.result(ops.reduce_sum(part, L([1]), True, name="sum"), name="r")
+
+
+@pytest.mark.parametrize(
+    "build, layer, proof",
+    [
+        (_two, "r", "irexec's doubled is equal to what the other side returns; its result that should be exp is "),
+        (_inserted, "r", "the other side's doubled is equal; its result that should be doubled is "),
+        (_shape, "part", "with the other side's part, irexec"),
+    ],
+)
+def test_every_verdict_has_a_proof(build: Callable[[Any, bool], Any], layer: str, proof: str) -> None:
+    def model(other: bool) -> Model:
+        x = ops.parameter([4, 8], "f32", name="x")
+        return irexec.Model([build(x, other)], [x])
+
+    found = compared(model(False), model(True), [ROWS])
+    assert not found.agrees and named(found) == [layer], found.verdict
+    assert found.proof.startswith(proof), found.proof
+    assert "; " in found.proof
