@@ -104,8 +104,17 @@ def _limited(array: Array) -> Array:
     return np.clip(array.astype(np.int64), -(2**31), 2**31 - 1).astype(array.dtype)
 
 
+def _out_of_range(array: Array) -> Array:
+    """Return what processors return for a float that is not an integer of 32 bits: the smallest one."""
+    return np.where(_limited(array) == array, array, np.array(-(2**31)).astype(array.dtype))
+
+
 def _in_floats(array: Array) -> Array:
     return array.astype(np.float32).astype(array.dtype)
+
+
+def _low_bits_in_floats(array: Array) -> Array:
+    return _in_floats(_low_bits(array))
 
 
 # Other types
@@ -247,7 +256,9 @@ class Known(NamedTuple):
 KNOWN = (
     Known("computes integers of 64 bits in 32 bits: the low 32 bits", _computed_in("i", _low_bits)),
     Known("computes integers of 64 bits in 32 bits: limited to their range", _computed_in("i", _limited)),
-    Known("computes integers of 64 bits in f32", _computed_in("i", _in_floats)),
+    Known("computes integers of 64 bits in 32 bits: the smallest one for all others", _computed_in("i", _out_of_range)),
+    Known("computes integers in f32", _computed_in("is", _in_floats)),
+    Known("computes the low 32 bits of integers in f32", _computed_in("i", _low_bits_in_floats)),
     Known("limits integers to the range of their type instead of wrapping around", _saturated),
     Known("adds each two products of 8 bits in 16 bits, as processors without VNNI do", _pairs_in_16_bits),
     Known("rounds halves", _halves_otherwise),

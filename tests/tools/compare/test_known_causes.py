@@ -67,11 +67,23 @@ ROWS = {
         lambda x: np.maximum(np.clip(x, -(2**31), 2**31 - 1), 1),
         "limited to their range",
     ),
+    "smallest": Row(
+        [L([2**20, 3, 5]), L([2, 3, 3])],
+        lambda x, y: ops.power(x, y),
+        lambda x, y: L([-(2**31), 27, 125]),
+        "the smallest one for all others",
+    ),
     "in f32": Row(
         [WHOLE + 7],
         lambda x: ops.abs(x),
         lambda x: np.abs(x.astype(F)).astype(L),
-        "computes integers of 64 bits in f32",
+        "computes integers in f32",
+    ),
+    "low bits in f32": Row(
+        [WHOLE[2:] + 8],
+        lambda x: ops.abs(x),
+        lambda x: np.abs(_low(x).astype(F)).astype(L),
+        "computes the low 32 bits of integers in f32",
     ),
     "saturation": Row(
         [SMALL, SMALL],
@@ -180,9 +192,22 @@ def test_a_cause_cannot_change_the_verdict(name: str, tmp_path: Path, monkeypatc
     assert (found.verdict, found.proof, found.agrees) == (without.verdict, without.proof, without.agrees)
 
 
-@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum"])
-def test_openvino_computes_integers_of_64_bits_in_32(name: str) -> None:
-    run = _run(Row([WHOLE, WHOLE[::-1].copy()], getattr(ops, name), np.add, ""))
+LOW = "integers of 64 bits in 32 bits: the low 32 bits"
+OPENVINO = {
+    "add": LOW,
+    "subtract": LOW,
+    "multiply": LOW,
+    "maximum": LOW,
+    "divide": "the low 32 bits of integers in f32",
+    "power": "integers of 64 bits in 32 bits: the smallest one",
+}
+"""Functions of two integers of 64 bits, and what OpenVINO computes."""
+
+
+@pytest.mark.parametrize("name, kept", OPENVINO.items())
+def test_openvino_computes_integers_of_64_bits_in_32(name: str, kept: str) -> None:
+    inputs = [L([2**20, 3, 5]), L([2, 3, 3])] if name == "power" else [WHOLE, L([7, 3, 9, -2, 5, 2])]
+    run = _run(Row(inputs, getattr(ops, name), np.add, ""))
     found = compare(run, OpenVINO("CPU", {}, run.model))
-    assert "layer computes integers of 64 bits in 32 bits: the low 32 bits" in found.cause
+    assert f"layer computes {kept}" in found.cause
     assert found.proof.endswith("those of the other side are equal")
