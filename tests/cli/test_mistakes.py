@@ -90,7 +90,7 @@ def test_weights_that_are_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
         (b"\x00\x00\x80?" * 300, "the file is a binary file, not an IR"),
         (b"name: a", "the file is not XML"),
         (b"<html></html>", "the file is an HTML page"),
-        (b"<page></page>", "not an OpenVINO IR"),
+        (b"<page></page>", "the root element is <page>"),
     ],
     ids=["empty", "weights", "text", "page", "other"],
 )
