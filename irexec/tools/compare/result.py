@@ -71,8 +71,9 @@ class Row:
 
 @dataclass(slots=True)
 class Comparison:
-    """Two runs of one model. `layers`: those that were judged, of `count` in all. `results` contains the errors of the results when no layer was exposed. `suspect`: the
-    first layer that is wrong by itself, even if the results do not show it.
+    """Two runs of one model. `layers`: those that were judged, of `count` in all. `results` contains the errors of the
+    results when no layer was exposed. `suspect`: the first layer that is wrong by itself, even if the results do not
+    show it.
 
     `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
     False if the results differ and no layer's own error explains it; `where` names the layers between which it appears.
@@ -80,10 +81,9 @@ class Comparison:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
     could differ. `exact`: both sides are run by irexec. `notes`: sentences about amplified rounding, parts that the
     inputs did not exercise, and differences without an effect. `plain`: the other side's results per step, when no
-    layer was exposed. `proof`: the experiments that show that the named layers make the
-    difference. `cause`: what the other side is known to do differently, shown by an experiment. `random`: layers with
-    random or undefined values, on which differing results depend. `unpaired`: sentences about results that only one of
-    two models has.
+    layer was exposed. `proof`: the experiments that show that the named layers make the difference. `cause`: what the
+    other side is known to do differently, shown by an experiment. `random`: layers with random or undefined values, on
+    which differing results depend. `unpaired`: sentences about results that only one of two models has.
     """
 
     other: str
