@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from irexec.core.structure import CONVERT, PARAMETER, RESULT
-from irexec.core.types import F32, F64, I64, ElementType
+from irexec.core.types import F32, F64, I8, I64, U8, ElementType
 from irexec.model.graph.model import Model
 
 # The layers whose types stay when the layers between them compute in another type.
@@ -28,6 +28,11 @@ class Types:
         if not lost and not gained:
             return ""
         return f"{lost or F32} becomes {gained or F32}"
+
+    @property
+    def of_bytes(self) -> str:
+        """The names of the types with 8 bits for quantized values that only the second graph has."""
+        return ", ".join(sorted(str(kind) for kind in self.gained if kind in (I8, U8)))
 
     @property
     def lower(self) -> ElementType | None:

@@ -10,8 +10,11 @@ import pytest
 
 import irexec
 from irexec.cli.main import main
+from irexec.core.types import U8
+from irexec.model.graph.model import Model
 from irexec.tools.conformance.made import case_named
 from irexec.tools.passes.find import find_passes
+from irexec.tools.passes.judging import Judge
 from irexec.tools.run.record import Reference
 
 pytest.importorskip("openvino")
@@ -19,6 +22,12 @@ pytest.importorskip("openvino")
 ROOT = Path(__file__).parents[3]
 MODELS = ROOT / "tests" / "data" / "passes"
 F32 = {"INFERENCE_PRECISION_HINT": "f32"}
+
+
+LEVELS = (
+    "graph.fake_quantised/f32/r5/levels=255/ranges=asymmetric/layer=pool/weights=float/act=swish/again=no/twice/reset"
+    "/sequence/seed250"
+)
 
 
 def reproducer(name: str) -> Path:
@@ -89,14 +98,33 @@ def test_kernels_are_wrong_where_all_passes_keep_the_result() -> None:
             "weights are decompressed in f32",
         ),
         ("graph.embedding/f32/r5/table=i8 scaled/kind=u8/negative=no/form=gather/static/seed638", ""),
+        (LEVELS, "quantized values are stored in u8"),
+        (
+            "graph.fake_quantised/f32/r5/levels=256/ranges=symmetric/layer=depthwise/weights=i8/act=none/again=no"
+            "/static/seed112",
+            "quantized values are stored in u8",
+        ),
     ],
-    ids=["f64 in f32", "time first", "decompressed in f32", "u8 indices"],
+    ids=["f64 in f32", "time first", "decompressed in f32", "u8 indices", "levels", "zero points"],
 )
 def test_passes_of_sound_graphs_are_not_called_wrong(name: str, reason: str) -> None:
     case = case_named(name)
     found = find_passes(Reference(case.model, case.inputs[:1]), config=F32)
     assert (found.unknown, found.wrong, found.kernels.agrees) == ([], [], True)
     assert reason in {one.reason for one in found.passes}
+
+
+def test_more_than_other_levels_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Judge._run
+
+    def doubled(judge: Judge, model: Model) -> list[list[np.ndarray]]:
+        is_quantized = any(value.element_type is U8 for node in model.nodes for value in node.outputs)
+        return [[(1 + is_quantized) * array for array in step] for step in run(judge, model)]
+
+    monkeypatch.setattr(Judge, "_run", doubled)
+    case = case_named(LEVELS)
+    found = find_passes(Reference(case.model, case.inputs[:1]), config=F32)
+    assert [one.outcome for one in found.wrong] == ["wrong"]
 
 
 def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
