@@ -109,6 +109,19 @@ def _out_of_range(array: Array) -> Array:
     return np.where(_limited(array) == array, array, np.array(-(2**31)).astype(array.dtype))
 
 
+def _in_32_bits(given: Change, constant: Change, result: Change) -> Experiment:
+    """Return the experiment that changes 64-bit inputs, those that are constants, and results."""
+
+    def experiment(layer: Layer) -> Iterator[Made]:
+        if layer.is_about("i"):
+            pairs = zip(layer.node.inputs, layer.inputs, strict=True)
+            kept = [(a, constant if v is not None and v.node.constant is not None else given) for v, a in pairs]
+            inputs = [None if array is None else _only("i", change)(array) for array, change in kept]
+            yield Made([*map(_only("i", result), replace(layer, inputs=inputs).run())])
+
+    return experiment
+
+
 def _in_floats(array: Array) -> Array:
     return array.astype(np.float32).astype(array.dtype)
 
@@ -254,9 +267,16 @@ class Known(NamedTuple):
 
 
 KNOWN = (
-    Known("computes integers of 64 bits in 32 bits: the low 32 bits", _computed_in("i", _low_bits)),
-    Known("computes integers of 64 bits in 32 bits: limited to their range", _computed_in("i", _limited)),
-    Known("computes integers of 64 bits in 32 bits: the smallest one for all others", _computed_in("i", _out_of_range)),
+    Known("computes integers of 64 bits in 32 bits: the low 32 bits", _in_32_bits(_low_bits, _low_bits, _low_bits)),
+    Known(
+        "computes integers of 64 bits in 32 bits: the low 32 bits, and constants limited to their range",
+        _in_32_bits(_low_bits, _limited, _low_bits),
+    ),
+    Known("computes integers of 64 bits in 32 bits: limited to their range", _in_32_bits(_limited, _limited, _limited)),
+    Known(
+        "computes integers of 64 bits in 32 bits: the smallest one for all others",
+        _in_32_bits(_out_of_range, _out_of_range, _out_of_range),
+    ),
     Known("computes integers in f32", _computed_in("is", _in_floats)),
     Known("computes the low 32 bits of integers in f32", _computed_in("i", _low_bits_in_floats)),
     Known("limits integers to the range of their type instead of wrapping around", _saturated),

@@ -61,6 +61,12 @@ def _low(array: Array) -> Array:
 
 ROWS = {
     "low bits": Row([WHOLE, L([7])], lambda x, y: ops.add(x, y), lambda x, y: _low(x + y), "the low 32 bits"),
+    "constants": Row(
+        [WHOLE],
+        lambda x: ops.add(x, L([2**40])),
+        lambda x: _low(_low(x) + 2**31 - 1),
+        "the low 32 bits, and constants limited to their range",
+    ),
     "limited": Row(
         [WHOLE],
         lambda x: ops.maximum(x, L([1])),
@@ -211,3 +217,21 @@ def test_openvino_computes_integers_of_64_bits_in_32(name: str, kept: str) -> No
     found = compare(run, OpenVINO("CPU", {}, run.model))
     assert f"layer computes {kept}" in found.cause
     assert found.proof.endswith("those of the other side are equal")
+
+
+def test_openvino_limits_constants_of_64_bits() -> None:
+    run = _run(ROWS["constants"])
+    found = compare(run, OpenVINO("CPU", {}, run.model))
+    assert f"layer computes {LOW}, and constants limited to their range" in found.cause
+
+
+def test_the_cause_of_a_layer_in_a_body() -> None:
+    """The first iteration in which OpenVINO computes another sum than irexec."""
+    x, row = ops.parameter([3, 2], "i64", name="x"), ops.parameter([1, 2], "i64", name="row")
+    made = ops.add(row, L(2**40), name="inner")
+    loop = ops.tensor_iterator()
+    loop.set_body(Model([ops.result(made, name="made")], [row]))
+    loop.set_sliced_input(row, x.output(0), 0, 1, 1, -1, 0)
+    model = Model([ops.result(loop.get_concatenated_slices(made.output(0), 0, 1, 1, -1, 0), name="r")], [x])
+    found = compare(Reference(model, [[L([[1, 2], [3, 4], [5, 6]])]]), OpenVINO("CPU", {}, model))
+    assert f"inner computes {LOW}, and constants limited to their range" in found.cause
