@@ -15,7 +15,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from irexec.frontends.onnx import definitions  # noqa: E402
 from irexec.tools.catalog.facts import all_facts  # noqa: E402
 from irexec.tools.catalog.schema import schema_files  # noqa: E402
 from irexec.tools.catalog.table import TABLE, table  # noqa: E402
@@ -35,7 +34,7 @@ def files() -> Iterator[tuple[Path, str | None]]:
     yield from ((path, None) for path in sorted((SCHEMAS / "operators").glob("*.json")) if path not in made)
     yield ROOT / "docs" / "operators.md", page_text(all_facts())
     if _onnx_version().startswith(OF_ONNX):
-        from irexec.frontends.onnx import status
+        from irexec.frontends.onnx import definitions, status
 
         yield ROOT / "docs" / "onnx.md", status.page()
         yield Path(definitions.__file__).with_name("definitions.txt"), definitions.text()

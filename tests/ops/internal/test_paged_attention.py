@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import openvino
-import openvino.op
 import pytest
 
 import irexec.ops.internal  # noqa: F401 - registers the operator
 from irexec.ops.spec.operator import REGISTRY
+
+openvino = pytest.importorskip("openvino")
+opset = pytest.importorskip("openvino.op")
 
 HEADS, SHARED, SIZE, BLOCK = 4, 2, 32, 32
 NAMES = [port.name for port in REGISTRY["PagedAttentionExtension", "ie_internal_opset"].signature.inputs]
@@ -46,8 +47,8 @@ def of_openvino(arrays: list[np.ndarray]) -> list[np.ndarray]:
     parameters = []
     for name, array in zip(NAMES, arrays, strict=True):
         shape = openvino.PartialShape([-1, *array.shape[1:]] if name.endswith("_cache") else list(array.shape))
-        parameters.append(openvino.op.Parameter(openvino.Type(array.dtype), shape))
-    layer = openvino.op._PagedAttentionExtension([parameter.output(0) for parameter in parameters])
+        parameters.append(opset.Parameter(openvino.Type(array.dtype), shape))
+    layer = opset._PagedAttentionExtension([parameter.output(0) for parameter in parameters])
     for letter in "kv":
         layer.get_rt_info()[f"{letter}_head_size"] = SIZE
         layer.get_rt_info()[f"num_{letter}_heads"] = SHARED
