@@ -66,11 +66,11 @@ pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 
 TESTS = Path(__file__).parent
 ANY_PYTHON = (
-    "benchmarks", "frontends", "runtime/lowering", "tools/bisect", "tools/blame", "tools/compare", "tools/conformance",
-    "tools/cut", "tools/diff", "tools/doctest", "tools/fixes", "tools/passes", "tools/reduce", "tools/render",
-    "tools/sensitivity", "tools/script", "tools/shapes",
+    "benchmarks", "frontends", "model/weightless", "runtime/lowering", "tools/bisect", "tools/blame", "tools/compare",
+    "tools/conformance", "tools/cut", "tools/diff", "tools/doctest", "tools/edit", "tools/fixes", "tools/language",
+    "tools/passes", "tools/reduce", "tools/render", "tools/sensitivity", "tools/script", "tools/shapes",
 )  # fmt: skip
-"""Folders of tests that do not depend on the interpreter: they are marked `any_python`."""
+"""Folders of tests that do not depend on the interpreter: they are marked `any_python`, as are the rows of operators."""
 
 
 OTHER_PYTHONS = "not models and not any_python"
@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     their marker gives, and leave out most cases of long tables if the whole suite is run by hand.
     """
     for item in items:
-        if any(TESTS / folder in item.path.parents for folder in ANY_PYTHON):
+        if item.path.suffix == ".rows" or any(TESTS / folder in item.path.parents for folder in ANY_PYTHON):
             item.add_marker("any_python")
         if not IN_CI and (marker := item.get_closest_marker("in_ci")) is not None:
             item.add_marker(pytest.mark.skip(reason=f"{marker.args[0]}: in CI only (CI=true)"))

@@ -51,8 +51,8 @@ def moe(
     Weights are [experts, H, 2 I] and [experts, I, H], or transposed. `expert_beta` belongs to Swish.
 
     C1: there are as many inputs as the type of the experts has. C2: the weights have these shapes. C3: biases have an
-    element for each output of each expert, or none. C4: the routing weights have one of these shapes, and the indices
-    are of experts. C5: gemm2_bias_swiglu_clamp has the activation swiglu.
+    element for each output of each expert, or none. C4: the routing weights have one of these shapes.
+    C5: gemm2_bias_swiglu_clamp has the activation swiglu. C6: the indices are of experts.
     """
     x = widen(hidden_states).reshape(prod(hidden_states.shape[:-1]), hidden_states.shape[-1])
     tensors = [widen(each) for each in (weight_0, *others)]
@@ -82,7 +82,7 @@ def _shares(weights: Array, indices: Array, experts: int, tokens: int) -> Array:
     """Return the weight of each expert for each token."""
     if weights.ndim != 2:
         return weights.reshape(experts, tokens)
-    in_range(require, "C4", "router_topk_output_indices", indices, 0, experts - 1)
+    in_range(require, "C6", "router_topk_output_indices", indices, 0, experts - 1)
     found = np.zeros((experts, tokens), weights.dtype)
     np.add.at(found, (indices, np.arange(tokens)[:, None]), weights)
     return found

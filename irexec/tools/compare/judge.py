@@ -136,7 +136,7 @@ class _Draws:
         computing = [node for node in model.nodes if node.inputs and node.type != RESULT]
         nodes = [node for node in computing if node not in constant] or computing
         held = {v: a for node in nodes for v in node.inputs if v is not None and (a := v.node.constant) is not None}
-        wanted = {value for node in nodes for value in (*node.inputs, *node.outputs) if value is not None}
+        wanted = {v for node in nodes for v in (*node.inputs, *node.outputs) if v is not None} - held.keys()
         seen = held | self._run(self._steps, see=wanted)[-1].seen
         found: dict[Value, tuple[Tolerance, float]] = {}
         for node in nodes:

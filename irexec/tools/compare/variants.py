@@ -82,10 +82,10 @@ def narrowed(wide: Array, kind: Any) -> Array:
     """Return a result in this type. The largest finite number, which a layer returns for the limit of a type
     (SegmentMax and ReduceMax of no elements), becomes that of the narrower type.
     """
+    if wide.dtype == kind or not ElementType.of(wide.dtype).is_real or not ElementType.of(np.dtype(kind)).is_real:
+        return wide  # Integers in another type are not rounded: their values have to be equal.
     with np.errstate(all="ignore"):
         narrow = wide.astype(kind, copy=False)
-    if wide.dtype == narrow.dtype or not ElementType.of(narrow.dtype).is_real:
-        return narrow
     limit = ml_dtypes.finfo(narrow.dtype).max  # type: ignore[no-untyped-call]
     is_limit = np.abs(wide) == np.finfo(wide.dtype).max
     return np.where(is_limit, np.copysign(limit, wide).astype(narrow.dtype), narrow)

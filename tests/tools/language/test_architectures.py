@@ -31,7 +31,9 @@ OWN = [
     ("cross", "cross attention", "block 1, cross attention"),
     ("int4", "zero point", "block 1, attention"),
 ]
-FAULTS = [*((kind, fault, block) for kind in KINDS for fault, block in ANY.items()), *OWN]
+PAIRS = [(kind, fault, block) for kind in KINDS for fault, block in ANY.items()]
+# Every second pair: each architecture with half of the faults, each fault in half of the architectures.
+FAULTS = [*PAIRS[::2], *OWN]
 
 
 def written(folder: Path, kind: str, fault: str = "", *, first: int = 0) -> Path:

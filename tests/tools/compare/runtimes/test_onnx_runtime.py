@@ -44,7 +44,7 @@ def test_both_runtimes_agree(file: Path) -> None:
     for runtime in (OnnxRuntime(), OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"}, run.model)):
         found = compare(run, runtime)
         assert found.agrees, found.verdict
-        assert (found.layers, found.unseen) == (3, 0)
+        assert (found.count, found.unseen) == (3, 0)
 
 
 def test_onnx_runtime_on_a_file_that_changed(file: Path) -> None:

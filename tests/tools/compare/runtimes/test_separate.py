@@ -33,14 +33,14 @@ def reference() -> Reference:
 def test_a_runtime_in_another_process_is_compared_like_any_other() -> None:
     found = compare(reference(), Apart(SERVER, ("nothing", "crash")))
     assert found.agrees
-    assert (found.other, found.layers, found.unseen) == ("fragile", 2, 0)
+    assert (found.other, found.count, found.unseen) == ("fragile", 2, 0)
 
 
 def test_observed_values_are_fetched_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     runtime, asked = Apart(SERVER, ("nothing", "crash")), []
     call = runtime.process.call
     monkeypatch.setattr(runtime.process, "call", lambda method, *given: asked.append(method) or call(method, *given))
-    assert compare(reference(), runtime).layers == 2
+    assert compare(reference(), runtime).count == 2
     assert asked.count("kept") == 1
     assert asked.count("about") == 1
 
