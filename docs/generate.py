@@ -252,6 +252,7 @@ def _tests(facts: OperatorFacts) -> Iterator[tuple[str, str]]:
     A test that names other operators of the module, and not this one, is about those.
     """
     others = {type for type, (module, _) in CONTENTS.items() if module.startswith(facts.category)} - {facts.type}
+    yield from _rows(facts)
     for path in sorted((ROOT / "tests" / "ops" / facts.category).glob("test_*.py")):
         text = path.read_text("utf-8")
         if path.stem != f"test_{facts.module.rpartition('.')[2]}" and not _names(facts.type, text):
@@ -269,6 +270,23 @@ def _tests(facts: OperatorFacts) -> Iterator[tuple[str, str]]:
             if ours and (said or any(f"{name}(" in source for name in live)):
                 words = " ".join(" ".join(part.split()).rstrip(".") + "." for part in said)
                 yield f"{path.relative_to(ROOT).as_posix()}::{node.name}", words
+
+
+def _rows(facts: OperatorFacts) -> Iterator[tuple[str, str]]:
+    """The rows of the operator that ask OpenVINO, as one test, and the comments of rows that mention it."""
+    path = ROOT / "tests" / "ops" / facts.category / f"{facts.module.rpartition('.')[2]}.rows"
+    if not path.is_file():
+        return
+    about, asked, name = False, False, path.relative_to(ROOT).as_posix()
+    for line in path.read_text("utf-8").splitlines():
+        if line.endswith(":") and not line.startswith("#"):
+            about = any(each.rpartition("-")[0] == facts.type for each in line[:-1].split(", "))
+        elif about and line.startswith("#") and "OpenVINO" in line:
+            yield name, line.removeprefix("#").strip().rstrip(".") + "."
+        elif about and {"openvino", "core"} & {*re.split(" {2,}", line)[1:]}:
+            asked = True
+    if asked:
+        yield name, ""
 
 
 def _comments(source: str) -> list[str]:

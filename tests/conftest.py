@@ -70,7 +70,7 @@ ANY_PYTHON = (
     "tools/conformance", "tools/cut", "tools/diff", "tools/doctest", "tools/edit", "tools/fixes", "tools/language",
     "tools/passes", "tools/reduce", "tools/render", "tools/sensitivity", "tools/script", "tools/shapes",
 )  # fmt: skip
-"""Folders of tests that do not depend on the interpreter: they are marked `any_python`, as are the rows of operators."""
+"""Folders of tests that do not depend on the interpreter: they are marked `any_python`, as are rows of operators."""
 
 
 OTHER_PYTHONS = "not models and not any_python"

@@ -37,15 +37,15 @@ def sparse_attention_indexer(
     `index_query` is [N, H, L, D], and `index_key_blocks` [N, B, D] has a key for each block of `compress_ratio`
     positions. Blocks that end after the query are not selected; of equal scores the first block is.
 
-    C1: the inputs have these shapes. C2: `key_length` is one number, at least L, of B complete blocks. C3:
-    `compress_ratio` divides `token_budget`.
+    C1: the inputs have these shapes. C2: `key_length` is one number. C3: `compress_ratio` divides
+    `token_budget`. C4: `key_length` is at least L, and that of B complete blocks.
     """
     query, keys = (widen(x) for x in (index_query, index_key_blocks))
     batch, _, length, _ = query.shape
     positions, count = integer(key_length), token_budget // compress_ratio
-    in_range(require, "C2", "key_length", positions, length)
+    in_range(require, "C4", "key_length", positions, length)
     text = f"index_key_blocks has {keys.shape[1]} blocks, expected {positions // compress_ratio}"
-    require("C2", keys.shape[1] == positions // compress_ratio, text, port="index_key_blocks")
+    require("C4", keys.shape[1] == positions // compress_ratio, text, port="index_key_blocks")
     scores = np.maximum(query @ keys[:, None].swapaxes(-1, -2), 0)
     if index_weights is not None:
         scores = scores * widen(index_weights).transpose(0, 2, 1)[..., None]
