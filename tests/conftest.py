@@ -71,6 +71,8 @@ ANY_PYTHON = (
     "tools/passes", "tools/reduce", "tools/render", "tools/sensitivity", "tools/script", "tools/shapes",
 )  # fmt: skip
 """Folders of tests that do not depend on the interpreter: they are marked `any_python`, as are rows of operators."""
+OF_BLAS = ("convolution", "matrix")
+"""Folders whose rows depend on the BLAS kernels, which are others with each Python, see `.ci/run`."""
 
 
 OTHER_PYTHONS = "not models and not any_python"
@@ -119,7 +121,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     their marker gives, and leave out most cases of long tables if the whole suite is run by hand.
     """
     for item in items:
-        if item.path.suffix == ".rows" or any(TESTS / folder in item.path.parents for folder in ANY_PYTHON):
+        is_row = item.path.suffix == ".rows" and item.path.parent.name not in OF_BLAS
+        if is_row or any(TESTS / folder in item.path.parents for folder in ANY_PYTHON):
             item.add_marker("any_python")
         if not IN_CI and (marker := item.get_closest_marker("in_ci")) is not None:
             item.add_marker(pytest.mark.skip(reason=f"{marker.args[0]}: in CI only (CI=true)"))
