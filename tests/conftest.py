@@ -66,8 +66,8 @@ pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 
 TESTS = Path(__file__).parent
 ANY_PYTHON = (
-    "benchmarks", "frontends", "model/weightless", "runtime/lowering", "tools/bisect", "tools/blame", "tools/compare",
-    "tools/conformance", "tools/cut", "tools/diff", "tools/doctest", "tools/edit", "tools/fixes", "tools/language",
+    "benchmarks", "docs", "frontends", "model/weightless", "runtime/lowering", "tools/bisect", "tools/blame",
+    "tools/compare", "tools/conformance", "tools/cut", "tools/diff", "tools/doctest", "tools/edit", "tools/fixes", "tools/language",
     "tools/passes", "tools/reduce", "tools/render", "tools/sensitivity", "tools/script", "tools/shapes",
 )  # fmt: skip
 """Folders of tests that do not depend on the interpreter: they are marked `any_python`, as are rows of operators."""
@@ -76,7 +76,7 @@ OF_BLAS = ("convolution", "matrix")
 
 
 OTHER_PYTHONS = "not models and not any_python"
-"""What `.ci/run` selects for a Python other than the first."""
+"""What `.ci/run` selects for the newest Python, if that is not the first; smoke tests run with those between."""
 WHOLE_SUITE = "IREXEC_TESTS_WHOLE_SUITE"
 """The variable that tells the workers of xdist, which are always given paths, that the user gave none."""
 
