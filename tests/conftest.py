@@ -67,8 +67,9 @@ pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 TESTS = Path(__file__).parent
 ANY_PYTHON = (
     "benchmarks", "docs", "frontends", "model/weightless", "runtime/lowering", "tools/bisect", "tools/blame",
-    "tools/compare", "tools/conformance", "tools/cut", "tools/diff", "tools/doctest", "tools/edit", "tools/fixes", "tools/language",
-    "tools/passes", "tools/reduce", "tools/render", "tools/sensitivity", "tools/script", "tools/shapes",
+    "tools/compare", "tools/conformance", "tools/cut", "tools/diff", "tools/doctest", "tools/edit",
+    "tools/fixes", "tools/language", "tools/passes", "tools/reduce", "tools/render", "tools/sensitivity",
+    "tools/script", "tools/shapes",
 )  # fmt: skip
 """Folders of tests that do not depend on the interpreter: they are marked `any_python`, as are rows of operators."""
 OF_BLAS = ("convolution", "matrix")
