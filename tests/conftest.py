@@ -143,7 +143,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if os.environ.get(WHOLE_SUITE) and not IN_CI:
         terminalreporter.write_line(
             "Of tests with more than 8 cases, every sixth case ran (of expensive ones fewer), and none that is marked "
-            "in_ci. Every row of tests/ops/ ran. CI=true runs everything."
+            "in_ci. CI=true runs everything."
         )
 
 
