@@ -263,14 +263,10 @@ def _origins(args: argparse.Namespace, result: ExampleRun | ModelRun) -> Origins
     """Return the origins of the value of --explain-value, if there are results; report a wrong one as a finding."""
     if args.explain_value is None or not result.arrays():
         return None
-    from irexec.tools.compare.origins import origins_in, origins_of_example
-    from irexec.tools.run.run import ModelRun
+    from irexec.tools.compare.origins import origins_of
 
     try:
-        if not isinstance(result, ModelRun):
-            return origins_of_example(result, args.explain_value)
-        arrays = [entry.array for entry in result.inputs if entry.array is not None]
-        return origins_in(result.model, arrays, args.explain_value)
+        return origins_of(result, args.explain_value)
     except WrongArgument as error:
         result.report.add(Findings(file=args.file).add("U004", f"--explain-value: {error}"))
         return None

@@ -14,7 +14,9 @@ import irexec
 from irexec import opset15 as ops
 from irexec.cli.main import main
 from irexec.core.diagnostics import WrongArgument
-from irexec.tools.compare.origins import origins, origins_in
+from irexec.model.arrays.given import Given
+from irexec.tools.compare.origins import Layer, Origins, origins, origins_of
+from irexec.tools.run.run import run_model
 
 NDARRAY = np.ndarray[Any, Any]
 
@@ -27,7 +29,7 @@ def _found(type: str, version: int, place: tuple[int, ...], *inputs: Any, **writ
     operator = the(type, version)
     attributes, _ = operator.parse_attributes(written)
     arrays = [np.asarray(array) for array in inputs]
-    found = origins(operator, arrays, attributes, 0, place, ("y", type, [*map(str, range(len(arrays)))]))
+    found = origins("y", place, Layer(type, operator, attributes, arrays, [*map(str, range(len(arrays)))]))
     return found.kind, [(int(s.input), s.place, round(s.effect, 4), s.overwritten) for s in found.sources]
 
 
@@ -103,7 +105,7 @@ def test_terms_and_effects(
 
 
 def test_a_large_product_is_not_searched_without_end() -> None:
-    found = origins(the("MatMul", 1), [_range(8, 9000), _range(9000, 8)], {}, 0, (1, 2), ("y", "", ["", ""]))
+    found = origins("y", (1, 2), Layer("", the("MatMul", 1), {}, [_range(8, 9000), _range(9000, 8)], ["", ""]))
     assert not found.is_complete and found.kind.endswith("or more")
 
 
@@ -111,17 +113,23 @@ def test_a_value_of_a_model() -> None:
     x = ops.parameter([2, 3], np.float32, name="x")
     product = ops.matmul(x, np.ones((3, 4), np.float32), False, False, name="product")
     model = irexec.Model([ops.result(ops.transpose(product, np.int64([1, 0]), name="turned"), name="y")], [x], "m")
-    found = origins_in(model, [_range(2, 3)], "turned[3,1]")
+
+    run = run_model(model, Given())
+
+    def explained(text: str) -> Origins:
+        return origins_of(run, text)
+
+    found = explained("turned[3,1]")
     assert (found.kind, found.sources[0].place, found.sources[0].input) == ("moved", (1, 3), "product")
-    assert origins_in(model, [_range(2, 3)], "product[1,3]").kind == "a sum of 3 products"
+    assert explained("product[1,3]").kind == "a sum of 3 products"
     for wrong, message in (
         ("turned[4,1]", "no element"),
         ("turn[1,1]", "turned"),
         ("turned[a]", "form"),
-        ("x[0,0]", "not computed"),
+        ("x[0,0]", "no layer computes"),
     ):
         with pytest.raises(WrongArgument, match=message):
-            origins_in(model, [_range(2, 3)], wrong)
+            explained(wrong)
 
 
 SNIPPET = """<layer type="ScatterElementsUpdate" version="opset12"><data reduction="none"/><input>
