@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from irexec.runtime.engine.constants import Constants, Folding, Packed, has_many
 from irexec.runtime.engine.errors import too_large
 from irexec.runtime.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.runtime.engine.step import Step
+
+if TYPE_CHECKING:
+    from irexec.runtime.engine.growing import Growth
 
 
 @record(eq=False, weakref_slot=True)
@@ -41,7 +44,12 @@ class Plan:
     lent: list[frozenset[int] | None]
     memory: MemoryPlan
     subplans: dict[int, list[Plan]]
-    growing: dict[int, str | None]
+    growing: dict[int, Growth]
+
+    @property
+    def included(self) -> set[int]:
+        """The numbers of the steps that are not called, because the calls of `growing` include them."""
+        return {number for growth in self.growing.values() for number in growth.included}
 
 
 @no_collection()
@@ -104,19 +112,19 @@ class _Planner:
         steps, subplans = self.steps, self.subplans
         bound = [step for step in steps if step.operator.is_run_by_engine]
         results = [self._input(node.inputs[0]) for node in self.model.results]
-        self._free_after_last_use(steps, results)
         sharing = Sharing(steps, len(self.template))
         assigned = {slot for step in bound if step.operator.type == ASSIGN for slot in step.inputs}
+        grown: dict[int, Growth] = {}
+        if assigned and not self.observed:
+            from irexec.runtime.engine.growing import growing
+
+            grown = growing(steps, self.template, sharing, results)
+        self._free_after_last_use(steps, results, grown)
         kept = frozenset(results) | assigned
         memory = plan_memory(steps, sharing, kept)
         foreign = {*parameters, *(slot for step in bound for slot in step.outputs)}
         buffered = {slot for number in memory.buffer_of for slot in steps[number].outputs}
         lent = self._lent(sharing, foreign, buffered, results)
-        grown: dict[int, str | None] = {}
-        if assigned:
-            from irexec.runtime.engine.growing import growing
-
-            grown = growing(steps, self.template, memory, sharing, results)
         return Plan(
             self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans, grown
         )
@@ -279,13 +287,13 @@ class _Planner:
             found = self.shapes[id(shape)] = shape, shape.to_shape() if shape.is_static else None
         return found[1]
 
-    def _free_after_last_use(self, steps: list[Step], results: list[int]) -> None:
+    def _free_after_last_use(self, steps: list[Step], results: list[int], grown: dict[int, Growth]) -> None:
         unseen = [True] * len(self.template)
         for slot in (*results, *self.fixed):
             unseen[slot] = False
-        for step in reversed(steps):
-            dead = []
-            for slot in (*step.inputs, *step.outputs):
+        for number in reversed(range(len(steps))):
+            step, dead = steps[number], []
+            for slot in (*step.inputs, *step.outputs, *(grown[number].inputs if number in grown else ())):
                 if unseen[slot]:
                     unseen[slot] = False
                     dead.append(slot)

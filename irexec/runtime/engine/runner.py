@@ -26,6 +26,7 @@ from irexec.runtime.engine.state import Variables
 from irexec.runtime.engine.step import Step
 
 Expected = tuple[Any, Any]
+Slots = list[Any] | dict[int, Any]
 Moves = Mapping[Value, Array | Callable[[Array], Array]]
 """Values that are changed: what takes their place, or a function of the value that computes it."""
 
@@ -81,13 +82,13 @@ class Runner:
     def _bind(self, outs: dict[int, Array], instead: Replacements) -> list[Call]:
         """Return the call of each step with everything that its execution needs; `instead` replaces kernels."""
         known: dict[TensorType, Expected] = {}
-        calls = []
+        calls: list[Call] = []
         for number, step in enumerate(self.plan.steps):
             call, inputs = instead.get(number, (step.call, step.inputs))
             if step.operator.is_run_by_engine:
                 call = self._bound(number, step)
-            if number in self.plan.growing and number not in instead:
-                call = self._growing(number, step)
+            if number in self.plan.growing:
+                call = self._renewing(number, step)
             if number in outs:
                 call = _into(call, outs[number])
             if not step.is_sure and step.operator.rule is not None:
@@ -97,7 +98,26 @@ class Runner:
             checks = tuple([_expected(type, value, self.plan.model, known) for type, value in pairs])
             outputs: Any = step.outputs[0] if single else step.outputs
             calls.append((call, inputs, single, outputs, checks[0] if single else checks, step.frees))
+        for number, growth in self.plan.growing.items():
+            from irexec.runtime.engine.growing import appending
+
+            variables = self.variables
+            gather = None if growth.gather is None else self._alone(growth.gather, calls)
+            concat, assign = self._alone(number, calls), self._alone(growth.assign, calls)
+            append = appending(variables.buffers, variables.pending, growth.name, gather, concat, assign)
+            calls[number] = append, growth.inputs, *calls[number][2:]
         return calls
+
+    def _alone(self, number: int, calls: Sequence[Call]) -> Callable[..., Any]:
+        """Return a function that runs one step with all its checks, and returns its result."""
+        call = calls[number]
+
+        def run(*inputs: Any) -> Any:
+            slots = dict(zip(call[1], inputs, strict=True))
+            self._run(slots, [call], [number])
+            return slots[call[3]]
+
+        return run
 
     def _buffers(self) -> dict[int, Array]:
         """Return the memory of each step with a buffer in the plan. Raises IRError if there is not enough memory."""
@@ -123,14 +143,11 @@ class Runner:
                 runner._is_lowered = self._is_lowered
         return body_step(step.node, [runner.iterate for runner in runners], self.plan.inference)
 
-    def _growing(self, number: int, step: Step) -> Callable[..., Any]:
-        """Return the call of a step that appends to a variable, or may reorder it."""
-        name = self.plan.growing[number]
-        if name is None:
-            from irexec.runtime.engine.growing import reordering
+    def _renewing(self, number: int, step: Step) -> Callable[..., Any]:
+        """Return the call of a Concat that makes a buffer of a variable."""
+        from irexec.runtime.engine.growing import renewing
 
-            return reordering(step.call)
-        return self.variables.appender(name, step.node.attributes["axis"], step.call)
+        return renewing(self.variables.buffers, self.plan.growing[number].name, step.node.attributes["axis"], step.call)
 
     def run(self, inputs: Sequence[Array], *, lowered: bool = False) -> list[Array]:
         """Return the results, in separate memory, for inputs that match the Parameters. Raises IRError."""
@@ -188,7 +205,8 @@ class Runner:
         """Return the program of the kernels: every step is a call."""
         if self._plain is None:
             calls = self._bind(self._buffers(), {})
-            self._plain = Program(self.plan.template, calls, range(len(calls)))
+            numbers = [number for number in range(len(calls)) if number not in self.plan.included]
+            self._plain = Program(self.plan.template, [calls[number] for number in numbers], numbers)
         return self._plain
 
     def _lowered(self) -> Program:
@@ -216,7 +234,7 @@ class Runner:
             self.variables.commit()
         return results
 
-    def _run(self, slots: list[Any], calls: Sequence[Call], numbers: Sequence[int]) -> None:
+    def _run(self, slots: Slots, calls: Sequence[Call], numbers: Sequence[int]) -> None:
         """Execute the calls of the steps with these numbers."""
         number = 0
         try:
@@ -277,9 +295,7 @@ class Runner:
             for slot in (*frees, *(slot for slot, _ in lacking)):
                 slots[slot] = None
 
-    def _store(
-        self, number: int, result: Any, slots: list[Any], outs: Sequence[int], checks: Sequence[Expected]
-    ) -> None:
+    def _store(self, number: int, result: Any, slots: Slots, outs: Sequence[int], checks: Sequence[Expected]) -> None:
         """Verify the results of a step with any number of outputs and store them in their slots. Raises IRError."""
         results = result if isinstance(result, (tuple, list)) else () if result is None else (result,)
         if len(results) < len(outs):

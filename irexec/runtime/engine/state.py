@@ -45,7 +45,7 @@ class Variables:
     def __init__(self, model: Model) -> None:
         self.values: dict[str, Array] = {}
         self.pending: dict[str, Array] = {}
-        self._buffers: dict[str, Buffer] = {}
+        self.buffers: dict[str, Buffer] = {}
         self.readers: dict[str, Node] = {
             node.attributes["variable_id"]: node for node in model.walk() if node.type == READ_VALUE
         }
@@ -80,25 +80,12 @@ class Variables:
 
         return write
 
-    def appender(self, name: str, axis: int, concat: Callable[..., Array]) -> Callable[..., Array]:
-        """Return the callable of a Concat whose result is assigned to the variable that its first input is."""
-
-        from irexec.runtime.engine.growing import Buffer
-
-        def append(past: Array, new: Array) -> Array:
-            buffer, at = self._buffers.get(name), axis % past.ndim
-            if buffer is None or buffer.axis != at:
-                buffer = self._buffers[name] = Buffer(at)
-            return buffer.append(past, new, concat)
-
-        return append
-
     def commit(self) -> None:
         """Store the assigned values. They are copied, because a value may be a caller's array, unless they are in the
         buffer of the variable.
         """
         for name, value in self.pending.items():
-            buffer = self._buffers.get(name)
+            buffer = self.buffers.get(name)
             is_own = buffer is not None and buffer.value is value
             self.values[name] = value if is_own else value.copy()
         self.pending.clear()
@@ -111,4 +98,4 @@ class Variables:
     def reset(self) -> None:
         self.values.clear()
         self.pending.clear()
-        self._buffers.clear()
+        self.buffers.clear()

@@ -51,8 +51,10 @@ def program(plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array], groups
     step.
     """
     builder = _Builder(plan, calls, outs, groups)
+    included = plan.included
     for number in range(len(plan.steps)):
-        builder.add(number)
+        if number not in included:
+            builder.add(number)
     return builder.program()
 
 
@@ -255,7 +257,8 @@ class _Copies:
         self._sharing = Sharing(plan.steps, len(plan.template))
         self._end: dict[int, int] = {}
         for number, step in enumerate(plan.steps):
-            for slot in (*step.inputs, *step.outputs):
+            growth = plan.growing.get(number)
+            for slot in (*step.inputs, *step.outputs, *(growth.inputs if growth else ())):
                 self._end[self._sharing.group[slot]] = number
         assigned = chain.from_iterable(step.inputs for step in plan.steps if step.operator.type == ASSIGN)
         self._assigned = {self._sharing.group[slot] for slot in assigned}

@@ -118,6 +118,17 @@ def test_the_buffer_grows_in_few_steps_and_kept_states_do_not_change() -> None:
     assert all(np.array_equal(value, copy) for value, copy in kept)
 
 
+def test_an_error_names_the_layer_and_leaves_the_cache() -> None:
+    talk, other = (Talk(irexec.compile_model(attending()), 2) for _ in range(2))
+    for _ in range(5):
+        np.testing.assert_array_equal(talk.say(2), other.say(2))
+    with pytest.raises(irexec.IRError, match=r"tensors\[1\] has shape \[2,2,1,4\]") as caught:
+        talk.say(1, [1])
+    assert "Concat" in str(caught.value.report)
+    talk.length -= 1
+    np.testing.assert_array_equal(talk.say(1), other.say(1))
+
+
 def test_requests_do_not_share_their_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled, copying = irexec.compile_model(attending()), by_copies(monkeypatch)
     own, others = ([Talk(model, 1), Talk(model, 1)] for model in (compiled, copying))
