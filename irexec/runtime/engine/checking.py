@@ -7,7 +7,7 @@ model has another length at each token.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irexec.core.diagnostics import IRError
-from irexec.core.types import DYNAMIC, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.core.types import DYNAMIC, Array, Dimension, ElementType, PartialShape, Stored, TensorType
 from irexec.core.types.traced import Tape, Traced, is_traced, untraced
 from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.capacity import beyond_memory
@@ -48,13 +48,18 @@ def checked(
     known: set[Any] = set()
     # By what the rule receives besides extents: element types, ranks, and values with their shapes.
     proofs: dict[Any, list[_Proof | None]] = {}
+    # The inputs whose values the rule has read: for any other values of the other inputs, it does the same.
+    read: set[int] = set()
 
     def run(*inputs: Any) -> Any:
-        key = tuple([None if a is None else (a.dtype, a.shape, _small_content(a)) for a in inputs])
-        if key in known:
-            return call(*inputs)
-        kept = tuple([each and (each if each[2] is not None else (each[0], len(each[1]))) for each in key])
-        sizes = [extent for each in key if each and each[2] is None for extent in each[1]]
+        values = [_small_content(inputs[place]) if place in read else None for place in range(len(inputs))]
+        kept = tuple(
+            [
+                None if a is None else (a.dtype, a.ndim) if value is None else (a.dtype, a.shape, value)
+                for a, value in zip(inputs, values, strict=True)
+            ]
+        )
+        sizes = [n for a, value in zip(inputs, values, strict=True) if a is not None and value is None for n in a.shape]
         found = proofs.get(kept, ())
         for proof in found:
             if proof is not None and (extents := proof.program.run(sizes)) is not None:
@@ -62,15 +67,23 @@ def checked(
                 if not proof.describes(result, extents):
                     _compare(result, operator.infer(types_of(inputs), attributes), node, model)
                 return result
+        if (key := (kept, tuple(sizes))) in known:
+            return call(*inputs)
         given = types_of(inputs)
         breaches: list[Breach] = []
         types = operator.infer(given, attributes, breaches)
+        further = {place for place, type in enumerate(given) if type is not None and type.was_read} - read
         if breaches:
             raise IRError(broken_constraints(node, breaches, model))
         if (reason := beyond_memory(types)) is not None:
             raise IRError(too_large(node, reason, model))
         result = call(*inputs)
         _compare(result, types, node, model)
+        if further:
+            read.update(further)
+            known.clear()
+            proofs.clear()
+            return result
         if len(known) >= _MAX_REMEMBERED:
             known.clear()
             proofs.clear()
@@ -78,13 +91,28 @@ def checked(
         if kept not in proofs:
             proofs[kept] = []
         elif len(found) < _MAX_PROOFS:
-            proofs[kept].append(_proved(operator, given, attributes, types))
+            proofs[kept].append(_proved(operator, given, read, attributes, types))
         return result
 
-    def types_of(inputs: Sequence[Any]) -> list[TensorType | None]:
+    def types_of(inputs: Sequence[Any]) -> list[_Given | None]:
         return [_type_of(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
 
     return run
+
+
+class _Given(TensorType):
+    """The type of an input; `was_read`: the shape rule has asked for its value."""
+
+    __slots__ = ("_held", "was_read")
+
+    @property
+    def _value(self) -> Array | Stored | None:
+        self.was_read = True
+        return self._held
+
+    @_value.setter
+    def _value(self, value: Array | Stored | None) -> None:
+        self._held, self.was_read = value, False
 
 
 class _Proof(NamedTuple):
@@ -101,7 +129,11 @@ class _Proof(NamedTuple):
 
 
 def _proved(
-    operator: Operator, given: Sequence[TensorType | None], attributes: dict[str, Any], types: Sequence[TensorType]
+    operator: Operator,
+    given: Sequence[TensorType | None],
+    read: Collection[int],
+    attributes: dict[str, Any],
+    types: Sequence[TensorType],
 ) -> _Proof | None:
     """Return the proof that the rule accepts these types, and all other extents for which its comparisons have the
     same results; None if the rule does not give these types for numbers on a tape.
@@ -110,8 +142,8 @@ def _proved(
 
     tape, number = Tape(), count()
 
-    def traced(type: TensorType | None) -> TensorType | None:
-        if type is None or type.has_value:
+    def traced(place: int, type: TensorType | None) -> TensorType | None:
+        if type is None or (type.has_value and place in read):
             return type
         sizes: list[Any] = [tape.size(next(number), extent, 0, None) for extent in type.shape.to_shape()]
         return TensorType(type.element_type, PartialShape([Dimension(size) for size in sizes]))
@@ -119,7 +151,7 @@ def _proved(
     breaches: list[Breach] = []
     # A rule may need a plain number in a way that a tape does not support.
     with suppress(Exception):
-        made = operator.infer([*map(traced, given)], attributes, breaches)
+        made = operator.infer([*map(traced, count(), given)], attributes, breaches)
         wanted = [_single(extent) for found in made for extent in found.shape]
         ranks = [len(found.shape) for found in made]
         plain = [extent.value for found in types for extent in found.shape]
@@ -143,11 +175,11 @@ def _small_content(array: Array) -> bytes | None:
     return array.tobytes() if array.dtype.kind in "iu" and array.size <= _MAX_COMPARED else None
 
 
-def _type_of(array: Array | None, kind: ElementType) -> TensorType | None:
+def _type_of(array: Array | None, kind: ElementType) -> _Given | None:
     if array is None:
         return None
     known = kind if kind is not DYNAMIC else ElementType.of(array.dtype)
-    return TensorType(known, PartialShape(array.shape), None if _small_content(array) is None else array)
+    return _Given(known, PartialShape(array.shape), None if _small_content(array) is None else array)
 
 
 def _compare(result: Any, types: list[TensorType], node: Node, model: Model) -> None:

@@ -24,7 +24,7 @@ from irexec.runtime.lowering.llvm.memory import Field, Records
 from irexec.runtime.lowering.matrices import F32_BYTES, starts_of
 from irexec.runtime.lowering.recent import Recent
 from irexec.runtime.lowering.table import Lowered, Site, lowers
-from irexec.runtime.lowering.tasks import TASKS, Arranged, pieces_of, tasks_for
+from irexec.runtime.lowering.tasks import TASKS, Arranged, Job, pieces_of, run_job, tasks_for
 from irexec.runtime.lowering.work import Work
 
 # The number of vectors in a panel of keys, and in a panel of values.
@@ -56,6 +56,17 @@ class Attention(Lowered):
         self._causal, self._has_known_mask = causal, has_known_mask
         self._arranged = Recent[tuple[object, ...], Arranged]()
 
+    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
+        """Compute the newest token of a language model in little time, everything else as any layer is computed."""
+        if out is None or self._causal or (known := _with_one_mask(*inputs)) is None:
+            return super().__call__(*inputs, out=out)
+        arrays, keys = inputs[:4], inputs[1].shape[-2]
+        made = self._few("added", out.shape[:-2], known, *arrays)
+        factor = np.full(1, 1 / sqrt(inputs[0].shape[-1]), np.float32)
+        shared = made.layer.filled(*arrays, out, factor, keys)
+        run_job(Job(made.function, shared, made.tasks, 1, F32_BYTES * (made.scratch + keys)))
+        return out
+
     def shape(
         self, query: Array, key: Array, value: Array, mask: Array | None = None, *others: Array | None
     ) -> tuple[int, ...] | None:
@@ -80,19 +91,23 @@ class Attention(Lowered):
         factor = np.full(1, 1 / sqrt(query.shape[-1]), np.float32) if scale is None else scale.reshape(1)
         keys = key.shape[-2]
         if query.shape[-2] < FEW_QUERIES and _has_rows(key):
-            made = self._few(kind, out.shape[:-2], *arrays)
+            made = self._few(kind, out.shape[:-2], tuple(map(_places_known_by, arrays)), *arrays)
+            made = made._replace(scratch=made.scratch + keys)
         else:
             known = kind, *[(array.shape, array.strides) for array in arrays]
             made = self._arranged.of(known, lambda: _arrange(out.shape[:-2], kind, *arrays))
         work.arranged(made, *arrays, *[0] * (4 - len(arrays)), out, factor, keys)
 
-    def _few(self, kind: Mask, batch: tuple[int, ...], query: Array, key: Array, *others: Array) -> Arranged:
-        """Return the job for few queries, arranged once for any number of keys: a cache of keys grows in place."""
+    def _few(
+        self, kind: Mask, batch: tuple[int, ...], places: tuple[object, ...], query: Array, key: Array, *others: Array
+    ) -> Arranged:
+        """Return the job for few queries, arranged once for any number of keys, each of which needs scratch memory: a
+        cache of keys grows in place. `places`: what determines the places of the inputs.
+        """
         keys, depth = key.shape[-2:]
         wanted = tasks_for(prod(batch) * query.shape[-2] * keys * (depth + others[0].shape[-1] + SCORE_WORK))
-        known = kind, wanted, query.shape, others[0].shape[-1], *map(_places_known_by, (query, key, *others))
-        made = self._arranged.of(known, lambda: _arrange_few(batch, kind, wanted, query, key, *others))
-        return made._replace(scratch=made.scratch + keys)
+        known = kind, wanted, query.shape, others[0].shape[-1], places
+        return self._arranged.of(known, lambda: _arrange_few(batch, kind, wanted, query, key, *others))
 
     def _mask(self, work: Work, mask: Array, keys: int) -> Array:
         """Return the mask as f32 that are added to scores, with a column for each key."""
@@ -105,6 +120,22 @@ class Attention(Lowered):
 def _has_rows(array: Array) -> bool:
     """Return whether the rows of an array are contiguous; those of an array that stands for any array are."""
     return array.strides[-1] in (F32_BYTES, 0) and array.flags.aligned
+
+
+def _with_one_mask(
+    query: Array, key: Array, value: Array, mask: Array | None = None, *others: Array | None
+) -> tuple[object, ...] | None:
+    """Return what determines the places of few queries and of any number of keys and values, if one row of numbers is
+    the mask of all of them, and nothing has to be copied; None for other inputs.
+    """
+    if mask is None or any(other is not None for other in others) or query.shape[-2] >= FEW_QUERIES:
+        return None
+    one, *strides = mask.strides[-1:], query.strides, key.strides, value.strides
+    is_one = mask.size == mask.shape[-1] == key.shape[-2] and mask.dtype == np.float32
+    if not is_one or any(each[-1:] != (F32_BYTES,) for each in (one, *strides)) or not (query.size and value.size):
+        return None
+    is_aligned = query.flags.aligned and key.flags.aligned and value.flags.aligned and mask.flags.aligned
+    return (*strides, key.shape[:-2], value.shape[:-2], mask.ndim) if is_aligned else None
 
 
 def _places_known_by(array: Array) -> tuple[object, ...]:

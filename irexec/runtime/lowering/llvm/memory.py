@@ -48,8 +48,7 @@ class Records:
     def filled(self, *fields: Field) -> Records:
         """Return a copy whose first record begins with these fields."""
         numbers = self.numbers.copy()
-        for place, field in enumerate(fields):
-            numbers[0, place] = _number(field)
+        numbers[0, : len(fields)] = [_number(field) for field in fields]
         return Records(numbers, (self, *fields))
 
 
@@ -65,7 +64,7 @@ def begin(array: Array) -> int:
     try:
         return _address_of(_first_byte(memory))
     except (TypeError, ValueError):  # it is read-only, empty, or not contiguous
-        return int(array.ctypes.data)
+        return int(array.__array_interface__["data"][0])
 
 
 _address_of, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
