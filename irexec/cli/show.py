@@ -12,10 +12,18 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.given import weights_of
 from irexec.cli.inputs import check_readable, exit_code, refuse, refused
-from irexec.cli.options import add_extensions, add_limit, add_output, add_random_weights, add_shapes, add_weights
+from irexec.cli.options import (
+    add_extensions,
+    add_limit,
+    add_output,
+    add_random_weights,
+    add_repeatable,
+    add_shapes,
+    add_weights,
+)
 from irexec.cli.shown import add_choice_arguments, begin, write_output
 from irexec.cli.streams import print_json, print_line, put, put_exactly
-from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics import IRError, Place, Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color, write
 from irexec.core.diagnostics.render.characters import inert_json
@@ -39,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for short in ("json", "svg"):
         parser.add_argument(f"--{short}", dest="format", action="store_const", const=short, help=argparse.SUPPRESS)
+    parser.add_argument("--text", action="store_true", help="also print the layers, in the text form")
+    add_repeatable(parser, "--layer", "NAME", "print only the layers with this name, in the text form")
     add_output(parser, "OUT", "the file to write, e.g. model.svg (default: standard output)")
     add_choice_arguments(parser)
     add_weights(parser)
@@ -63,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
     _, choice, report = begin(args)
+    if args.format != "text" and (args.text or args.layer):
+        report.extend(refuse("U003", f"{'--text' if args.text else '--layer'} requires --format text"))
     args.weights = weights_of(args, findings)
     report.extend([*check_readable(args.file), *findings.report])
     reading = read(args.file, args.weights, mode="strict") if report.ok else None
@@ -75,7 +87,10 @@ def run(args: argparse.Namespace) -> int:
     if summary is None:
         write(report, sys.stderr)
         return 2
-    text = _text(args, summary, report)
+    lines, wrong = _lines(args, reading)
+    if not wrong.ok:
+        return refused(wrong)
+    text = lines if args.layer else _text(args, summary, report) + lines
     if args.output is None:
         put(text) if args.format == "text" else put_exactly(text if args.format == "svg" else inert_json(text))
         return exit_code(report)
@@ -116,7 +131,7 @@ def _show_folder(args: argparse.Namespace) -> int:
     from irexec.tools.render.summary import shown_bytes
 
     _, _, report = begin(args)
-    given = [option for option in ("output", "shape", "weights") if getattr(args, option)]
+    given = [option for option in ("output", "shape", "weights", "text", "layer") if getattr(args, option)]
     if given or args.format not in ("text", "json"):
         wrong = f"--{given[0]}" if given else f"--format {args.format}"
         report.extend(refuse("U003", f"{wrong} requires a model, not a folder", place=Place(args.file)))
@@ -140,6 +155,28 @@ def _show_folder(args: argparse.Namespace) -> int:
         page.findings(errors, verbose=False)
         put(page.text)
     return exit_code(errors)
+
+
+def _lines(args: argparse.Namespace, reading: Reading | None) -> tuple[str, Report]:
+    """Return the layers that the options ask for as lines of the text form, and what is wrong with their names."""
+    from irexec.core.diagnostics.nearest import likely_names
+    from irexec.frontends.text.printer import layer_lines, print_text
+
+    if reading is None or reading.model is None or not (args.text or args.layer):
+        return "", Report()
+    model = reading.model
+    try:
+        if not args.layer:
+            return f"\n{print_text(model, reading.document)}", Report()
+        lines = layer_lines(model, reading.document, lambda layer: layer.name in args.layer)
+    except IRError as error:
+        return "", error.report
+    found = {ref.name for ref in lines}
+    for name in args.layer:
+        if name not in found:
+            hint = likely_names(name, (node.friendly_name for node in model.walk() if node.friendly_name))
+            return "", refuse("U005", f"--layer {name}: no layer has this name", hint=hint)
+    return "".join(f"{line}\n" for line in lines.values()), Report()
 
 
 def _text(args: argparse.Namespace, summary: Summary, report: Report) -> str:

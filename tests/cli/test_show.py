@@ -90,3 +90,50 @@ def test_a_summary_does_not_look_for_the_lines_of_layers(capsys: pytest.CaptureF
     with patch.object(Source, "locate", side_effect=AssertionError("a summary locates layers")):
         assert main(["show", str(SAMPLES / "transformer" / "model.xml")]) == 0
     assert "parameters        56.5 k\n" in capsys.readouterr().out
+
+
+def test_layers_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(SAMPLES / "classifier" / "model.xml")
+    assert main(["show", model, "--text"]) == 0
+    shown = capsys.readouterr().out
+    assert main(["text", model]) == 0
+    text = capsys.readouterr().out
+    assert shown.startswith("classifier\n\ninputs") and shown.endswith(f"\n\n{text}")
+    assert main(["show", model, "--layer", "head", "--layer", "pool", "--layer", "image"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "image: f32[?,3,32,32]",
+        "pool = MaxPool-14(block2/pointwise/relu) strides=[2,2] pads=[0,0]:[0,0] dilations=[1,1] kernel=[2,2]"
+        "  # f32[?,64,8,8], i64[?,64,8,8]",
+        "head = MatMul-1(mean, head/weights)  # f32[?,10]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        (["--layer", "heads"], "U005", "did you mean head"),
+        (["--layer", "head", "--format", "svg"], "U003", "--layer requires --format text"),
+        (["--text", "--json"], "U003", "--text requires --format text"),
+    ],
+)
+def test_layers_that_cannot_be_printed(
+    options: list[str], code: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", str(SAMPLES / "classifier" / "model.xml"), *options]) == 2
+    text = capsys.readouterr()
+    assert code in text.err and told in text.err and not text.out
+
+
+def test_layers_of_bodies_and_of_onnx_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.irt").write_text(
+        "model m (x: f32[4,2]) -> (y)\n  y = TensorIterator-1(x)\n    body (row: f32[1,2]) -> (b)\n"
+        "      b = Negative-1(row)\n    in 0 -> row axis=0\n    out b -> 0 axis=0\n"
+    )
+    assert main(["show", str(tmp_path / "m.irt"), "--layer", "b"]) == 0
+    assert capsys.readouterr().out == "b = Negative-1(row)  # f32[1,2]\n"
+    onnx = pytest.importorskip("onnx")
+    onnx.save(onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 20]> g (float[2] x) => (float[2] y) { y = Neg(x) }'
+    ), tmp_path / "m.onnx")  # fmt: skip
+    assert main(["show", str(tmp_path / "m.onnx"), "--layer", "y"]) == 0
+    assert capsys.readouterr().out.endswith(" = Negative-1(x)  # f32[2]\n")

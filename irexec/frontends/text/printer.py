@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from irexec.core.diagnostics import IRError, LayerRef
@@ -58,8 +58,12 @@ def _net_text(model: Model, document: Document, *, full: bool, blobs: Blobs | No
     return _NetText(document.net, nodes, model.version, full=full, blobs=blobs, is_plain=is_plain)
 
 
-def layer_lines(document: Document, model: Model, wanted: Collection[LayerRef]) -> dict[LayerRef, str]:
-    """Return the lines of some layers of a document; of two layers with the same names, the first one's."""
+def layer_lines(model: Model, document: Document | None, wanted: Callable[[Layer], bool]) -> dict[LayerRef, str]:
+    """Return the lines of some layers; of two layers with the same names, the first one's. Raises IRError without a
+    document, as `print_text`.
+    """
+    if document is None:
+        document, model = _document_of(model)
     nodes = {id(node.layer): node for node in _all_nodes(model)}
     found: dict[LayerRef, str] = {}
     nets = [(document.net, False)]
@@ -68,7 +72,7 @@ def layer_lines(document: Document, model: Model, wanted: Collection[LayerRef]) 
         for layer in net.layers:
             if layer.may_have_bodies:
                 nets += [(body, True) for body in (layer.body, layer.then_body, layer.else_body) if body is not None]
-            if layer.ref in wanted and layer.ref not in found:
+            if layer.ref not in found and wanted(layer):
                 names = names or Names(net, model.version, is_body=is_body)
                 found[layer.ref] = LayerText(names, nodes, full=False).whole_line(layer)
     return found

@@ -85,7 +85,8 @@ def with_lines(reading: Reading, report: Report) -> Report:
         return report
     from irexec.frontends.text.printer import layer_lines
 
-    lines = layer_lines(document, model, {finding.layer for finding in report if finding.layer is not None})
+    named = {finding.layer for finding in report if finding.layer is not None}
+    lines = layer_lines(model, document, lambda layer: layer.ref in named)
     found = ((finding, lines.get(finding.layer) if finding.layer is not None else None) for finding in report)
     noted = [f if line is None else replace(f, notes=(("text", line), *f.notes)) for f, line in found]
     report.replace(noted)
