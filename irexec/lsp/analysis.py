@@ -15,6 +15,7 @@ from irexec.ir.document import Edge, Layer, Net
 from irexec.ir.xml.events import Attribute, Span
 from irexec.ir.xml.positions import Extents
 from irexec.ir.xml.source import Source
+from irexec.lsp.text_form import TextForm
 from irexec.model.graph.model import Model, Node
 from irexec.tools.fixes.applying import apply_fixes
 from irexec.tools.fixes.files import examined
@@ -46,9 +47,8 @@ class Analysis:
         self.path = path
         self._source = Source(text, file=path)
         self._reading = reading = read(self._source, mode=mode)
-        # The text form has findings, but no elements to navigate in.
         self._is_xml = reading.source is None or reading.source.is_xml
-        self._model = reading.model if self._is_xml else None
+        self._model = reading.model
         self._ports: dict[int, dict[tuple[bool, int | None, int | None], Owner]] = {}
         if self._model is not None:
             # Nodes and their values refer to each other: the garbage collector would free them much later.
@@ -89,9 +89,17 @@ class Analysis:
 
     @cached_property
     def written(self) -> Written | None:
-        """The document as text that can be edited."""
+        """The document as XML that can be edited."""
         document = self._reading.document
-        return None if self._model is None or document is None else Written(document, self._model)
+        return Written(document, self._model) if self._is_xml and self._model is not None and document else None
+
+    @cached_property
+    def text_form(self) -> TextForm | None:
+        """The names in a text in the text form; None for any other text."""
+        if self._is_xml:
+            return None
+        document = self._reading.document
+        return TextForm(self.text, None if document is None else document.net)
 
     def layer_at(self, offset: int) -> tuple[Layer, Net] | None:
         """Return the innermost layer around an offset, with its net."""

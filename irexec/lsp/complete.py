@@ -50,17 +50,26 @@ class Choice(NamedTuple):
     label: str = ""
 
 
-def choices(text: str, cursor: Cursor) -> Iterator[Choice]:
+def choices(text: str, cursor: Cursor | None) -> Iterator[Choice]:
     """Yield the completions at a position, without those already present."""
+    if cursor is None:
+        return
     if cursor.in_name:
         yield from _attributes(cursor)
     else:
         is_type = (cursor.element, cursor.attribute) == ("layer", "type")
         for value, detail in _values(text, cursor):
-            yield Choice(value, detail, cursor.span, _described(value) if is_type else "")
+            yield Choice(value, detail, cursor.span, described(value) if is_type else "")
 
 
-def _described(type: str) -> str:
+def types() -> Iterator[tuple[str, str]]:
+    """Yield all types of layers with the opsets that contain them."""
+    for type in contents.CONTENTS:
+        facts = facts_of(type)
+        yield type, f"opset {opsets_text(facts)}" if facts is not None else ""
+
+
+def described(type: str) -> str:
     """Return the first paragraph about an operator, and its page."""
     facts = facts_of(type)
     if facts is None:
@@ -105,9 +114,7 @@ def _written(cursor: Cursor, name: str, value: str) -> str:
 def _values(text: str, cursor: Cursor) -> Iterator[tuple[str, str]]:
     element, name = cursor.element, cursor.attribute or ""
     if (element, name) == ("layer", "type"):
-        for type in contents.CONTENTS:
-            facts = facts_of(type)
-            yield type, f"opset {opsets_text(facts)}" if facts is not None else ""
+        yield from types()
     elif (element, name) == ("layer", "version"):
         numbers = contents.opsets_with(contents.canonical_type(cursor.layer.get("type", "")) or "")
         for number in reversed(numbers or list(contents.OPSETS.values())):
@@ -119,7 +126,7 @@ def _values(text: str, cursor: Cursor) -> Iterator[tuple[str, str]]:
     elif element == "data":
         attribute = attribute_of(cursor.layer, name)
         if attribute is not None:
-            yield from ((value, "default" if value == attribute.default else "") for value in _members(attribute))
+            yield from ((value, "default" if value == attribute.default else "") for value in members(attribute))
     elif element == "edge" and name.endswith("-layer"):
         for layer, _ in _layers(text):
             yield layer.get("id", ""), f"{layer.get('type', '')} {layer.get('name', '')}".strip()
@@ -128,7 +135,8 @@ def _values(text: str, cursor: Cursor) -> Iterator[tuple[str, str]]:
         yield from _port_ids(text, cursor.others.get(name.replace("port", "layer"), ""), side)
 
 
-def _members(attribute: AttributeFacts) -> list[str]:
+def members(attribute: AttributeFacts) -> list[str]:
+    """Return the values that an attribute may have; an empty list if there are too many."""
     if attribute.type == "element type":
         return [kind.name for kind in ElementType.by_name.values() if ElementType.from_attribute(kind.name) is kind]
     return ["true", "false"] if attribute.type == "boolean" else attribute.values

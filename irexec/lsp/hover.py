@@ -14,6 +14,7 @@ from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import GRAMMAR_TEXTS, attribute_of, attribute_text, operator_of
 from irexec.lsp.cursor import Cursor
 from irexec.lsp.links import ends_of
+from irexec.lsp.text_form import TextForm
 from irexec.model.arrays.brief import shown, shown_number
 from irexec.model.graph.build import declared_type
 from irexec.model.graph.model import Node
@@ -28,6 +29,8 @@ _MOST_VALUES = 1 << 22
 
 def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:
     """Return the Markdown text for a place; None if there is nothing to show."""
+    if analysis.text_form is not None:
+        return _text_form_hover(analysis, analysis.text_form, offset)
     if cursor is not None and cursor.element == "data" and cursor.attribute is not None:
         attribute = attribute_of(cursor.layer, cursor.attribute)
         if attribute is not None:
@@ -43,6 +46,24 @@ def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:
     node = analysis.nodes.get(place[0].at) if place is not None else None
     parts = [*([_operator_text(facts)] if facts is not None else []), *_node_texts(node), *_size_texts(analysis, node)]
     return _with_meaning("\n\n---\n\n".join(parts), cursor)
+
+
+def _text_form_hover(analysis: Analysis, text: TextForm, offset: int) -> str | None:
+    """Return the text for a layer's type or name, for an attribute, or for a name that is used."""
+    place, line = text.at(offset), text.layer_at(offset)
+    if place is None and line is not None:
+        for name, value in line[1].attributes:
+            if name.span.start <= offset <= value.span.stop:
+                attribute = attribute_of(line[0].data, name.text)
+                return None if attribute is None else attribute_text(attribute)
+    entry = place.entry if place is not None else line[0] if line is not None else None
+    if entry is None:
+        return None
+    node = analysis.nodes.get(entry.layer.at) if entry.layer is not None else None
+    is_use = place is not None and place.span != entry.name.span
+    facts = operator_of(entry.data)
+    head = [code(text.line(entry))] if is_use else [_operator_text(facts)] if facts is not None else []
+    return "\n\n---\n\n".join([*head, *_node_texts(node), *_size_texts(analysis, node)]) or None
 
 
 def _with_meaning(text: str | None, cursor: Cursor | None) -> str | None:

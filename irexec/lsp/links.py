@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from irexec.core.forms import ID, read
 from irexec.core.structure import PARAMETER
+from irexec.frontends.text.syntax import Layer as TextLayer
+from irexec.frontends.text.words import word
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Edge, Layer, Net, PortMap
 from irexec.ir.xml.events import Span
@@ -29,8 +31,12 @@ def ends_of(analysis: Analysis, edge: Edge, net: Net) -> tuple[Owner | None, Own
 
 def definition(analysis: Analysis, offset: int) -> Span | None:
     """Return the definition of an item: for an edge's end, the port or layer that it names; for an input port, the
-    output port from which its edge comes; for a port map's layer id, the layer of the body.
+    output port from which its edge comes; for a port map's layer id, the layer of the body; in the text form, the layer
+    or input that a name stands for.
     """
+    if analysis.text_form is not None:
+        place = analysis.text_form.at(offset)
+        return None if place is None else place.entry.name.span
     spot = analysis.attribute_at(offset)
     if (found := analysis.edge_at(offset)) is not None:
         ends = ends_of(analysis, *found)
@@ -52,6 +58,9 @@ def references(analysis: Analysis, offset: int) -> list[Span]:
     """Return the references to an item: for an output port, the input ports that read its value; for an input port, the
     output port connected to it; for a layer or its id, all places that name the layer.
     """
+    if analysis.text_form is not None:
+        place = analysis.text_form.at(offset)
+        return [] if place is None else place.entry.uses
     owner = analysis.port_at(offset)
     if owner is not None and analysis.written is not None:
         written = analysis.written
@@ -66,7 +75,15 @@ def references(analysis: Analysis, offset: int) -> list[Span]:
 
 
 def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
-    """Return the replacements that change a layer's id, including in edges and port maps. Raises Refusal."""
+    """Return the replacements that change a layer's id, including in edges and port maps; in the text form, its name.
+    Raises Refusal.
+    """
+    if analysis.text_form is not None:
+        if (place := analysis.text_form.at(offset)) is None:
+            raise Refusal("only the name of a layer or input can be renamed")
+        if new in place.net.taken:
+            raise Refusal(f"another layer already has the name {new}")
+        return [(span, word(new)) for span in place.entry.uses]
     named = _named_layer(analysis, offset)
     if named is None:
         raise Refusal("only the id of a layer can be renamed")
@@ -80,7 +97,10 @@ def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
 
 
 def renamed_at(analysis: Analysis, offset: int) -> Span | None:
-    """Return the layer id that a rename at this place would change."""
+    """Return the layer id, or the name in the text form, that a rename at this place would change."""
+    if analysis.text_form is not None:
+        place = analysis.text_form.at(offset)
+        return None if place is None else place.span
     spot = analysis.attribute_at(offset)
     if spot is None or _named_layer(analysis, offset) is None:
         return None
@@ -118,6 +138,15 @@ def maps_of(layer: Layer) -> Iterator[tuple[PortMap, Net]]:
             yield from ((entry, body) for entry in entries)
 
 
+def types(analysis: Analysis) -> Iterator[tuple[dict[str, str], Span | None]]:
+    """Yield the type and version of each layer, and the place of its type."""
+    for layer, _ in analysis.written.layers.values() if analysis.written is not None else ():
+        yield {"type": layer.type or "", "version": layer.version or ""}, analysis.value(layer.at, "type")
+    for _, entry in analysis.text_form.walk() if analysis.text_form is not None else ():
+        if isinstance(entry.part, TextLayer):
+            yield entry.data, entry.part.type.span
+
+
 def edge_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int, str]]:
     """Yield, for each edge between two offsets, the end of its tag, and the layers and the type that it joins."""
     written = analysis.written
@@ -139,7 +168,7 @@ def size_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int
     for element, node in analysis.nodes.items():
         if node.type != PARAMETER or not node.outputs or not node.outputs[0].type.shape.is_dynamic:
             continue
-        tag = analysis.tag(element)
+        tag = analysis.tag(element) if analysis.text_form is None else analysis.text_form.name_of(element)
         if tag is None or tag.stop < start or tag.start > stop:
             continue
         sizes = dict(analysis.sizes)
@@ -147,6 +176,20 @@ def size_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int
         if shape is not None:
             symbols = dict.fromkeys(name for name in shape.strip("[]").split(", ") if name in sizes)
             yield tag.stop, "; ".join([shape, *(f"{name}: {sizes[name]}" for name in symbols if sizes[name] != "any")])
+
+
+def type_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int, str]]:
+    """Yield, for each line of the text form between two offsets that has no comment, its end and the types of the
+    layer's outputs.
+    """
+    for _, entry in analysis.text_form.walk() if analysis.text_form is not None else ():
+        node = analysis.nodes.get(entry.layer.at) if entry.layer is not None else None
+        end = analysis.text.find("\n", entry.part.span.stop)
+        end = len(analysis.text) if end < 0 else end
+        if not start <= end <= stop or node is None or node.type == PARAMETER or node.held is not None:
+            continue
+        if "#" not in analysis.text[entry.part.span.stop : end]:
+            yield end, ", ".join(str(value.type) for value in node.outputs)
 
 
 def _label(layer: Layer) -> str:

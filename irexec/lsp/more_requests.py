@@ -20,7 +20,7 @@ from irexec.ir.xml.source import Source
 from irexec.lsp.actions import fix_all
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import operator_of
-from irexec.lsp.links import references, renamed_at
+from irexec.lsp.links import references, renamed_at, types
 from irexec.lsp.opened import Opened
 from irexec.lsp.outline import named_layers
 from irexec.lsp.server import Server
@@ -179,9 +179,9 @@ def answer_structure(server: Server) -> None:
     @server.answers(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
     def linking(params: lsp.DocumentLinkParams, opened: Opened, analysis: Analysis) -> list[lsp.DocumentLink]:
         links = []
-        for layer, _ in analysis.written.layers.values() if analysis.written is not None else ():
-            facts = operator_of({"type": layer.type or "", "version": layer.version or ""})
-            address, span = facts and page_address(facts), analysis.value(layer.at, "type")
+        for data, span in types(analysis):
+            facts = operator_of(data)
+            address = facts and page_address(facts)
             if facts is not None and address and span is not None:
                 links.append(lsp.DocumentLink(opened.range(span), address, f"operation page of {facts.name}"))
         return links

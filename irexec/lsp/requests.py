@@ -10,9 +10,10 @@ from pygls.exceptions import JsonRpcInvalidParams
 from irexec.lsp.actions import action, fix_all
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import choices
+from irexec.lsp.complete_text import text_choices
 from irexec.lsp.cursor import cursor_at
 from irexec.lsp.hover import hover
-from irexec.lsp.links import Refusal, definition, edge_labels, references, rename, renamed_at, size_labels
+from irexec.lsp.links import Refusal, definition, edge_labels, references, rename, renamed_at, size_labels, type_labels
 from irexec.lsp.more_requests import answer_commands, answer_structure
 from irexec.lsp.opened import Opened
 from irexec.lsp.outline import Symbol, folds, symbols
@@ -101,14 +102,19 @@ def _places(server: Server) -> None:
         # The text being typed need not be checked.
         opened = server.opened.get(params.text_document.uri)
         items = []
-        if opened is not None and (cursor := cursor_at(opened.text, opened.units.offset(params.position))) is not None:
-            for number, choice in enumerate(choices(opened.text, cursor)):
+        if opened is not None:
+            offset = opened.units.offset(params.position)
+            is_text = params.text_document.uri.lower().endswith(".irt")
+            cursor = None if is_text else cursor_at(opened.text, offset)
+            found = text_choices(opened.text, offset) if is_text else choices(opened.text, cursor)
+            is_name = cursor is not None and cursor.in_name
+            for number, choice in enumerate(found):
                 range = opened.range(choice.span)
                 described = lsp.MarkupContent(lsp.MarkupKind.Markdown, choice.documentation)
                 items.append(
                     lsp.CompletionItem(
                         choice.label or choice.text,
-                        kind=lsp.CompletionItemKind.Property if cursor.in_name else lsp.CompletionItemKind.Value,
+                        kind=lsp.CompletionItemKind.Property if is_name else lsp.CompletionItemKind.Value,
                         detail=choice.detail or None,
                         documentation=described if choice.documentation else None,
                         sort_text=f"{number:05}",
@@ -131,7 +137,7 @@ def _places(server: Server) -> None:
         start, stop = opened.units.offset(params.range.start), opened.units.offset(params.range.end)
         return [
             lsp.InlayHint(opened.units.position(place), label, padding_left=True)
-            for labels in (size_labels, edge_labels)
+            for labels in (size_labels, edge_labels, type_labels)
             for place, label in labels(analysis, start, stop)
         ]
 

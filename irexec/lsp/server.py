@@ -42,7 +42,7 @@ class PageAnalysis(Analysis):
     def __init__(self, text: str, path: str, choice: Choice = EVERY) -> None:
         self.text, self.path = text, path
         self._source = Source(text, file=path)
-        self._model = None
+        self._is_xml, self._model = True, None
         self._ports = {}
         page = check_page(path, data=text.encode())
         # Most Markdown pages are not about operators and get no findings.

@@ -88,7 +88,9 @@ class Scope:
             self._results.setdefault(_key(named.part.name or named.part.value), named)
             if named.part.name is not None:
                 self._check_new(named.part.name)
-        self._uses = {id(use): self._find(use) for use in self._used(net)}
+        self.uses = [*self._used(net)]
+        """The names of values, where layers and outputs use them."""
+        self._uses = {id(use): self._find(use) for use in self.uses}
         for end in self._uses.values():
             if end is not None:
                 end.layer.used = max(end.layer.used, end.output + 1)
@@ -121,6 +123,10 @@ class Scope:
         """Return the output that a use names; None, with a finding, if there is none."""
         return self._uses[id(use)]
 
+    def named(self, name: Word) -> Named | None:
+        """Return the input or layer that has a name."""
+        return self._by_name.get(_key(name))
+
     def _find(self, use: Word) -> End | None:
         if not use.tail and (whole := self._by_name.get(use.text)) is not None:
             return End(whole, 0)
@@ -132,14 +138,14 @@ class Scope:
 
     def input(self, use: Word) -> str:
         """Return the id of the input of a body that a line names."""
-        named = self._by_name.get(_key(use))
+        named = self.named(use)
         if named is None:
             self._lack(use, "the body has no input", (_key(n.part.name) for n in self.inputs if n.part.name))
         return named.id if named is not None else ""
 
     def result(self, use: Word) -> str:
         """Return the id of the output of a body that a line names."""
-        named = self._results.get(_key(use)) or self._by_name.get(_key(use))
+        named = self._results.get(_key(use)) or self.named(use)
         if named is None:
             self._lack(use, "the body has no output", self._results)
         return named.id if named is not None else ""
