@@ -73,9 +73,34 @@ def test_what_openvino_reads_is_not_reported(name: str, tmp_path: Path) -> None:
 
 def test_a_release_that_was_not_measured(tmp_path: Path) -> None:
     inputs, node, text, _ = REPORTED["layout"]
-    for release in ((2024, 1), (2099, 0)):
+    for release, measured in (((2024, 1), "2025.0"), ((2025, 3), "2025.0"), ((2099, 0), "2026.4")):
         (finding,) = findings(inputs, node, tmp_path, release)
-        assert finding.message == f"OpenVINO 2026.4 {text}"
+        assert finding.message == f"OpenVINO {measured} {text}"
+
+
+LATER = {
+    "an attribute": (
+        IMAGE, "AveragePool <kernel_shape = [2, 2], dilations = [2, 2]> (x)", "ignores `dilations=2,2` of AveragePool 'n'",
+    ),
+    "reductions": (
+        "float[4] x, int64[2,1] i, float[2] u", 'ScatterND <reduction = "add"> (x, i, u)',
+        "rejects `reduction=add` of ScatterND 'n'",
+    ),
+    "an operator": ("float[1,4,4] x, int64[2] s, int64[2] b", "Col2Im (x, s, b)", "rejects Col2Im 'n'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_releases_differ(name: str, tmp_path: Path) -> None:
+    inputs, node, text = LATER[name]
+    assert findings(inputs, node, tmp_path) == []
+    (finding,) = findings(inputs, node, tmp_path, (2025, 0))
+    assert (finding.code, finding.message) == ("F017", f"OpenVINO 2025.0 {text}")
+
+
+def test_outputs_that_models_rarely_use_are_no_reason(tmp_path: Path) -> None:
+    """OpenVINO 2025.0 rejects the second and third output of LayerNormalization, not the operator."""
+    assert findings("float[2,3] x, float[3] s", "LayerNormalization (x, s)", tmp_path, (2025, 0)) == []
 
 
 @pytest.mark.parametrize("name", ["layout", "peepholes", "an activation", "an operator"])
