@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run", dest="both", action="store_true", help="run both models and compare the results of their layers"
     )
     parser.add_argument("--text", action="store_true", help="also print the layers that differ, in the text form")
-    add_input_arguments(parser, steps=True)
+    add_input_arguments(parser, steps=True, random_weights=False)
     add_limit(parser)
     add_format_argument(parser, "json prints one object, which irexec report --diff reads")
 

@@ -54,7 +54,7 @@ class Loaded:
         return "; ".join(texts)
 
 
-def add_input_arguments(parser: argparse.ArgumentParser, *, steps: bool = False, random_weights: bool = False) -> None:
+def add_input_arguments(parser: argparse.ArgumentParser, *, steps: bool = False, random_weights: bool = True) -> None:
     """Add the options for inputs. `steps`: the command uses the inputs of several steps. `random_weights`: it also
     takes a model without its weights.
     """

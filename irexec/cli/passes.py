@@ -64,7 +64,6 @@ def run(args: argparse.Namespace) -> int:
                 loaded.reference,
                 device=device_of(args.other),
                 config=config_of(args),
-                own_weights=args.weights is None,
                 limit=args.limit_of_response,
                 compiling=lambda passes: status.show(f"compiling: {passes} passes"),
                 progress=lambda done, total: status.count(done, total, "graphs run"),

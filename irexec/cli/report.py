@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "OUT.html", "the file to write (default: the name of FILE with .html, in the current folder)")
     add_choice_arguments(parser)
     add_observation_arguments(parser)
-    add_input_arguments(parser, random_weights=True)
+    add_input_arguments(parser)
     add_limit(parser)
 
 

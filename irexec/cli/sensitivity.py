@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER|BATCH.npz",
         help="the samples to measure on; the state of the model is reset before each one",
     )
-    add_input_arguments(parser)
+    add_input_arguments(parser, random_weights=False)
     add_limit(parser)
     add_many_arguments(parser)
     show = parser.add_argument_group("output")

@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     if args.output is not None:
-        from irexec.frontends.text.saving import has_own_weights, weights_beside
+        from irexec.frontends.text.saving import has_own_weights
+        from irexec.ir.weights.file import weights_beside
 
         copies = has_own_weights(args.output, _weights(args))
         yield "-o", [args.output, *([weights_beside(args.output)] if copies else [])]

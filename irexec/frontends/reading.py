@@ -18,7 +18,7 @@ from irexec.core.diagnostics.findings import At, Findings, Mode
 from irexec.core.records import field, record
 from irexec.ir.document import Document
 from irexec.ir.reader import read_document
-from irexec.ir.weights.file import RandomWeights, Weights
+from irexec.ir.weights.file import RandomWeights, Weights, weights_beside
 from irexec.ir.xml.source import Source
 from irexec.model.graph.build import build, keep_declared
 from irexec.model.graph.idle import idle_layers
@@ -202,6 +202,8 @@ def _model(
             weights = found = _weights(source, given, findings)
             found.in_text = source.constants
             built = build(document, findings, found, model_class)
+            is_beside = source.file is not None and found.file == weights_beside(source.file)
+            built.has_own_weights = is_beside and not isinstance(given, RandomWeights)
             if isinstance(given, RandomWeights):
                 from irexec.model.weightless.fill import fill
 

@@ -80,7 +80,8 @@ def test_a_release_that_was_not_measured(tmp_path: Path) -> None:
 
 LATER = {
     "an attribute": (
-        IMAGE, "AveragePool <kernel_shape = [2, 2], dilations = [2, 2]> (x)", "ignores `dilations=2,2` of AveragePool 'n'",
+        IMAGE, "AveragePool <kernel_shape = [2, 2], dilations = [2, 2]> (x)",
+        "ignores `dilations=2,2` of AveragePool 'n'",
     ),
     "reductions": (
         "float[4] x, int64[2,1] i, float[2] u", 'ScatterND <reduction = "add"> (x, i, u)',

@@ -8,12 +8,8 @@ import os
 from irexec.frontends.text.printer import print_text
 from irexec.ir.document import Document
 from irexec.ir.io.writing import together
+from irexec.ir.weights.file import weights_beside
 from irexec.model.graph.model import Model
-
-
-def weights_beside(path: str | os.PathLike[str]) -> str:
-    """Return the path of the weights that belong to a text."""
-    return os.path.splitext(os.fspath(path))[0] + ".bin"
 
 
 def has_own_weights(path: str | os.PathLike[str], weights: str | os.PathLike[str] | None) -> bool:

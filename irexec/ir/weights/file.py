@@ -82,6 +82,11 @@ class _Use(NamedTuple):
         findings.add(code, message, at=self.at(attribute), layer=self.ref, attribute=attribute, **details)
 
 
+def weights_beside(xml_path: str | os.PathLike[str]) -> str:
+    """Return the path of the weights that belong to a file: its path with the last suffix replaced by `.bin`."""
+    return os.path.splitext(os.fspath(xml_path))[0] + ".bin"
+
+
 class Weights:
     """The bytes of a `.bin`. `data` is None if there is no such file, which is an error only if a constant needs it.
 
@@ -110,7 +115,7 @@ class Weights:
         xml_path: str | os.PathLike[str] | None,
         weights: str | os.PathLike[str] | bytes | memoryview | Weights | None = None,
     ) -> Weights:
-        """Return the given weights, else the file beside the model: its path with the last suffix replaced by `.bin`.
+        """Return the given weights, else the file beside the model.
 
         A file is mapped, not read. Weights of another reading are used again without opening their file. Raises OSError
         if a path is given and cannot be opened.
@@ -121,9 +126,9 @@ class Weights:
             return cls(weights)
         if weights is not None:
             return cls._map(os.fspath(weights))
-        if xml_path is None:
+        path = None if xml_path is None else weights_beside(xml_path)
+        if path is None:
             return cls()
-        path = os.path.splitext(os.fspath(xml_path))[0] + ".bin"
         return cls._map(path) if os.path.isfile(path) else cls(file=path)
 
     @classmethod

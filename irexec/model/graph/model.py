@@ -321,6 +321,7 @@ class Model(OfOneProcess):
     must also match the types that the file's ports declare. `source` is the text from which the model was read.
     `layers_read`: the number of layers in the file, including layers of bodies. A Parameter with a default value is not
     among `parameters`: it is a constant unless a caller gives it another value (model/inference/opened.py).
+    `has_own_weights`: the weights are in the `.bin` beside `file`, where other programs find them.
     """
 
     instead = "save it (irexec.save_model) and read it in the other process"
@@ -337,6 +338,7 @@ class Model(OfOneProcess):
         self.sinks = list(sinks)
         self.rt_info: dict[str, Any] = {}
         self.file: str | None = None
+        self.has_own_weights = True
         self.source: Source | None = None
         self.version = 11
         self.keeps_declared = True

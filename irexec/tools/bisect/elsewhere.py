@@ -73,7 +73,8 @@ class Elsewhere:
 
     def run(self, model: Model, steps: Steps) -> Answer:
         """Run a model. Raises CannotRun."""
-        file = Path(model.file) if model is self._original and model.file is not None else None
+        is_own = model is self._original and model.has_own_weights
+        file = Path(model.file) if is_own and model.file is not None else None
         if not self.runs_parts and (file is None or file.suffix.lower() != ".onnx"):
             raise CannotRun("ONNX Runtime can run .onnx files only", "U012")
         case = Case("", model, [list(step) for step in steps] or [[]], tuple(range(len(steps))), self._flags)

@@ -85,7 +85,7 @@ def compare(
     if isinstance(other, Model):
         runtime = OtherModel(names_of(model, other)[1], model_of(other))
     else:
-        runtime = runtime_of(os.fspath(other), dict(config or {}), made if weights is None else None, limit)
+        runtime = runtime_of(os.fspath(other), dict(config or {}), made, limit)
     recorded = runtime.given(made) if isinstance(runtime, Recorded) and not inputs and not shapes else None
     reference = reference_of(made, inputs, shapes, seed) if recorded is None else Reference(made, recorded)
     with NotebookStatus() as status:

@@ -46,7 +46,6 @@ def passes(
             reference,
             device=device_of(other),
             config=config,
-            own_weights=weights is None,
             limit=limit,
             progress=lambda done, total: status.count(done, total, "graphs run"),
         )

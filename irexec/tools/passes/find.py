@@ -31,21 +31,20 @@ def find_passes(
     *,
     device: str = "CPU",
     config: Mapping[str, str] | None = None,
-    own_weights: bool = False,
     limit: float | None = LIMIT,
     progress: Progress | None = None,
     compiling: Callable[[int], None] = lambda passes: None,
 ) -> PassesFound:
     """Compile a model with OpenVINO, run the graph after each pass that changed it, and judge passes and kernels.
 
-    `own_weights`: the model's weights are in the `.bin` file with its name. `progress` is called with the number of
+    `progress` is called with the number of
     graphs that were run, and of all; before, `compiling` with the number of passes. Raises IRError if irexec cannot run
     the model, CannotRun if OpenVINO cannot compile it.
     """
     judge = Judge(reference)
     with tempfile.TemporaryDirectory(prefix="irexec-passes-") as path:
         folder = Folder(Path(path))
-        runtime = Traced(path, device, dict(config or {}), _original(reference.model, own_weights), limit=limit)
+        runtime = Traced(path, device, dict(config or {}), _original(reference.model), limit=limit)
         try:
             with taking(folder, lambda: runtime.process.pid, compiling):
                 loaded = runtime.load(reference.model)
@@ -76,7 +75,7 @@ def find_passes(
     return found
 
 
-def _original(model: Model, own_weights: bool) -> Model | None:
+def _original(model: Model) -> Model | None:
     """Return a model whose own file OpenVINO reads, which saves a copy of its weights: an IR, whose names it keeps."""
     is_ir = model.file is not None and model.file.lower().endswith(".xml")
-    return model if is_ir and own_weights else None
+    return model if is_ir else None

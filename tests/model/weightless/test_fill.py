@@ -149,6 +149,32 @@ def test_results_are_finite_and_openvino_agrees(tmp_path: Path, capsys: pytest.C
     assert "C016" in capsys.readouterr().out
 
 
+LOOKS = {
+    "cut": (["--around", "head", "-o", "part.xml"], 0, "verified"),
+    "reduce": (["--check", "false {}", "-o", "small"], 0, "still fails"),
+    "passes": ([], 0, "keep the results"),
+    "bisect": (["--settings"], 2, "the failure is not there"),
+    "blame": (["--skip", "passes", "--skip", "settings"], 2, "nothing to blame"),
+}
+
+
+@pytest.mark.parametrize("command", LOOKS)
+@pytest.mark.parametrize("weights", ["drawn", "in another file"])
+def test_commands_that_look_for_failures(
+    weights: str, command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenVINO gets the weights too, although it finds none beside the file."""
+    pytest.importorskip("openvino")
+    monkeypatch.chdir(tmp_path)
+    Path("m.xml").write_bytes((SAMPLES / "classifier" / "model.xml").read_bytes())
+    Path("other.bin").write_bytes((SAMPLES / "classifier" / "model.bin").read_bytes())
+    options, code, told = LOOKS[command]
+    given = ["--random-weights"] if weights == "drawn" else ["--weights", "other.bin"]
+    precise = [] if command in ("cut", "reduce") else ["--config", "INFERENCE_PRECISION_HINT=f32"]
+    assert main([command, "m.xml", *given, *options, *precise]) == code
+    assert told in "".join(capfd.readouterr())
+
+
 def test_in_python(tmp_path: Path) -> None:
     pytest.importorskip("openvino")
     path = tmp_path / "m.xml"

@@ -88,7 +88,8 @@ class Apart:
             raise Died(error.how, f"{self.name} {error}") from None
 
     def load(self, model: Model) -> Loaded:
-        is_readable = model.source is None or model.source.is_xml  # Other runtimes do not read the text form.
+        # Other runtimes do not read the text form.
+        is_readable = model.has_own_weights and (model.source is None or model.source.is_xml)
         if model is self.original and is_readable and model.file is not None and Path(model.file).is_file():
             return self.reads(Path(model.file).absolute())
         folder = tempfile.TemporaryDirectory(prefix="irexec-")
