@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.tools.inspect.read import summary_of
     from irexec.tools.run.values import read_shapes
 
-    if os.path.isdir(args.file) and os.path.isfile(os.path.join(args.file, "openvino_tokenizer.xml")):
+    if os.path.isdir(args.file) and any(Path(args.file).glob("*.xml")):
         return _show_folder(args)
     findings = Findings()
     shapes = read_shapes(args.shape, findings)

@@ -37,6 +37,13 @@ def test_each_part_is_a_line(folder: Path, capsys: pytest.CaptureFixture[str]) -
     )
 
 
+def test_a_folder_without_a_tokenizer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for suffix in (".xml", ".bin"):
+        shutil.copy(SAMPLE / f"openvino_detokenizer{suffix}", tmp_path / f"openvino_model{suffix}")
+    assert main(["show", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("  openvino_model.xml: language model, 7 layers")
+
+
 def test_the_compression_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "openvino_model.xml"
     entry = '<nncf><weight_compression><mode value="int4_asym" /><group_size value="64" /></weight_compression></nncf>'
