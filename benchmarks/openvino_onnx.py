@@ -4,8 +4,8 @@ each ONNX operator, as `irexec conformance --frontend onnx` generates them.
     python benchmarks/openvino_onnx.py                    write irexec/frontends/onnx/openvino_RELEASE.json
     python benchmarks/openvino_onnx.py --only LSTM GRU    print the table of some operators
 
-RELEASE is that of the package openvino of this interpreter: for another release, run it in a virtual environment with that
-package, onnx and what irexec requires.
+RELEASE is that of the package openvino of this interpreter: for another release, run it in a virtual environment with
+that package, onnx and what irexec requires.
 
 Each case runs with the attribute or input and without it, in OpenVINO and in irexec. OpenVINO *ignores* it if it
 computes the same with and without, although irexec does not; *refuses* it if it rejects only the case with it;

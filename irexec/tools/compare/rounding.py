@@ -153,6 +153,8 @@ def _disturbed(array: Array, units: float, rng: np.random.Generator) -> Array:
         return array
     flat = squeezed(array)
     wide = widened(flat)
+    if np.array_equal(wide, np.rint(wide)):  # Masks, counts and positions are intended.
+        return array
     scale = np.maximum(np.abs(wide), Typical(flat)[:])
     with np.errstate(all="ignore"):
         step = units * unit(scale, kind) * rng.uniform(-1, 1, wide.shape)

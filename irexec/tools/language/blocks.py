@@ -80,8 +80,18 @@ def _part(modules: Sequence[str]) -> str:
 
 
 def blocks_of(model: Model) -> dict[Node, Block]:
-    """Return the block of each layer: by its name, or else by the layers that read it, or that it reads."""
+    """Return the block of each layer: by its name, or else by the layers that read it, or that it reads. A module from
+    which no block is computed belongs to the head.
+    """
     found = {node: block for node in model.nodes if (block := _named(node)) is not None}
+    leading: set[Node] = set()
+    for node in reversed(model.nodes):
+        users = {user for value in node.outputs for user in value.users}
+        if not leading.isdisjoint(users) or any(user in found and found[user].number is not None for user in users):
+            leading.add(node)
+    if leading:
+        outside = [node for node, block in found.items() if block.number is None and node not in leading]
+        found |= dict.fromkeys(outside, Block(None, "head"))
     for node in reversed(model.nodes):
         users = (found.get(user) for value in node.outputs for user in value.users)
         if node not in found and (block := next(filter(None, users), None)) is not None:

@@ -35,8 +35,8 @@ from irexec.tools.language.weights import ratios
 from irexec.tools.run.record import Reference
 
 Progress = Callable[[str], None]
-BATCH = "two texts, with padding and beams"
-"""The comparison of calls that exercise masks and the order of caches."""
+PADDED, BEAMS = "two texts, with padding and beams", "two texts, with beams"
+"""The comparisons of calls that exercise masks and the order of caches, or the order alone."""
 
 
 class OtherSide(Protocol):
@@ -84,14 +84,20 @@ class Teacher:
         before = np.concatenate([self.decoder.start, np.array([self.forced[: step - 1]], np.int64)], axis=1)
         return [self.decoder.inputs(before, 0), self.inputs[step]]
 
-    def batch(self) -> list[list[Array]]:
-        """Return the inputs of two calls on two texts, the second one shorter by two tokens, whose caches then change
-        places, as a search with beams does.
+    def batch(self) -> tuple[str, list[list[Array]]]:
+        """Return the inputs of two calls on two texts, whose caches then change places, as a search with beams does,
+        and their title. The second text is shorter by two tokens, unless the model computes no numbers for padding.
         """
         text = np.concatenate([self.decoder.start, np.array([self.forced], np.int64)], axis=1)
+        padded = self._texts(text, min(2, text.shape[1] - 2))
+        results = Reference(self.decoder.model, padded).results()
+        if any(np.isnan(self.decoder.scores(step)).any() for step in results):
+            return BEAMS, self._texts(text, 0)
+        return PADDED, padded
+
+    def _texts(self, text: Array, padding: int) -> list[list[Array]]:
         later = np.roll(text, 1, axis=1)[:, :-1]
-        both, padding = np.concatenate([text[:, :-1], later]), min(2, text.shape[1] - 2)
-        last = np.array([self.forced[-1:], self.forced[:1]], np.int64)
+        both, last = np.concatenate([text[:, :-1], later]), np.array([self.forced[-1:], self.forced[:1]], np.int64)
         return [
             self.decoder.inputs(both, 0, padding=padding),
             self.decoder.inputs(last, both.shape[1], padding=padding),
@@ -228,9 +234,17 @@ class PromptComparison:
         """The blocks of the first wrong layers; empty if there are none."""
         return ", ".join(dict.fromkeys(str(row.block) for row in self.blocks if row.wrong))
 
+    @property
+    def verdict(self) -> str:
+        """The verdict about the first part that differs; of parts that agree, that about the step."""
+        every = {f"step {self.step}": self.found, **self.parts}
+        wrong = (f"{title}: {one.verdict}" for title, one in every.items() if not one.agrees)
+        return next(wrong, self.found.verdict)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in the form of that of its layers, with the steps and blocks."""
         more = {
+            "verdict": self.verdict,
             "prompt": self.prompt,
             "step": self.step,
             "lines": self.lines,
@@ -272,8 +286,9 @@ def compare_prompt(
         # What the other side keeps between calls makes the difference.
         found = compared(decoder.name, teacher.inputs[: step + 1])
     if found.agrees and decoder.reorders:
-        parts[BATCH] = compared(decoder.name, teacher.batch())
-    of_model = [found, *(part for name, part in parts.items() if name == BATCH)]
+        title, inputs = teacher.batch()
+        parts[title] = compared(decoder.name, inputs)
+    of_model = [found, *(part for name, part in parts.items() if name in (PADDED, BEAMS))]
     wrong = [node for one in of_model if one.culprit is not None for node in one.culprit.nodes]
     compared_rows = [row for one in of_model for row in one.layers]
     differing = side.ratios(decoder.model, decoder.name)

@@ -177,7 +177,8 @@ class Decoder:
         k, v = self.cached(k, block, "key", f"__module.{name}"), self.cached(v, block, "value", f"__module.{name}")
         if self.wrong("scale", block):
             q = ops.multiply(q, F(0.25), name=f"__module.{name}/aten::mul/Multiply_9")
-        allowed = ops.select(self.visible(block), F(0), F(-65504), name=f"__module.{name}/aten::where/Select")
+        least = F("-inf") if self.kind == "infinite" else F(-65504)
+        allowed = ops.select(self.visible(block), F(0), least, name=f"__module.{name}/aten::where/Select")
         if self.kind == "gemma":
             scores = ops.multiply(ops.matmul(q, k, False, True), F(0.25), name=f"__module.{name}/aten::matmul/MatMul")
             if not self.wrong("soft cap", block):

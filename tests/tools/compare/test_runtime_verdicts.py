@@ -128,6 +128,20 @@ def test_rounding_is_judged_for_each_element() -> None:
     assert not rounding.explains([[wrong]])
 
 
+def test_whole_numbers_are_not_rounded() -> None:
+    """Counts of routed tokens, as floats, become the sizes of a Split: smaller ones would make the model invalid."""
+    x = ops.parameter([4, 8], F, name="x")
+    gates = ops.convert(ops.constant(np.ones((4, 2), np.int64)), "f32", name="gates")
+    sizes = ops.convert(ops.reduce_sum(ops.convert(gates, "i64"), np.array([0])), "i64")
+    parts = ops.variadic_split(ops.exp(x, name="exp"), np.array(1), sizes)
+    run = Reference(
+        irexec.Model([parts.outputs[0], parts.outputs[1]], [x]), [[np.linspace(-1, 1, 32, dtype=F).reshape(4, 8)]]
+    )
+    rounding = Rounding(run, dict.fromkeys(run.model.nodes, 4.0))
+    assert rounding.largest.ulp > 0
+    assert rounding.explains([[np.nextafter(array, F(9)) for array in run.results()[0]]])
+
+
 def test_layers_without_errors_explain_nothing() -> None:
     rounding, right = Rounding(chain(), {}), chain().results()
     assert rounding.explains(right)
@@ -135,7 +149,7 @@ def test_layers_without_errors_explain_nothing() -> None:
 
 
 def test_rounding_inside_bodies_is_carried_to_the_results() -> None:
-    run = Reference(irexec.read_model(iterating().text.encode()), [[np.ones((3, 2), F)]])
+    run = Reference(irexec.read_model(iterating().text.encode()), [[np.full((3, 2), 0.3, F)]])
     nodes = [node for node in run.model.nodes if node.bodies]
     draws = Rounding(run, dict.fromkeys(nodes, 16.0))._drawn(1.0)
     assert all(np.any(a != b) for draw in draws for a, b in pairs(run.results(), draw))

@@ -83,6 +83,18 @@ def test_a_fault_beside_other_numbers_of_the_variables(tmp_path: Path, capsys: p
     assert "ScaledDotProductAttention" in found["verdict"]
 
 
+def test_texts_without_padding_are_compared_if_padding_gives_no_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With masks of minus infinity, a position that may read nothing has no result."""
+    right, wrong = (written(tmp_path / (fault or "right"), "infinite", fault) for fault in ("", "beams"))
+    found = compared(capsys, right, "--with", right, code=0)
+    assert [*found["parts"]] == ["two texts, with beams"]
+    found = compared(capsys, right, "--with", wrong, code=1)
+    assert found["block"] == "block 1, attention"
+    assert found["verdict"].startswith("two texts, with beams: first wrong layer")
+
+
 def test_embeddings_of_their_own_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     right, wrong = (written(tmp_path / (fault or "right"), "of_embeddings", fault) for fault in ("", "embeddings"))
     found = compared(capsys, right, "--with", wrong, code=1)
