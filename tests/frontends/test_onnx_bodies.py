@@ -95,6 +95,62 @@ def test_a_loop_whose_body_makes_too_little_is_a_finding(tmp_path: Path) -> None
     assert "has 1 outputs, expected 2 or more" in found.message
 
 
+def loop_of(counter: str = "int64", a: str = "float[6]", b: str = "float[6]") -> str:
+    return f"""agraph (int64 n, bool go, float[6] x) => (float[6] y) {{
+        [own] y = Loop(n, go, x) <body = step ({counter} i, bool c, {a} a) => (bool d, {b} b) {{
+            d = Identity(c)
+            b = Add(a, a)
+        }}>
+    }}"""
+
+
+def scan_of(s: str = "float[3]", e: str = "float[3]") -> str:
+    return f"""agraph (float[3] v, float[2, 3] x) => (float[3] y, float[2, 3] z) {{
+        [own] y, z = Scan<num_scan_inputs = 1, body = step ({s} s, {e} e) => (float[3] d, float[3] b) {{
+            d = Add(s, e)
+            b = Identity(d)
+        }}>(v, x)
+    }}"""
+
+
+MAP = """agraph (seq(float[3]) s, float[3] x) => (seq(float[3]) y) {
+    [own] y = SequenceMap(s, x) <body = step (double[3] e, float[3] f) => (float[3] q) { q = Abs(f) }>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (MAP, "SequenceMap: the input 'e' of the body 'step' is declared f64[3], and is given f32"),
+        (loop_of(counter="float"), "Loop: the input 'i' of the body 'step' is declared f32[], and is given i64"),
+        (loop_of(a="double[6]"), "Loop: the input 'a' of the body 'step' is declared f64[6], and is given f32"),
+        (scan_of(s="double[3]"), "Scan: the input 's' of the body 'step' is declared f64[3], and is given f32[3]"),
+        (scan_of(s="float[2]"), "Scan: the input 's' of the body 'step' is declared f32[2], and is given f32[3]"),
+        (scan_of(e="float[1, 3]"), "Scan: the input 'e' of the body 'step' is declared f32[1,3], and is given f32[3]"),
+    ],
+)
+def test_a_body_is_given_what_it_declares(text: str, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    found = next(d for d in irexec.validate(path).errors if d.code == "F004")
+    assert found.message == message and found.layer is not None and found.layer.name == "own"
+    runtime = pytest.importorskip("onnxruntime")
+    with pytest.raises(Exception, match="Graph attribute inferencing failed"):
+        runtime.InferenceSession(path)
+
+
+@pytest.mark.parametrize("text", [loop_of(a="float[2]"), loop_of(b="float[6, 1]"), scan_of(e="float[n]")])
+def test_a_body_may_declare_the_shape_of_one_iteration_or_none(text: str, tmp_path: Path) -> None:
+    report = irexec.validate(written(tmp_path, text))
+    assert not report.errors and "F011" not in {d.code for d in report}
+
+
+def test_a_body_that_declares_another_type_for_its_result_has_a_warning(tmp_path: Path) -> None:
+    found = [d for d in irexec.validate(written(tmp_path, loop_of(b="double[6]"))) if d.code == "F011"]
+    assert [d.message for d in found] == [
+        "the output 'b' is declared f64[6], and the nodes of the body 'step' make f32"
+    ]
+
+
 def test_sequences_are_lists_of_arrays(tmp_path: Path) -> None:
     text = """agraph (seq(float[n]) xs, float[k] x) => (seq(float[n]) ys, float[m] joined, int64 count) {
         ys = SequenceInsert(xs, x)

@@ -18,7 +18,15 @@ from irexec.frontends.onnx.definitions import newest_opset
 from irexec.frontends.onnx.expansion import Size
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
-from irexec.frontends.onnx.header import check_opset, declared_value, description, fits_declared, same_names
+from irexec.frontends.onnx.header import (
+    check_bodies,
+    check_given,
+    check_opset,
+    declared_value,
+    description,
+    fits_declared,
+    same_names,
+)
 from irexec.frontends.onnx.kinds import has_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op, integers_of
@@ -347,6 +355,8 @@ class Converter:
         if function is None and call.node.op_type in OF_FUNCTIONS:
             shapes = [None if v is None else v.type.shape for v in inputs]
             check_shapes(OF_FUNCTIONS[call.node.op_type], shapes, integers_of(call.attributes))
+        if function is None:
+            check_bodies(self.builder, call.attributes.values(), inputs)
         key = None if function is None else (function.domain, function.name, function.overload)
         self._size.check_call(key, scope.depth)
         body = call.body([None if v is None else v.type for v in inputs])
@@ -381,6 +391,9 @@ class Converter:
         parameters = []
         for index, (info, type) in enumerate(zip(graph.input, types, strict=True)):
             known = type or declared_value(self.builder, info, "input") or TensorType()
+            if type is not None and has_type(info.type):
+                # A Loop may change shapes, and its body often declares those of its first iteration. A Scan may not.
+                check_given(self.builder, graph.name, info, type if sliced else TensorType(type.element_type))
             node, value = self.builder.body_input(known, info.name, sliced.get(index))
             parameters.append(node)
             self._define(info.name, value, scope)
@@ -390,6 +403,9 @@ class Converter:
             if not scope.knows(info.name):
                 self.find("F005", f"no node produces the output {info.name!r} of the body {graph.name!r}")
             elif (result := scope.value(info.name)) is not None:
+                if has_type(info.type):
+                    made = TensorType(result.element_type)
+                    fits_declared(self.builder, info, made, "output", f"the nodes of the body {graph.name!r} make")
                 results.append(result)
         if self.builder.errors > before or len(results) < len(graph.output):
             raise Broken

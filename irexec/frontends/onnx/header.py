@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from irexec.core.types import DYNAMIC, TensorType
-from irexec.frontends.onnx.builder import Builder
+from irexec.core.types import DYNAMIC, SEQUENCES, TensorType, member_of
+from irexec.frontends.onnx.builder import Builder, Refused
 from irexec.frontends.onnx.definitions import newest_opset
-from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names
+from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
 from irexec.frontends.onnx.messages import onnx
-from irexec.model.graph.model import Node
+from irexec.model.graph.model import Node, Value
 
 
 def description(proto: onnx.ModelProto, parameters: Iterable[Node]) -> dict[str, Any]:
@@ -51,13 +51,39 @@ def fits_declared(builder: Builder, info: onnx.ValueInfoProto, type: TensorType,
     declared = declared_value(builder, info, what)
     if declared is None:
         return False
-    differs = DYNAMIC not in (type.element_type, declared.element_type)
-    differs &= type.element_type is not declared.element_type
-    if differs or not declared.shape.compatible(type.shape):
-        message = f"the {what} {info.name!r} is declared {declared}, and {made} {type}"
-        builder.find("F011", message, found=str(declared), allowed=str(type))
+    if not _can_be(type, declared):
+        message = f"the {what} {info.name!r} is declared {declared}, and {made} {_known(type)}"
+        builder.find("F011", message, found=str(declared), allowed=_known(type))
         return False
     return True
+
+
+def check_given(builder: Builder, body: str, info: onnx.ValueInfoProto, given: TensorType) -> None:
+    """Raise Refused (F004) if a node gives an input of its body a value that cannot be of the declared type."""
+    declared = declared_value(builder, info, "input")
+    if declared is not None and not _can_be(given, declared):
+        message = f"the input {info.name!r} of the body {body!r} is declared {declared}, and is given {_known(given)}"
+        raise Refused("F004", message, found=str(declared), allowed=_known(given))
+
+
+def check_bodies(builder: Builder, attributes: Iterable[onnx.AttributeProto], inputs: Sequence[Value | None]) -> None:
+    """Raise Refused (F004) if the bodies of a node whose function copies their nodes, such as SequenceMap,
+    declare other element types than those of the node's inputs, or of the tensors in them."""
+    for graph in (attribute.g for attribute in attributes if attribute.HasField("g")):
+        for info, value in zip(graph.input, inputs, strict=False):
+            if value is not None and has_type(info.type):
+                kind = value.element_type
+                given = TensorType(member_of(kind) if kind in SEQUENCES else kind)
+                check_given(builder, graph.name, info, given)
+
+
+def _known(type: TensorType) -> str:
+    return str(type if type.shape.rank is not None else type.element_type)
+
+
+def _can_be(type: TensorType, declared: TensorType) -> bool:
+    kinds = {type.element_type, declared.element_type}
+    return (DYNAMIC in kinds or len(kinds) == 1) and declared.shape.compatible(type.shape)
 
 
 def same_names(nodes: Iterable[onnx.NodeProto], outer: str = "") -> Iterator[tuple[onnx.NodeProto, str]]:
