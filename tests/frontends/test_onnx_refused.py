@@ -119,6 +119,63 @@ FORBIDDEN = {
     "no heads": Case(
         "Attention", [("f", 1, 2, 4), ("f", 4, 12)], {}, "num_heads", "F004", domain="com.microsoft"
     ),
+    "an axis behind the last": Case(
+        "RMSNormalization", [("f", 2, 3), ("f", 3)], {"axis": 2}, "axis", "F009", opset=23
+    ),
+    "an axis behind the last, before the mean": Case(
+        "LayerNormalization", [("f", 2, 3), ("f", 3)], {"axis": 2}, "axis", "F009"
+    ),
+    "matrices of another batch": Case("AffineGrid", [("f", 3, 2, 3), np.array([2, 1, 4, 4])], {}, "theta", opset=20),
+    "matrices of a plane": Case("AffineGrid", [("f", 2, 2, 3), np.array([2, 1, 4, 4, 4])], {}, "theta", opset=20),
+    "a flag of a grid": Case(
+        "AffineGrid", [("f", 2, 2, 3), np.array([2, 1, 4, 4])], {"align_corners": 2}, "align_corners", "F004", opset=20
+    ),
+    "a flag of a window": Case("HannWindow", [np.array(8)], {"periodic": -1}, "periodic", "F004"),
+    "a flag of attention": Case("Attention", [("f", 2, 3, 4, 8)] * 3, {"is_causal": 2}, "is_causal", "F004", opset=23),
+    "a negative bound": Case("Attention", [("f", 2, 3, 4, 8)] * 3, {"softcap": -1.0}, "softcap", "F004", opset=23),
+    "a mode of attention": Case(
+        "Attention", [("f", 2, 3, 4, 8)] * 3, {"qk_matmul_output_mode": 4}, "qk_matmul_output_mode", "F004", opset=23
+    ),
+    "a word of a loss": Case(
+        "SoftmaxCrossEntropyLoss", [("f", 2, 3), ("i", 2)], {"reduction": "max"}, "reduction", "F004"
+    ),
+    "an axis of a crop": Case("CenterCropPad", [("f", 2, 3), np.array([2])], {"axes": [2]}, "axes", "F009", opset=18),
+    "half of a rotation": Case(
+        "RotaryEmbedding", [("f", 2, 2, 3, 8), ("f", 9, 4), ("f", 9, 4), ("i", 2, 3)], {"rotary_embedding_dim": 4},
+        "cos_cache", opset=23,
+    ),
+    "an odd rotation": Case(
+        "RotaryEmbedding", [("f", 2, 2, 3, 8), ("f", 9, 4), ("f", 9, 4), ("i", 2, 3)], {"rotary_embedding_dim": 7},
+        "rotary_embedding_dim", "F004", opset=23,
+    ),
+    "more than a head": Case(
+        "RotaryEmbedding", [("f", 2, 3, 16), ("f", 9, 8), ("f", 9, 8), ("i", 2, 3)],
+        {"rotary_embedding_dim": 16, "num_heads": 2}, "rotary_embedding_dim", "F004", opset=23,
+    ),
+    "a flag of a rotation": Case(
+        "RotaryEmbedding", [("f", 2, 2, 3, 8), ("f", 2, 3, 4), ("f", 2, 3, 4)], {"interleaved": 2}, "interleaved",
+        "F004", opset=23,
+    ),
+    "a position": Case(
+        "RotaryEmbedding", [("f", 1, 2, 2, 8), ("f", 9, 4), ("f", 9, 4), np.array([[0, -1]])], {}, "position_ids",
+        opset=23,
+    ),
+    "a word of older samples": Case(
+        "Upsample", [("f", 1, 1, 2, 2), np.float32([1, 1, 2, 2])], {"mode": "bilinear"}, "mode", "F004", opset=9
+    ),
+    "a smaller image": Case("Upsample", [("f", 1, 1, 4, 4), np.float32([1, 1, 0.5, 2])], {}, "scales", opset=9),
+    "an axis that is a list": Case("DFT", [("f", 1, 8, 1), np.array(8), np.array([1])], {}, "axis", opset=20),
+    "a length that is a list": Case(
+        "STFT", [("f", 1, 16, 1), np.array(4), np.ones(8, np.float32), np.array([8])], {}, "frame_length"
+    ),
+    "indexes of a pool": Case(
+        "TfIdfVectorizer", [("i", 4)],
+        {
+            "mode": "TF", "min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0, "ngram_counts": [0],
+            "ngram_indexes": [0], "pool_int64s": [1, 2],
+        },
+        "ngram_indexes",
+    ),
     "a remainder": Case("Mod", [("f", 2, 3), ("f", 2, 3)], {"fmod": 0}, "fmod", "F004"),
 }  # fmt: skip
 

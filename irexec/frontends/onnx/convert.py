@@ -29,10 +29,10 @@ from irexec.frontends.onnx.header import (
 )
 from irexec.frontends.onnx.kinds import has_type
 from irexec.frontends.onnx.messages import onnx
-from irexec.frontends.onnx.op import Inner, Op, integers_of
+from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
+from irexec.frontends.onnx.registry import check_of
 from irexec.frontends.onnx.scope import BodyScope, Scope, opsets_of, ref_of
-from irexec.frontends.onnx.shapes import OF_FUNCTIONS, check_shapes
 from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, MissingData, dense, read_tensor
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model, Node, Value
@@ -319,7 +319,7 @@ class Converter:
         """Return the values that a node computes; None if findings report the reason why there are none."""
         before = self.builder.errors
         call.check([None if v is None else v.element_type for v in inputs])
-        if call.translator is None:
+        if call.function is not None:
             return self._function(call, inputs, scope)
 
         def enter(
@@ -333,6 +333,11 @@ class Converter:
             return self.body(graph, types, sliced or {}, inside)
 
         op = Op(self.builder, call.node, inputs, call.attributes, call.version, call.opset, enter, scope.find)
+        if call.translator is None:
+            if check := check_of(op.type):
+                check(op)
+            check_bodies(self.builder, call.attributes.values(), inputs)
+            return self._function(call, inputs, scope)
         findings, outer = self.findings, (self.findings.named, self.findings.attributes)
         if scope.depth == 0:
             findings.named, findings.attributes = call.names_of(inputs), tuple(call.attributes)
@@ -352,11 +357,6 @@ class Converter:
     def _function(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value | None] | None:
         """Return the outputs of a call of a function: its body is translated in its own scope."""
         function = call.function
-        if function is None and call.node.op_type in OF_FUNCTIONS:
-            shapes = [None if v is None else v.type.shape for v in inputs]
-            check_shapes(OF_FUNCTIONS[call.node.op_type], shapes, integers_of(call.attributes))
-        if function is None:
-            check_bodies(self.builder, call.attributes.values(), inputs)
         key = None if function is None else (function.domain, function.name, function.overload)
         self._size.check_call(key, scope.depth)
         body = call.body([None if v is None else v.type for v in inputs])

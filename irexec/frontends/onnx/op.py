@@ -194,8 +194,9 @@ class Op:
         return value == 1
 
     def number(self, name: str, default: float = 0.0) -> float:
+        """Return a number of f32, as defaults are in ONNX, too."""
         attribute = self._attribute(name, onnx.AttributeProto.FLOAT)
-        return default if attribute is None else float(attribute.f)
+        return float(np.float32(default) if attribute is None else attribute.f)
 
     def integers(self, name: str) -> list[int] | None:
         """Return a list; None, as if it were omitted, if it is empty."""

@@ -12,9 +12,11 @@ from irexec.model.graph.model import Value
 
 Result = Value | Sequence[Value | None]
 Translator = Callable[[Op], Result]
+Check = Callable[[Op], None]
 
 # (domain, type, version that introduced it) → translator. ONNX's own domain is "".
 _TRANSLATORS: dict[tuple[str, str, int], Translator] = {}
+_CHECKS: dict[str, Check] = {}
 
 NAMES: dict[tuple[str, str], list[str]] = {}
 """The names of the inputs of operators, as far as their shapes are declared: domain and type → names."""
@@ -49,6 +51,28 @@ def translates(
         return function
 
     return declare
+
+
+def requires(*operators: str, shapes: str) -> Callable[[Check], Check]:
+    """Return a decorator that registers what is required of operators that ONNX defines by functions: `shapes` as in
+    `translates`, and a function that reads attributes, and raises Refused."""
+
+    def declare(function: Check) -> Check:
+        def checked(op: Op) -> None:
+            op.check_shapes(shapes)
+            function(op)
+
+        _CHECKS.update(dict.fromkeys(operators, checked))
+        return function
+
+    return declare
+
+
+def check_of(type: str) -> Check | None:
+    """Return the check of an operator that ONNX defines by a function; None if nothing more than its definition is
+    required."""
+    translators()
+    return _CHECKS.get(type)
 
 
 def corresponds(

@@ -2,7 +2,8 @@
 
 One pattern for each input, in order. A name stands for one extent, the same wherever it occurs; `_` for any extent;
 `...` for any number of them, `D...` for the same ones wherever it occurs; `n.rank` for the rank of the input n; `4*H`
-for a product. The names of the node's integer attributes stand for their values. `scalar` is a value of one element,
+for a product. The names of the node's integer attributes stand for their values. `scalar` is a value of one element, as
+exporters write it, `[]` a value without axes,
 `<X` a shape that broadcasts to that of the input X. `|` separates alternatives; an input without a pattern has any
 shape.
 """
@@ -14,25 +15,6 @@ from itertools import zip_longest
 
 from irexec.core.types import Dimension, PartialShape
 from irexec.frontends.onnx.builder import Refused
-
-OF_FUNCTIONS = {
-    "AffineGrid": "theta: N 2 3 | N 3 4; size: 4 | 5",
-    "Attention": "Q: N q_num_heads L _ | N L _; K: N kv_num_heads S _ | N S _; V: N kv_num_heads S _ | N S _;"
-    " attn_mask: _ | _ _ | _ _ _ | _ _ _ _;"
-    " past_key: N _ P _; past_value: N _ P _; nonpad_kv_seqlen: N",
-    "BlackmanWindow": "size: scalar",
-    "CausalConvWithState": "input: N C L; weight: C 1 K; bias: C; past_state: N C _",
-    "CenterCropPad": "input_data:; shape: n",
-    "HammingWindow": "size: scalar",
-    "HannWindow": "size: scalar",
-    "LinearAttention": "query: N T _; key: N T _; value: N T _; past_state: N _ _ _; decay: N T _; beta: N T _",
-    "NegativeLogLikelihoodLoss": "input: N C D...; target: N D...; weight: C",
-    "RMSNormalization": "X:; scale: <X",
-    "RotaryEmbedding": "X: N _ S _ | N S _; cos_cache: M R | N S R; sin_cache: M R | N S R; position_ids: N S",
-    "SoftmaxCrossEntropyLoss": "scores: N C D...; labels: N D...; weights: C",
-    "SwiGLU": "A: D...; B: D...",
-}
-"""The patterns for operators that have no translator, because ONNX defines them by functions."""
 
 Extents = dict[str, int]
 """The extents that names stand for, as far as they are known."""
@@ -66,6 +48,8 @@ def _matched(
     """Return the extents that names of the pattern stand for in a shape that matches it; None if it does not."""
     if pattern == "scalar":
         return {} if shape.rank == 0 or shape.compatible(PartialShape([1])) else None
+    if pattern == "[]":
+        return {} if shape.rank == 0 else None
     if pattern.startswith("<"):
         target = given.get(pattern[1:])
         return {} if target is None or broadcasts_to(shape, target) else None
@@ -122,7 +106,7 @@ def _product(term: str, bound: Extents) -> tuple[int, list[str]]:
 
 def _described(pattern: str, found: Extents, given: Mapping[str, PartialShape | None]) -> str:
     """Return a pattern with the extents that are known, as `[2,3,_]`."""
-    if pattern == "scalar":
+    if pattern in ("scalar", "[]"):
         return "[]"
     if pattern.startswith("<"):
         return f"one that broadcasts to that of {pattern[1:]}, {given[pattern[1:]]}"

@@ -5,12 +5,13 @@ Source: ONNX operator pages StringConcat-20, StringSplit-20, StringNormalizer-10
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
 
-from irexec.core.types import F32, I32, I64, STRING, Array, Dimension, PartialShape, TensorType
+from irexec.core.types import DYNAMIC, F32, I32, I64, STRING, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import NonNegative, NonNegativeInts
 from irexec.ops.spec.operator import Check, Elements, operator, require
@@ -95,13 +96,15 @@ def tf_idf_vectorizer_9(
 ) -> Annotated[Array, Elements(None, {F32})]:
     """Count each n-gram of the pool in each row of `x` [C] or [N, C], weighted according to `mode`.
 
-    C1: x is [C] or [N, C]. C2: the pool, its counts and its indexes fit each other.
+    C1: x is [C] or [N, C]. C2: the pool contains whole n-grams, each with an index and a weight.
     """
-    pool = list(pool_strings if x.dtype.kind == "T" else pool_int64s)
-    grams = _pool(pool, ngram_counts)
-    fits = len(grams) == len(ngram_indexes) and len(weights) in (0, len(grams))
-    message = f"{len(grams)} n-grams, {len(ngram_indexes)} indexes and {len(weights)} weights, expected equal numbers"
-    require("C2", fits, message)
+    pool = pool_strings if x.dtype.kind == "T" else pool_int64s
+    _check_pool(require, pool, ngram_counts, ngram_indexes, weights)
+    grams = [
+        tuple(part[i : i + length])
+        for length, part in _collections(pool, ngram_counts)
+        for i in range(0, len(part), length)
+    ]
     numbers: dict[tuple[object, ...], list[int]] = {}
     for number, gram in enumerate(grams):
         numbers.setdefault(gram, []).append(number)
@@ -120,13 +123,33 @@ def tf_idf_vectorizer_9(
     return result if x.ndim == 2 else result[0]
 
 
-def _pool(pool: Sequence[object], counts: Sequence[int]) -> list[tuple[object, ...]]:
-    """Return the n-grams of the pool in order of length."""
-    ends = [*counts[1:], len(pool)]
-    grams: list[tuple[object, ...]] = []
-    for length, (begin, end) in enumerate(zip(counts, ends, strict=True), 1):
-        grams += [tuple(pool[i : i + length]) for i in range(begin, end, length)]
-    return grams
+def _collections(pool: Sequence[object], counts: Sequence[int]) -> Iterator[tuple[int, Sequence[object]]]:
+    """Yield the length of the n-grams of each collection in the pool, and the items of the collection."""
+    for length, (begin, end) in enumerate(pairwise([*counts, len(pool)]), 1):
+        yield length, pool[begin:end]
+
+
+def _check_pool(
+    check: Callable[..., object],
+    pool: Sequence[object],
+    counts: Sequence[int],
+    indexes: Sequence[int],
+    weights: Sequence[float],
+) -> None:
+    """Check that the pool consists of whole n-grams, and that each has an index and, if there are any, a weight."""
+    begins = [*counts, len(pool)]
+    message = f"ngram_counts is {list(counts)}, expected rising positions in the pool of {len(pool)} items"
+    if not check("C2", begins == sorted(begins), message, attribute="ngram_counts"):
+        return
+    grams = 0
+    for length, part in _collections(pool, counts):
+        grams += len(part) // length
+        message = f"the pool contains {len(part)} items of {length}-grams, expected a multiple of {length}"
+        check("C2", len(part) % length == 0, message, attribute="ngram_counts")
+    for name, given in (("ngram_indexes", indexes), ("weights", weights)):
+        if given or name != "weights":
+            message = f"{name} has {len(given)} values, expected {grams}, one for each n-gram of the pool"
+            check("C2", len(given) == grams, message, attribute=name)
 
 
 def _grams(items: list[object], least: int, most: int, skips: int) -> list[tuple[object, ...]]:
@@ -142,6 +165,19 @@ def _grams(items: list[object], least: int, most: int, skips: int) -> list[tuple
 
 
 @tf_idf_vectorizer_9.shapes
-def _(check: Check, x: TensorType, *, ngram_indexes: tuple[int, ...], **attributes: object) -> PartialShape:
+def _(
+    check: Check,
+    x: TensorType,
+    *,
+    ngram_counts: tuple[int, ...],
+    ngram_indexes: tuple[int, ...],
+    pool_int64s: tuple[int, ...],
+    pool_strings: tuple[str, ...],
+    weights: tuple[float, ...],
+    **attributes: object,
+) -> PartialShape:
     has_rank(check, "C1", x, (1, 2), "x")
+    if x.element_type is not DYNAMIC:
+        pool = pool_strings if x.element_type is STRING else pool_int64s
+        _check_pool(check, pool, ngram_counts, ngram_indexes, weights)
     return PartialShape([*x.shape[:-1], max(ngram_indexes, default=-1) + 1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.core.types import BOOLEAN, F32, FLOATS, MAX_RANK, U8, PartialShape
+from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import window_lists
 from irexec.frontends.onnx.registry import Translator, translates
@@ -115,12 +116,17 @@ def _upsample_1(op: Op) -> Value:
 
 
 def _by_scales(op: Op, scales: Value, nearest: str = "floor") -> Value:
-    mode = op.text("mode", "nearest", allowed=("nearest", "linear", "bilinear"))
+    linear = "bilinear" if op.version == 1 else "linear"
+    mode = op.text("mode", "nearest", allowed=("nearest", linear))
+    known = scales.node.constant
+    if op.type == "Upsample" and known is not None and (known < 1).any():
+        message = f"scales is {known.tolist()}, expected 1 or more: use Resize to reduce an image"
+        raise Refused("O001", message, port="scales", found=str(known.tolist()), allowed="1 or more")
     if mode != "nearest" and op.kind() is not F32:
         return op.make(
             "Resize", op[0], None, scales, opset="onnx19", mode="linear", coordinates="asymmetric", nearest_mode="floor"
         )
-    return _interpolated(op, mode.removeprefix("bi"), "asymmetric", nearest, scales, None, [])
+    return _interpolated(op, "nearest" if mode == "nearest" else "linear", "asymmetric", nearest, scales, None, [])
 
 
 @translates("GridSample", since=(16, 20, 22))

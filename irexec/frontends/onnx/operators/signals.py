@@ -15,19 +15,19 @@ from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.model.graph.model import Value
 
 
-@translates("DFT", since=(20,), shapes="input: _ _ ...; dft_length: scalar; axis: scalar")
+@translates("DFT", since=(20,), shapes="input: _ _ ...; dft_length: []; axis: []")
 def _dft(op: Op) -> Value:
     options = {"inverse": op.flag("inverse"), "onesided": op.flag("onesided")}
     return op.make("DFT", op[0], op.get(1), op.get(2), opset="onnx20", **options)
 
 
-@translates("DFT", since=(17,), shapes="input: _ _ ...; dft_length: scalar")
+@translates("DFT", since=(17,), shapes="input: _ _ ...; dft_length: []")
 def _dft_17(op: Op) -> Value:
     options = {"inverse": op.flag("inverse"), "onesided": op.flag("onesided")}
     return op.make("DFT", op[0], op.get(1), op.integer("axis", 1), opset="onnx20", **options)
 
 
-@translates("STFT", since=(17,), shapes="signal: N T _ | N T; frame_step: scalar; window: L; frame_length: scalar")
+@translates("STFT", since=(17,), shapes="signal: N T _ | N T; frame_step: []; window: L; frame_length: []")
 def _stft(op: Op) -> Value:
     signal = op[0]
     if op.rank() == 2:
