@@ -176,6 +176,14 @@ FORBIDDEN = {
         },
         "ngram_indexes",
     ),
+    "a precision of integers": Case(
+        "QuantizeLinear", [("f", 4), np.ones((), np.float32), np.zeros((), np.uint8)], {"precision": 2}, "precision",
+        "F004", opset=23,
+    ),
+    "statistics of integers": Case(
+        "GroupNormalization", [("f", 1, 4, 3), ("f", 4), ("f", 4)], {"num_groups": 2, "stash_type": 7}, "stash_type",
+        "F004", opset=21,
+    ),
     "a remainder": Case("Mod", [("f", 2, 3), ("f", 2, 3)], {"fmod": 0}, "fmod", "F004"),
 }  # fmt: skip
 
@@ -280,6 +288,28 @@ def test_a_recurrent_node_with_the_batch_first(type: str, direction: str) -> Non
     compiled = irexec.compile_model(made.SerializeToString())(given)
     for index, expected in enumerate(ReferenceEvaluator(made).run(None, given)):
         np.testing.assert_allclose(compiled[index], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_norm_of_f64_is_computed_in_the_type_of_its_statistics() -> None:
+    runtime, rng = pytest.importorskip("onnxruntime"), np.random.default_rng(3)
+    results = []
+    for stash in (TensorProto.FLOAT, TensorProto.DOUBLE):
+        node = helper.make_node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2, stash_type=stash)
+        shapes = {"x": (3, 4, 2, 2), "s": (4,), "b": (4,)}
+        values = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape) for name, shape in shapes.items()]
+        result = helper.make_tensor_value_info("y", TensorProto.DOUBLE, shapes["x"])
+        made = helper.make_model(
+            helper.make_graph([node], "g", values, [result]), opset_imports=[helper.make_opsetid("", 21)], ir_version=10
+        ).SerializeToString()
+        given = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+        (expected,) = runtime.InferenceSession(made).run(None, given)
+        results.append(irexec.compile_model(made)(given)[0])
+        tolerance = 1e-12 if stash == TensorProto.DOUBLE else 1e-6
+        np.testing.assert_allclose(results[-1], expected, rtol=tolerance, atol=tolerance)
+        # In f32, the normalized values are numbers of f32.
+        normal = (results[-1] - given["b"][:, None, None]) / given["s"][:, None, None]
+        near = np.abs(normal - normal.astype(np.float32)).max()
+        assert bool(near < 1e-13) == (stash == TensorProto.FLOAT)
 
 
 def test_pads_beside_auto_pad_are_ignored_with_a_warning() -> None:

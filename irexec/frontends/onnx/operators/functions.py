@@ -5,10 +5,9 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
-from irexec.core.types import FLOATS
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Op
-from irexec.frontends.onnx.operators.quantization import typed
+from irexec.frontends.onnx.operators.quantization import real_type
 from irexec.frontends.onnx.registry import requires
 
 
@@ -31,6 +30,7 @@ def _attention(op: Op) -> None:
     if (softcap := op.number("softcap")) < 0:
         message = f"softcap is {softcap:g}, expected 0 or a positive number"
         raise Refused("F004", message, attribute="softcap", found=f"{softcap:g}", allowed="0 or more")
+    real_type(op, "softmax_precision")
     if (mode := op.integer("qk_matmul_output_mode")) not in range(4):
         message = f"qk_matmul_output_mode is {mode}, expected 0 to 3"
         raise Refused("F004", message, attribute="qk_matmul_output_mode", found=str(mode), allowed="0 to 3")
@@ -69,8 +69,7 @@ def _loss(op: Op) -> None:
 @requires("RMSNormalization", shapes="X:; scale: <X")
 def _root_mean_square(op: Op) -> None:
     op.axis("axis", -1)
-    if (kind := typed(op, "stash_type")) is not None and kind not in FLOATS:
-        op.refuse(f"stash_type is {kind}, expected a floating-point type", attribute="stash_type")
+    real_type(op, "stash_type")
 
 
 @requires("RotaryEmbedding", shapes="X: N _ S _ | N S _")

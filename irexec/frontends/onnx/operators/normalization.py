@@ -5,9 +5,9 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
-from irexec.core.types import F32, F64, FLOATS
+from irexec.core.types import F32, F64, ElementType
 from irexec.frontends.onnx.op import Input, Op
-from irexec.frontends.onnx.operators.quantization import typed
+from irexec.frontends.onnx.operators.quantization import real_type
 from irexec.frontends.onnx.registry import translates
 from irexec.model.graph.model import Value
 
@@ -79,9 +79,7 @@ def _layer_normalization(op: Op) -> list[Value]:
     axes = op.axes_from(op.axis("axis", -1))
     x, epsilon = op[0], op.number("epsilon", 1e-5)
     # The statistics have a type of their own. They are also computed in it, unless the input is wider.
-    kind = typed(op, "stash_type") or F32
-    if kind not in FLOATS:
-        op.refuse(f"stash_type is {kind}, expected a floating-point type", attribute="stash_type")
+    kind = _stage_one(op)
     wide = op.convert(x, F32) if kind is F32 and x.element_type is not F64 else x
     normal = op.convert(normalized(op, wide, axes, epsilon), x.element_type)
     y = op.make("Multiply", normal, op[1])
@@ -92,6 +90,11 @@ def _layer_normalization(op: Op) -> list[Value]:
         inverse = op.make("Divide", op.number_of(1, wide), deviation)
         results += [op.convert(mean, kind), op.convert(inverse, kind)]
     return results
+
+
+def _stage_one(op: Op) -> ElementType:
+    """Return the element type in which a norm is computed before it is scaled."""
+    return real_type(op, "stash_type") or F32
 
 
 @translates("MeanVarianceNormalization", since=(9, 13))
@@ -114,9 +117,12 @@ def _group_normalization(op: Op) -> Value:
         scale, bias = (
             op.reshape(op.make("Broadcast", op.reshape(v, [groups, 1]), target, opset=3), [-1]) for v in (scale, bias)
         )
-    if epsilon > 0:
+    kind = _stage_one(op) if op.version > 18 else op.kind()
+    # Kernels compute narrow types in f32 anyway.
+    if epsilon > 0 and (kind is op.kind() or (kind is F32 and op.kind() is not F64)):
         return op.make("GroupNormalization", op[0], scale, bias, opset=12, num_groups=groups, epsilon=epsilon)
-    normal = normalized(op, op.reshape(op[0], [0, groups, -1], zero_copies=True), [2], epsilon)
+    groups_of = op.reshape(op.convert(op[0], kind), [0, groups, -1], zero_copies=True)
+    normal = op.convert(normalized(op, groups_of, [2], epsilon), op.kind())
     scaled = op.make("Multiply", op.reshape(normal, op.shape_of(op[0])), op.along_channels(scale, op[0]))
     return op.make("Add", scaled, op.along_channels(bias, op[0]))
 

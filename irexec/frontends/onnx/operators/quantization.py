@@ -5,7 +5,7 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
-from irexec.core.types import F16, F32, F64, I4, I8, I16, I32, U4, U8, U16, Dimension, ElementType
+from irexec.core.types import F16, F32, F64, FLOATS, I4, I8, I16, I32, U4, U8, U16, Dimension, ElementType
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import element_type, onnx_name
 from irexec.frontends.onnx.op import Op
@@ -26,7 +26,7 @@ def _quantize(op: Op) -> Value:
     if op.get(2) is not None and to is not op.kind(2):
         message = f"output_dtype is {onnx_name(to)}, but y_zero_point is {onnx_name(op.kind(2))}"
         raise Refused("F004", message, attribute="output_dtype")
-    axis, block, precision = op.integer("axis", 1), op.integer("block_size", 0), typed(op, "precision")
+    axis, block, precision = op.integer("axis", 1), op.integer("block_size", 0), real_type(op, "precision")
     _check_scales(op, axis, block)
     return quantized(op, op[0], op[1], op.get(2), to, axis, precision, block, op.flag("saturate", True))
 
@@ -64,6 +64,13 @@ def typed(op: Op, name: str) -> ElementType | None:
     if number and element_type(number) is None:
         raise Refused("F004", f"{name} is {number}, which is not a data type", attribute=name)
     return element_type(number)
+
+
+def real_type(op: Op, name: str) -> ElementType | None:
+    """Return the floating-point type that an attribute specifies; None if it is 0 or absent."""
+    if (kind := typed(op, name)) is not None and kind not in FLOATS:
+        raise Refused("F004", f"{name} is {kind}, expected a floating-point type", attribute=name, found=str(kind))
+    return kind
 
 
 def quantized(
