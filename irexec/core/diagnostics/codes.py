@@ -163,7 +163,7 @@ _TABLE = [
     Code("D007", E, "the value of an attribute must not be negative", CHECKED_BY_SOME),
     Code("D008", W, "an enumeration value is written in a different letter case", "accepts the file"),
     Code("D010", E, "an attribute's value cannot be read at all", REJECTS),
-    Code("D011", N, "an omitted attribute has different defaults in OpenVINO and on its page"),
+    Code("D011", N, "an omitted attribute or input has different defaults in OpenVINO and on its page"),
     Code("D012", E, "OpenVINO requires these lists to have the same length", REJECTS, lenient=True),
     Code("S001", E, "the bounds of a range of extents are reversed", "silently reads it as unbounded", lenient=True),
     Code("S002", E, "an extent has a minus sign", "silently reads another number of at least 0, or no bound"),

@@ -266,7 +266,8 @@ def bind_attributes(
                 details["severity"] = Severity.WARNING
             findings.add("D011", message, at=At(_data_of(layer)), layer=layer.ref, **details)
     if of_one_length:
-        _check_lengths({name: values.get(name, ()) for name in of_one_length if name in layer.data}, layer, findings)
+        written = {of_one_length[0], *layer.data}
+        _check_lengths({name: values.get(name, ()) for name in of_one_length if name in written}, layer, findings)
     for attribute in operator.attributes:
         shape = values.get(attribute.name)
         if isinstance(shape, PartialShape) and attribute.file_name in layer.data and shape.rank is not None:
@@ -380,15 +381,18 @@ def _without(attribute: Attribute, operator: Operator) -> str:
 
 
 def _check_lengths(written: dict[str, tuple[int, ...]], layer: Layer, findings: Findings) -> None:
-    """Report lists that are shorter than the longest; empty lists are treated as absent."""
-    longest = max(written, key=lambda name: len(written[name]), default="")
+    """Report lists that are shorter than the longest; empty lists are treated as absent, except for the first."""
+    longest, first = max(written, key=lambda name: len(written[name])), next(iter(written))
     for name, items in written.items():
         most = len(written[longest])
-        if 0 < len(items) < most:
+        if len(items) < most and (items or name == first):
             message = f"{name} has {plural(len(items), 'element')}, {longest} has {most}"
             filled = ",".join(map(str, (*items, *[0] * (most - len(items)))))
             details: dict[str, Any] = {"hint": f'{name}="{filled}" has the same meaning', "candidates": (filled,)}
-            details |= {"found": layer.data[name], "allowed": f"{most} elements, or none"}
+            details |= {
+                "found": layer.data.get(name, ""),
+                "allowed": plural(most, "element") + ", or none" * (name != first),
+            }
             findings.add("D012", message, at=At(layer.data_at, name), layer=layer.ref, attribute=name, **details)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from irexec.core.diagnostics import Severity
 from irexec.core.diagnostics.deadline import watched
 from irexec.core.diagnostics.findings import At, Findings
-from irexec.core.diagnostics.statements import WITHOUT_BYTES
+from irexec.core.diagnostics.statements import REJECTS, WITHOUT_BYTES
 from irexec.core.forms import EXTENT, ID, digits, read
 from irexec.core.records import replace
 from irexec.core.structure import CONST, IF, PARAMETER, RESULT
@@ -22,7 +23,7 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
 from irexec.model.graph.runtime_info import keep_info, model_info
 from irexec.ops.spec.operator import Operator
-from irexec.ops.spec.traits import HasBodies, IgnoresUnconnected
+from irexec.ops.spec.traits import HasBodies, IgnoresUnconnected, NeedsOptional
 
 _TYPES = (PARAMETER, *ROOT_TYPES)
 
@@ -281,6 +282,10 @@ def check_arity(node: Node, findings: Findings) -> None:
         message, allowed = f"{operator} {fault[0]}", fault[1]
         where = At(layer.inputs[most].at) if most is not None and count > most else At(layer.at)
         findings.add("P007", message, at=where, layer=layer.ref, found=str(count), allowed=allowed)
+    elif NeedsOptional in operator.traits and count < len(operator.inputs):
+        names = ", ".join(port.name for port in operator.inputs[count:])
+        message = f"input {names} is omitted; it is optional on the operation page only"
+        findings.add("D011", message, at=At(layer.at), layer=layer.ref, openvino=REJECTS, severity=Severity.WARNING)
     outputs = operator.outputs
     declared = len(layer.outputs)
     if outputs and not outputs[0].variadic and declared > len(outputs) and node.type != RESULT:

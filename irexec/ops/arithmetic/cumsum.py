@@ -14,10 +14,10 @@ from irexec.ops.rules.shapes import axis_in
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Allowed
 from irexec.ops.spec.tensors import Axis, NumericTensor
-from irexec.ops.spec.traits import AlongAxes, MayOverflow
+from irexec.ops.spec.traits import AlongAxes, MayOverflow, NeedsOptional
 
 
-@operator("CumSum", "opset3", MayOverflow, AlongAxes, tolerance=rounded(8))
+@operator("CumSum", "opset3", NeedsOptional, MayOverflow, AlongAxes, tolerance=rounded(8))
 def cumsum_3(
     x: NumericTensor,
     axis: Axis | None = None,

@@ -15,7 +15,7 @@ from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.boxes import draw_scores
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import Positive
+from irexec.ops.spec.attributes import Positive, Within
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
@@ -26,6 +26,8 @@ from irexec.ops.spec.traits import Detection
 
 # The page gives no type for proposals, which PriorBox computes as f32 in every model.
 T_PRIORS: TypeAlias = Annotated[Array, Elements("proposals", FLOATS)]
+# OpenVINO's reader rejects the list if a number has more bits.
+Int32 = Annotated[int, Within(ge=-(1 << 31), le=(1 << 31) - 1)]
 CodeType = Literal["caffe.PriorBoxParameter.CENTER_SIZE", "caffe.PriorBoxParameter.CORNER"]
 
 
@@ -36,7 +38,7 @@ class Settings:
     background_label_id: int = 0
     top_k: int = -1
     variance_encoded_in_target: bool = False
-    keep_top_k: tuple[int, ...]
+    keep_top_k: tuple[Int32, ...]
     code_type: CodeType = "caffe.PriorBoxParameter.CORNER"
     share_location: bool = True
     nms_threshold: float

@@ -21,6 +21,7 @@ from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.signature import InputsOf
 from irexec.ops.spec.tensors import IntegerTensor
+from irexec.ops.spec.traits import NeedsOptional
 
 T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", {F32})]
 LARGEST = float(np.finfo(np.float32).max)
@@ -209,7 +210,7 @@ def prior_box_1(*inputs: Annotated[Any, InputsOf(prior_box_8)], sizes: Sizes) ->
     return np.asarray(prior_box_8.compute(*inputs, sizes=sizes))
 
 
-@operator("PriorBoxClustered", "opset1", tolerance=rounded(16))
+@operator("PriorBoxClustered", "opset1", NeedsOptional, tolerance=rounded(16))
 def prior_box_clustered_1(
     output_size: IntegerTensor,
     image_size: IntegerTensor | None = None,

@@ -19,11 +19,12 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
 from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.tensors import Indices, NumericOrBooleanTensor
+from irexec.ops.spec.traits import NeedsOptional
 
 Size: TypeAlias = tuple[int, ...]
 
 
-@operator("Col2Im", "opset15")
+@operator("Col2Im", "opset15", NeedsOptional)
 def col2im_15(
     data: NumericOrBooleanTensor,
     output_size: Indices | None = None,

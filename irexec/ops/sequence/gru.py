@@ -27,6 +27,7 @@ from irexec.ops.spec.attributes import Positive
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import operator, rounded
 from irexec.ops.spec.tensors import FloatTensor, FloatTensor1, IntegerTensor2
+from irexec.ops.spec.traits import NeedsOptional
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh")
 
@@ -75,7 +76,7 @@ def gru_step(r: Array, b: Array, batch: int, functions: list[InPlace], clip: flo
     return step
 
 
-@operator("GRUCell", "opset3", tolerance=rounded(16))
+@operator("GRUCell", "opset3", NeedsOptional, tolerance=rounded(16))
 def gru_cell_3(
     x: FloatTensor,
     initial_hidden_state: FloatTensor,

@@ -31,6 +31,7 @@ from irexec.ops.spec.groups import group
 from irexec.ops.spec.older import unchanged
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.tensors import FloatTensor, FloatTensor1, IntegerTensor2
+from irexec.ops.spec.traits import NeedsOptional
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh", "tanh")
 
@@ -74,7 +75,7 @@ def lstm_step(r: Array, batch: int, functions: list[InPlace], clip: float) -> St
     return step
 
 
-@operator("LSTMCell", "opset4", tolerance=rounded(16))
+@operator("LSTMCell", "opset4", NeedsOptional, tolerance=rounded(16))
 def lstm_cell_4(
     x: FloatTensor,
     initial_hidden_state: FloatTensor,

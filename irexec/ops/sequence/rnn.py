@@ -27,6 +27,7 @@ from irexec.ops.spec.attributes import Positive
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import operator, rounded
 from irexec.ops.spec.tensors import FloatTensor, FloatTensor1, IntegerTensor2
+from irexec.ops.spec.traits import NeedsOptional
 
 DEFAULTS: tuple[Activation, ...] = ("tanh",)
 
@@ -55,7 +56,7 @@ def rnn_step(r: Array, batch: int, function: InPlace, clip: float) -> Step:
     return step
 
 
-@operator("RNNCell", "opset1", tolerance=rounded(16))
+@operator("RNNCell", "opset1", NeedsOptional, tolerance=rounded(16))
 def rnn_cell_1(
     x: FloatTensor,
     h: FloatTensor,

@@ -258,6 +258,10 @@ class IgnoresUnconnected(Trait):
     """Optional inputs at the end that have a port, but no edge, count as absent."""
 
 
+class NeedsOptional(Trait):
+    """OpenVINO rejects the operator without the inputs that are optional on its page."""
+
+
 class Unpacking(Trait):
     """The operator is a step in the expansion of compressed weights."""
 

@@ -14,7 +14,7 @@ pytest.importorskip("openvino")
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
 from openvino_statements import Anomaly, Treatment, in_children, judged, known, truth
-from support.meanings import origins
+from support.meanings import of_operators, origins
 
 
 def test_what_findings_say_of_openvino_is_true() -> None:
@@ -74,3 +74,23 @@ def test_what_is_said_of_the_text_of_a_shape_is_true(text: str) -> None:
     changed = re.sub(r'shape="[^"]*"', f'shape="{text}"', origin.text, count=1)
     found = judged(Anomaly(origin.name, "", changed, "", origin.weights))
     assert not [judgement for judgement in found if judgement.true is False]
+
+
+OMITTED = ["CumSum-3", "Col2Im-15", "GRUCell-3", "LSTMCell-4", "PriorBoxClustered-1", "RNNCell-1"]
+
+
+@pytest.mark.parametrize("name", [*OMITTED, "LSTMCell-1", "Slice-8", "Pad-12"])
+def test_an_input_that_only_the_page_makes_optional_is_named(name: str) -> None:
+    """OpenVINO rejects these operators without the inputs that the models omit, and reads the others."""
+    origin = next(origin for origin in of_operators() if origin.name == name)
+    found = judged(Anomaly(origin.name, "", origin.text, "", origin.weights))
+    said = [judgement for judgement in found if judgement.code == "D011" and judgement.statement == "rejects the file"]
+    assert [judgement.true for judgement in said] == [True] * (name in OMITTED)
+
+
+@pytest.mark.parametrize("names", ["elu, tanh, tanh", "sigmoid, tanh, elu", "sigmoid, tanh, tanh, elu"])
+def test_only_as_many_activations_as_gates_are_read(names: str) -> None:
+    origin = next(origin for origin in of_operators() if origin.name == "LSTMSequence-5")
+    changed = re.sub(r'activations="[^"]*"', f'activations="{names}"', origin.text)
+    (said,) = judged(Anomaly(origin.name, "", changed, "", origin.weights))
+    assert said.true is not False and (said.treatment.compiled == "") == (names.count(",") > 2)

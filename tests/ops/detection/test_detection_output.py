@@ -142,3 +142,10 @@ def test_inferred_rows() -> None:
     assert str(infer(op_of(8), types, **BASE)[0][0]) == "f32[1,1,10,7]"
     assert str(infer(op_of(8), types, **BASE | {"keep_top_k": [-1]})[0][0]) == "f32[1,1,?,7]"
     assert str(infer(op_of(1), types, num_classes=3, **BASE | {"keep_top_k": [-1]})[0][0]) == "f32[1,1,36,7]"
+
+
+@pytest.mark.parametrize(("text", "codes"), [("2147483647", []), ("2147483648", ["D005"]), ("-2147483649", ["D007"])])
+def test_keep_top_k_has_32_bits(text: str, codes: list[str]) -> None:
+    """OpenVINO's reader rejects other numbers."""
+    written = {"keep_top_k": text, "nms_threshold": "0.4", "confidence_threshold": "0.1"}
+    assert [fault.code for fault in op_of(8).parse_attributes(written)[1]] == codes

@@ -27,6 +27,9 @@ def with_masks(**masks: str) -> str:
         ({"begin_mask": "0,1", "end_mask": "0,0", "ellipsis_mask": ""}, []),
         ({"begin_mask": "0,1", "end_mask": "0,0", "new_axis_mask": "0"}, ["new_axis_mask"]),
         ({"begin_mask": "0,1,0", "end_mask": "0,0", "new_axis_mask": "0"}, ["end_mask", "new_axis_mask"]),
+        ({"begin_mask": "", "end_mask": "0,0"}, ["begin_mask"]),
+        ({"begin_mask": "", "end_mask": "", "new_axis_mask": "0,0"}, ["begin_mask"]),
+        ({"end_mask": "0,0"}, ["begin_mask"]),
     ],
 )
 def test_masks_of_several_lengths_are_found_where_openvino_refuses_them(masks: dict, found: list, tmp_path) -> None:
