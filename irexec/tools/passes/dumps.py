@@ -44,10 +44,12 @@ class Dump:
 class Folder:
     """The folder that receives dumps. Each complete pair is compared with the pair of the pass before it, and is
     deleted if the graph is the same; weights that are the same are kept once.
+
+    `own`: the weights of the model itself, which take no space where a link to them is possible.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, own: Path | None = None) -> None:
+        self.path, self._own = path, own
         self.dumps: list[Dump] = []
         self.total = 0
         """The number of passes so far."""
@@ -72,12 +74,11 @@ class Folder:
 
     def _keep(self, dump: Dump) -> None:
         last = self._last.get(dump.model)
-        kept = [last[1]] if last is not None else [other.weights for other in self.dumps[-1:]]
-        for other in kept:
-            # Most passes change no weights: comparing is faster than computing a digest.
-            if _same(dump.weights, other):
-                dump.weights.unlink()
-                os.link(other, dump.weights)
+        other = last[1] if last is not None else self.dumps[-1].weights if self.dumps else self._own
+        # Most passes change no weights: comparing is faster than computing a digest.
+        if other is not None and _same(dump.weights, other):
+            dump.weights.unlink()
+            _link(other, dump.weights)
         graph = _digest(dump.file)
         if last is not None and graph == last[0] and _same_file(dump.weights, last[1]):
             dump.file.unlink()
@@ -143,6 +144,14 @@ def _same(one: Path, two: Path) -> bool:
 def _same_file(one: Path, two: Path) -> bool:
     """Return whether two names are those of one file, or of none."""
     return one.samefile(two) if one.exists() and two.exists() else one.exists() == two.exists()
+
+
+def _link(file: Path, name: Path) -> None:
+    """Give a file a second name; where the system refuses it, a symbolic link."""
+    try:
+        os.link(file, name)
+    except OSError:  # another file system, or a file of another user
+        name.symlink_to(file.absolute())
 
 
 def _digest(file: Path) -> bytes:

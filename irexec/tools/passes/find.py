@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from irexec.ir.weights.file import weights_beside
 from irexec.model.graph.model import Model
 from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO, Traced
@@ -43,8 +44,9 @@ def find_passes(
     """
     judge = Judge(reference)
     with tempfile.TemporaryDirectory(prefix="irexec-passes-") as path:
-        folder = Folder(Path(path))
-        runtime = Traced(path, device, dict(config or {}), _original(reference.model), limit=limit)
+        original = _original(reference.model)
+        folder = Folder(Path(path), _own_weights(original))
+        runtime = Traced(path, device, dict(config or {}), original, limit=limit)
         try:
             with taking(folder, lambda: runtime.process.pid, compiling):
                 loaded = runtime.load(reference.model)
@@ -79,3 +81,10 @@ def _original(model: Model) -> Model | None:
     """Return a model whose own file OpenVINO reads, which saves a copy of its weights: an IR, whose names it keeps."""
     is_ir = model.file is not None and model.file.lower().endswith(".xml")
     return model if is_ir else None
+
+
+def _own_weights(model: Model | None) -> Path | None:
+    """Return the weights beside the file of a model that OpenVINO reads itself."""
+    if model is None or model.file is None or not model.has_own_weights:
+        return None
+    return Path(weights_beside(model.file))

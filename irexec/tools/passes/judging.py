@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.types import F32, I64, Array, ElementType
 from irexec.frontends.reading import read
 from irexec.model.arrays.brief import abridged
-from irexec.model.graph.model import Model, Node
+from irexec.model.graph.model import Model
 from irexec.model.graph.ports import port_name
 from irexec.ops.compute.casting import cast
-from irexec.ops.spec.traits import Quantization
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import NONE, Error, measure
 from irexec.tools.compare.noise import Noise
@@ -24,6 +21,7 @@ from irexec.tools.compare.variants import decompressed
 from irexec.tools.diff.diff import diff
 from irexec.tools.passes.dumps import Dump
 from irexec.tools.passes.layouts import set_time_first, with_time_first
+from irexec.tools.passes.levels import are_moved
 from irexec.tools.passes.result import Kernels, Outcome, Pass
 from irexec.tools.passes.types import Types
 from irexec.tools.passes.words import words
@@ -32,9 +30,6 @@ from irexec.tools.run.record import Reference
 Results = list[list[Array]]
 _OF_F32 = 64.0
 """The difference in units of f32 up to which a graph in f32 computes the results of one in f64."""
-
-_OF_LEVELS = 2.0**23 / 256
-"""The distance of 256 levels in units of f32."""
 
 
 class Judge:
@@ -120,7 +115,7 @@ class Judge:
             return "precision", "weights are decompressed in f32"
         if types.lower is not None and self._is_noise(Noise(types.lower), found):
             return "precision", types.of_floats
-        if types.of_bytes and self._is_quantized(found):
+        if types.of_bytes and are_moved(Reference(self._last, self._steps), found):
             return "precision", f"quantized values are stored in {types.of_bytes}"
         if types.loses_i64 and self._exceeds_i32():
             return "precision", "i64 becomes i32, which does not hold all values"
@@ -139,18 +134,11 @@ class Judge:
         limits = np.iinfo(np.int32)
         return any(((a < limits.min) | (a > limits.max)).any() for step in recorded for a in step.values())
 
-    def _is_rounding(self, found: Results, further: Mapping[Node, float] | None = None) -> bool:
-        """Return whether errors of a few units in each layer of the graph before explain the difference. `further`:
-        larger errors of some layers.
-        """
+    def _is_rounding(self, found: Results) -> bool:
+        """Return whether errors of a few units in each layer of the graph before explain the difference."""
         before = Reference(self._last, self._steps)
         units = {node: FUSED for node in self._last.nodes if node.operator is not None and node.constant is None}
-        return Rounding(before, units | dict(further or {})).explains(found)
-
-    def _is_quantized(self, found: Results) -> bool:
-        """Return whether other levels explain the difference: bytes have 256, and their zero point is an integer."""
-        quantized = [node for node in self._last.nodes if Quantization in node.traits]
-        return bool(quantized) and self._is_rounding(found, dict.fromkeys(quantized, _OF_LEVELS))
+        return Rounding(before, units).explains(found)
 
     def _differs_in_f32(self, found: Results) -> float:
         """Return the largest difference in units in the last place of f32."""

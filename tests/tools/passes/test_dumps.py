@@ -57,6 +57,24 @@ def test_equal_weights_take_space_once(tmp_path: Path) -> None:
     assert folder.dumps[2].weights.read_bytes() == b"weights"
 
 
+@pytest.mark.parametrize("linked", [True, False])
+def test_weights_of_the_model_take_no_space(linked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*paths: object) -> None:
+        raise OSError("another file system")
+
+    own, path = tmp_path / "model.bin", tmp_path / "dumps"
+    own.write_bytes(b"weights")
+    path.mkdir()
+    write(path, 2, 0, "P", "a", b"weights")
+    write(path, 2, 1, "Q", "b", b"others")
+    if not linked:
+        monkeypatch.setattr(os, "link", refuse)
+    folder = Folder(path, own)
+    folder.take(all_complete=True)
+    assert folder.dumps[0].weights.samefile(own)
+    assert [dump.weights.read_bytes() for dump in folder.dumps] == [b"weights", b"others"]
+
+
 @pytest.mark.parametrize(
     ("title", "name"),
     [("ov::pass::NopElimination", "NopElimination"), ("ov::intel_cpu::pass::x64::Eliminate", "Eliminate"), ("P", "P")],
