@@ -22,7 +22,6 @@ NAMED = {
     "api/opsets/names.py": "the names of OpenVINO's functions",
     "tools/catalog/documentation.py": "the addresses of pages",
     "tools/conformance/changes.py": "an attribute with another name in files",
-    "tools/conformance/graph_patterns/shared.py": "a choice in the names of generated graphs",
     "tools/conformance/onnx_": "ONNX models made from operators",
     "tools/sensitivity/batching.py": "how the calls of several inputs are computed as one",
 }

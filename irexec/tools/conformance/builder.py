@@ -113,9 +113,13 @@ class Graph:
         array = self.rng.integers(low, high, shape).astype(element.dtype)
         return constant_node(Node, array, element_type=element, name=f"c{len(self.inner)}_{kind}").outputs[0]
 
-    def number(self, value: float, kind: str = "") -> Array:
-        """Return a scalar constant."""
+    def number(self, value: Any, kind: str = "") -> Array:
+        """Return a constant: a number, or lists of numbers."""
         return np.array(value, ElementType.by_name[kind].dtype if kind else self.base.dtype)
+
+    def full(self, shape: Sequence[int], value: float, kind: str = "") -> Array:
+        """Return a constant with one value everywhere."""
+        return np.full(tuple(shape), self.number(value, kind))
 
     def op(self, operator: str, inputs: Sequence[Any], attributes: dict[str, Any] | None = None) -> Value:
         """Return the first output of a layer."""
@@ -131,11 +135,18 @@ class Graph:
     def _as_input(self, value: Any) -> Any:
         if isinstance(value, Node):
             return value.outputs[0]
-        return constant_node(Node, value).outputs[0] if isinstance(value, np.ndarray) else value
+        return constant_node(Node, np.array(value, order="C")).outputs[0] if isinstance(value, np.ndarray) else value
 
     def result(self, *values: Value) -> None:
         """Make values results of the model."""
         self.results += values
+
+    def assign(self, value: Value, variable: str) -> None:
+        """Make a value the next one of a variable."""
+        node = make_node(
+            Node, operator_named("Assign-6"), [value], {"variable_id": variable}, name=f"assign_{variable}"
+        )
+        self.sinks.append(node)
 
     def case(
         self, text: str, name: str, facts: dict[str, str], *, read_inner: bool = False, flags: tuple[str, ...] = ()

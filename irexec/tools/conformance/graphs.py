@@ -2,7 +2,7 @@
 
     graph.layer_norm/f32/r5/near=axis/inner=read/sequence/seed7
 
-A pattern is a function that is registered with the choices of its parameters; see graph_patterns/.
+A pattern has parameters with choices; see patterns.py.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import partial
 
 import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.tools.conformance.builder import Graph
 from irexec.tools.conformance.case import Case
-from irexec.tools.conformance.graph_patterns import ALL
+from irexec.tools.conformance.loops import PATTERNS as WITH_BODIES
 from irexec.tools.conformance.names import RECIPE, UnreadableName, without_recipe
-from irexec.tools.conformance.registry import PATTERNS
+from irexec.tools.conformance.patterns import build, texts
 
 KINDS = ("static", "dynamic", "sequence")
 TYPES = ("f32", "f32", "f32", "f16", "bf16")
@@ -29,10 +29,12 @@ _FLAGS = (("twice", 0.1), ("requests", 0.04), ("cache", 0.05), ("reset", 0.3), (
 """The ways in which a graph is run, each with its share of the cases."""
 
 
-@lru_cache(maxsize=1)
+PATTERNS = {name: (partial(build, name), choices) for name, (choices, _) in texts().patterns.items()} | WITH_BODIES
+"""The function of each pattern, and the choices of its parameters, of which the first is the default."""
+
+
 def patterns() -> tuple[str, ...]:
     """Return the names of all patterns."""
-    assert ALL
     return tuple(sorted(PATTERNS))
 
 

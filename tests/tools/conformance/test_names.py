@@ -12,10 +12,9 @@ from support.amounts import amount
 from irexec.core.types import Array
 from irexec.model.graph.model import Model
 from irexec.tools.conformance.drawing import draw, operators
-from irexec.tools.conformance.graphs import draw_graph, patterns
+from irexec.tools.conformance.graphs import PATTERNS, draw_graph, patterns
 from irexec.tools.conformance.made import case_named
 from irexec.tools.conformance.names import RECIPE, CaseName, UnreadableName
-from irexec.tools.conformance.registry import PATTERNS
 
 EXPECTED = [0.3254, -0.3625]
 """The values drawn from the seed 1, in every version."""
