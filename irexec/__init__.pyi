@@ -78,6 +78,8 @@ from irexec.tools.functions.inspecting import Overview as Overview
 from irexec.tools.functions.inspecting import Run as Run
 from irexec.tools.functions.inspecting import run as run
 from irexec.tools.functions.inspecting import show as show
+from irexec.tools.functions.judging import Conformance as Conformance
+from irexec.tools.functions.judging import conformance as conformance
 from irexec.tools.functions.passes import Passes as Passes
 from irexec.tools.functions.progress import sensitivity as sensitivity
 from irexec.tools.functions.progress import shapes as shapes

@@ -46,7 +46,7 @@ OPEN = {
     **dict.fromkeys(
         (
             "Bisected.to_dict return", "Blame.to_dict return", "Comparison.to_dict return",
-            "Diagnostic.to_dict return", "Differences.to_dict return",
+            "Conformance.to_dict return", "Diagnostic.to_dict return", "Differences.to_dict return",
             "Passes.to_dict return", "Shapes.to_dict return",
         ),
         "an object for JSON",

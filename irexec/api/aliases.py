@@ -34,7 +34,7 @@ _FORMER = {
     "runtime": "engine lowering processes",
     "frontends": "pages reading",
     "api": "openvino opsets",
-    "tools": "catalog conformance fixes functions inspect parallel render settings status",
+    "tools": "catalog fixes functions inspect parallel render settings status",
 }
 _MODULES |= {f"irexec.{name}": f"irexec.{layer}.{name}" for layer, names in _FORMER.items() for name in names.split()}
 _MODULES |= {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from irexec.tools.conformance.clusters import Cluster
     from irexec.tools.conformance.results import Finding, Tally
 
-_EXACT = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0", "KV_CACHE_PRECISION": "f32"}
-_PROPERTIES = {"openvino": _EXACT}
 _PATIENCE = 5.0
 
 
@@ -146,20 +143,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _task(args: argparse.Namespace) -> JudgeBlock:
-    from irexec.tools.conformance.block import JudgeBlock
+    from irexec.tools.conformance.campaign import task_of
 
-    given = dict(text.partition("=")[::2] for text in args.config)
-    base: dict[str, Any] = {"openvino": {"device": args.device}, "irexec": {"mode": args.mode}}.get(args.runtime, {})
-    exact = base | _PROPERTIES.get(args.runtime, {})
-    config = {"f32": exact | given, "default": base | given}
-    if args.runtime == "openvino":
-        config["one-thread"] = exact | {"INFERENCE_NUM_THREADS": "1"} | given
-        config["requests"] = exact | {"NUM_STREAMS": "2"} | given
-    runtime = args.runtime
-    if ".py:" in runtime:
-        file, _, name = runtime.rpartition(":")
-        runtime = f"{os.path.abspath(file)}:{name}"
-    return JudgeBlock(runtime, json.dumps(config), args.python, args.seed, args.limit_of_response)
+    config = dict(text.partition("=")[::2] for text in args.config)
+    return task_of(
+        args.runtime, config, device=args.device, mode=args.mode, python=args.python, seed=args.seed,
+        limit=args.limit_of_response,
+    )  # fmt: skip
 
 
 def _extent(args: argparse.Namespace) -> Extent:
@@ -207,22 +197,10 @@ def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
 
 def _rounds(args: argparse.Namespace) -> Iterable[list[str]]:
     """Return the items of the cases, in parts. Raises UnreadableName."""
-    from irexec.core.diagnostics.nearest import likely_names
-    from irexec.tools.conformance.campaign import PART, PART_OF_MANY, families, rounds
-    from irexec.tools.conformance.made import case_named
-    from irexec.tools.conformance.names import UnreadableName
+    from irexec.tools.conformance.campaign import PART, PART_OF_MANY, items_of
 
-    if args.case and args.only:
-        raise UnreadableName("--case names cases and --only operators: give one of them")
-    for name in args.case:
-        case_named(name)
-    names = families(args.only, args.frontend)
-    if not names:
-        near = likely_names(args.only[0], families(frontend=args.frontend))
-        hint = f": {near}" if near else ""
-        raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern matches{hint}")
     part = PART if args.jobs == 1 and args.cluster is None else PART_OF_MANY
-    return [args.case] if args.case else rounds(names, _extent(args), args.seed, part=part)
+    return items_of(args.case, args.only, _extent(args), args.frontend, args.seed, part=part)
 
 
 def _show_state(tally: Tally, seconds: float) -> None:

@@ -1,16 +1,23 @@
-"""Campaigns: the choice of the cases that are judged, and their order, until all are done or the time is over."""
+"""Campaigns: the runtime, and the choice and order of the cases, until all are done or the time is over."""
 
 from __future__ import annotations
 
 import fnmatch
+import json
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from irexec.core.diagnostics.nearest import likely_names
+from irexec.tools.conformance.block import JudgeBlock
 from irexec.tools.conformance.drawing import operators
 from irexec.tools.conformance.grown import NAME as GROWN
+from irexec.tools.conformance.made import case_named
+from irexec.tools.conformance.names import UnreadableName
 
 BLOCK = 8
 _BLOCKS, _FEWEST_ITEMS = 8, 16
@@ -23,6 +30,7 @@ GROWN_SHARE = 32
 """The number of blocks of grown graphs for each block of an operator."""
 QUICK, FULL = 16, 400
 """The number of cases of each operator in the quick and in the full list."""
+_EXACT = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0", "KV_CACHE_PRECISION": "f32"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,49 @@ class Extent:
 
     cases: int | None = None
     seconds: float | None = None
+
+
+def task_of(
+    runtime: str,
+    config: Mapping[str, str],
+    *,
+    device: str = "CPU",
+    mode: str = "lowered",
+    python: str = "",
+    seed: int = 0,
+    limit: float | None = 60.0,
+) -> JudgeBlock:
+    """Return the task that judges cases in a runtime, with the settings that its cases need.
+
+    `runtime`: openvino on a device, irexec in a mode, onnxruntime, reference, or FILE.py:Class.
+    """
+    base: dict[str, Any] = {"openvino": {"device": device}, "irexec": {"mode": mode}}.get(runtime, {})
+    own = {"f32": {**base, **config}, "default": {**base, **config}}
+    if runtime == "openvino":
+        further = {"f32": {}, "one-thread": {"INFERENCE_NUM_THREADS": "1"}, "requests": {"NUM_STREAMS": "2"}}
+        own |= {name: {**base, **_EXACT, **more, **config} for name, more in further.items()}
+    if ".py:" in runtime:
+        file, _, name = runtime.rpartition(":")
+        runtime = f"{os.path.abspath(file)}:{name}"
+    return JudgeBlock(runtime, json.dumps(own), python, seed, limit)
+
+
+def items_of(
+    names: Sequence[str], only: Sequence[str], extent: Extent, frontend: str = "ir", seed: int = 0, *, part: int = PART
+) -> Iterable[list[str]]:
+    """Return the items of the cases with these names, or of those that `only` selects, in parts (see `rounds`). Raises
+    UnreadableName.
+    """
+    if names and only:
+        raise UnreadableName("--case names cases and --only operators: give one of them")
+    for name in names:
+        case_named(name)
+    found = families(only, frontend)
+    if not found:
+        near = likely_names(only[0], families(frontend=frontend))
+        hint = f": {near}" if near else ""
+        raise UnreadableName(f"--only {' '.join(only)}: no operator or pattern matches{hint}")
+    return [[*names]] if names else rounds(found, extent, seed, part=part)
 
 
 def families(only: Sequence[str] = (), frontend: str = "ir") -> list[str]:

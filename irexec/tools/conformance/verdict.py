@@ -37,6 +37,11 @@ _I32_END = 2.0**31
 _ENDLESS = 2.0**60
 _F16_MAX = float(np.finfo(np.float16).max)
 FAILED = frozenset({"wrong", "shape", "type", "error", "crash", "hang"})
+OUTCOMES = dict.fromkeys(WORDS, "agrees") | dict.fromkeys(
+    ("wrong", "shape", "type", "reference", "accepted"), "differs"
+)
+OUTCOMES |= dict.fromkeys(("refused", "error", "crash", "hang"), "fails") | {"invalid": "not judged"}
+"""What a runtime does, by the verdict: its results agree or differ, or there are none."""
 
 
 @record

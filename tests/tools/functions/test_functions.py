@@ -44,6 +44,24 @@ def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert irexec.compare(MODEL, CONVERTED, [image], atol=1.0, rtol=1.0).agrees
 
 
+@pytest.mark.processes
+def test_conformance(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = f"{Path(__file__).parents[2] / 'lib' / 'support' / 'wrong_runtime.py'}:Wrong"
+    names = ["Sigmoid-1/f32/x=[2,3]/seed1", "Tanh-1/f32/x=[2,3]/seed1"]
+    found = irexec.conformance(wrong, case=names, config={"type": "Sigmoid"})
+    assert not found.agrees and [row["case"] for row in found.rows] == names[:1]
+    assert {key: found.rows[0][key] for key in ("operator", "type", "shapes", "outcome", "verdict")} == {
+        "operator": "Sigmoid-1", "type": "f32", "shapes": "static", "outcome": "differs", "verdict": "wrong",
+    }  # fmt: skip
+    assert repr(found).startswith("<Conformance: 1 failure of 2 cases in ")
+    options = [word for name in names for word in ("--case", name)]
+    assert str(found) == printed(capsys, "conformance", "--with", wrong, "--config", "type=Sigmoid", *options)
+    with pytest.raises(ValueError, match="no operator or pattern matches: did you mean Tan-1 or Tanh-1"):
+        irexec.conformance(wrong, "Tanj-1")
+    with pytest.raises(RuntimeError, match="does not exist"):
+        irexec.conformance("nowhere.py:Wrong", "Tanh-1", cases=1)
+
+
 def test_models_that_are_compared_do_not_change() -> None:
     model = irexec.read_model(MODEL)
     before = [node.friendly_name for node in model.get_ops()]

@@ -1,0 +1,107 @@
+"""`conformance` as a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from irexec.model.arrays.brief import plural
+from irexec.tools.conformance.campaign import QUICK, Extent, items_of, task_of
+from irexec.tools.conformance.clusters import clusters_of
+from irexec.tools.conformance.defendant import Unusable
+from irexec.tools.conformance.report import failures, to_json
+from irexec.tools.conformance.results import Finding, Tally
+from irexec.tools.conformance.verdict import OUTCOMES
+from irexec.tools.functions.result import Result
+from irexec.tools.render.conformance import conformance_text
+from irexec.tools.render.printing import Printout
+from irexec.tools.status import NotebookStatus
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Conformance(Result):
+    """How a runtime computes many cases. `results`: the counts and findings of all of them."""
+
+    results: Tally
+    seed: int = 0
+
+    @property
+    def failures(self) -> list[Finding]:
+        """The cases in which the runtime is wrong."""
+        return failures(self.results)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the runtime is wrong in no case."""
+        return not self.failures
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each case that did not pass: `pandas.DataFrame(rows)` is a table. `outcome`: the runtime agrees
+        (the page leaves the result open), differs or fails; `verdict` and `detail`: why.
+        """
+        return [
+            {
+                "operator": found.operator,
+                "type": found.facts.get("type", ""),
+                "shapes": found.kind,
+                "outcome": OUTCOMES[found.word],
+                "verdict": found.word,
+                "detail": found.detail,
+                "case": found.name,
+            }
+            for found in self.results.findings
+        ]
+
+    @property
+    def verdict(self) -> str:
+        """The number of failures and of cases, in one line."""
+        of = f"of {plural(sum(self.results.totals.values()), 'case')} in {self.results.title}"
+        return f"{plural(len(self.failures), 'failure')} {of}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results as `irexec conformance -o` writes them."""
+        failed = self.failures
+        return to_json(self.results, clusters_of(failed, self.results), failed, self.seed)
+
+    def show(self, page: Printout) -> None:
+        for line in conformance_text(self.to_dict()).splitlines():
+            page.line(line)
+
+
+def conformance(
+    runtime: str = "openvino",
+    only: str | Sequence[str] = (),
+    *,
+    case: str | Sequence[str] = (),
+    cases: int = QUICK,
+    frontend: str = "ir",
+    device: str = "CPU",
+    config: Mapping[str, str] | None = None,
+    python: str = "",
+    seed: int = 0,
+    limit: float | None = 60.0,
+) -> Conformance:
+    """Test a runtime with generated cases of all operators and of graphs, as `irexec conformance` does.
+
+    `runtime`: "openvino", "onnxruntime", "irexec", "reference" or "FILE.py:Class". `only`: operators and patterns, such
+    as "Conv*"; `cases`: how many of each; `case`: the names of single cases instead. `frontend`: "onnx" for models of
+    one ONNX node. `limit`: seconds for each case. Raises ValueError for names that do not exist, and RuntimeError for a
+    runtime that cannot be used.
+    """
+    task = task_of(runtime, config or {}, device=device, python=python, seed=seed, limit=limit)
+    total = Tally()
+    with NotebookStatus() as status:
+        try:
+            for items in items_of(_several(case), _several(only), Extent(cases), frontend, seed):
+                for item in items:
+                    total.add(task(item))
+                    status.show(f"{plural(sum(total.totals.values()), 'case')} judged")
+        except Unusable as error:
+            raise RuntimeError(str(error)) from None
+    return Conformance(total, seed)
+
+
+def _several(names: str | Sequence[str]) -> Sequence[str]:
+    return [names] if isinstance(names, str) else names
