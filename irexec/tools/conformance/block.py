@@ -20,10 +20,11 @@ from irexec.tools.conformance.case import Case, operator_named
 from irexec.tools.conformance.defendant import KNOWN, OUT_OF_MEMORY, Answer, Defendant, Unusable
 from irexec.tools.conformance.drawing import draw, made
 from irexec.tools.conformance.grown import NAME as GROWN
-from irexec.tools.conformance.grown import draw_grown, grown_case, simpler_grown
+from irexec.tools.conformance.grown import draw_grown
 from irexec.tools.conformance.names import CaseName
 from irexec.tools.conformance.pipeline import AT_ONCE, Group, Run, runs
 from irexec.tools.conformance.results import Finding, Tally
+from irexec.tools.conformance.simpler import simplest
 from irexec.tools.conformance.together import MOST, answers_of, groups_of
 from irexec.tools.conformance.verdict import FAILED, Verdict, judge_case
 from irexec.tools.parallel.task import PathLike, Task
@@ -191,22 +192,16 @@ def opinion(case: Case) -> str:
 
 def smaller(case: Case, verdict: Verdict, defendant: Defendant) -> tuple[Case, Verdict]:
     """Reduce a grown graph to the fewest layers that still fail in the same way: its layers then show the cause."""
-    tries, progress = _CRASHES if verdict.word in ("crash", "hang") else _TRIES, True
-    while progress and tries > 0:
-        progress = False
-        for name in simpler_grown(case.name):
-            if tries <= 0:
-                break
-            try:
-                trial = grown_case(name)
-            except (IRError, ValueError, TypeError, IndexError):
-                continue
-            tries -= 1
-            found = judged(trial, defendant)
-            if found.word == verdict.word:
-                case, verdict, progress = trial, found, True
-                break
-    return case, verdict
+    best = case, verdict
+
+    def fails(trial: Case) -> bool:
+        nonlocal best
+        found = judged(trial, defendant)
+        best = (trial, found) if found.word == verdict.word else best
+        return found.word == verdict.word
+
+    simplest(case.name, fails, _CRASHES if verdict.word in ("crash", "hang") else _TRIES)
+    return best
 
 
 def judged(case: Case, defendant: Defendant) -> Verdict:

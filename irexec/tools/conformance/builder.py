@@ -11,6 +11,7 @@ from irexec.api.opsets.nodes import constant_node, make_node, parameter_node
 from irexec.core.types import Array, ElementType, PartialShape
 from irexec.model.graph.model import Model, Node, Value
 from irexec.tools.conformance.case import Case, operator_named
+from irexec.tools.conformance.names import GraphName
 from irexec.tools.conformance.values import draw_values
 
 _VARYING = {"N": (1, 2, 3, 4), "S": (1, 2, 5, 8, 9, 17), "H": (4, 5, 7, 8, 9, 16)}
@@ -21,10 +22,9 @@ class Graph:
     """One graph. Extents given as letters (N, S, H) are dynamic in dynamic models, and differ between the calls of a
     sequence; all other extents are fixed."""
 
-    def __init__(self, seed: int, base: str, kind: str, *, turned: bool = False) -> None:
-        self.rng = np.random.default_rng([seed, 77])
-        self.base, self.kind = ElementType.by_name[base], kind
-        self.turned = turned
+    def __init__(self, name: GraphName) -> None:
+        self.rng = np.random.default_rng([name.seed, 77])
+        self.name, self.base, self.kind = name, name.base, name.kind
         self.parameters: list[Node] = []
         self.results: list[Value] = []
         self.inner: list[Value] = []
@@ -61,7 +61,11 @@ class Graph:
         for arrays, shape in zip(self._arrays, shapes, strict=True):
             array = draw_values(self.rng, element, tuple(shape), data)
             arrays.append(array if low is None else (np.abs(array.astype(np.float32)) + low).astype(array.dtype))
-        order = self.rng.permutation(len(dims)) if self.turned and len(dims) > 1 and not self.parameters else None
+        order = (
+            self.rng.permutation(len(dims))
+            if "turned" in self.name.words and len(dims) > 1 and not self.parameters
+            else None
+        )
         if order is not None:
             declared = [declared[i] for i in order]
             for arrays in self._arrays:
@@ -148,19 +152,16 @@ class Graph:
         )
         self.sinks.append(node)
 
-    def case(
-        self, text: str, name: str, facts: dict[str, str], *, read_inner: bool = False, flags: tuple[str, ...] = ()
-    ) -> Case:
-        """Return the case. `read_inner`: one of the intermediate values is also a result."""
-        results = list(self.results)
-        if read_inner:
+    def case(self, text: str, facts: dict[str, str]) -> Case:
+        """Return the case."""
+        results, name = list(self.results), self.name
+        if name.reads_inner:
             inside = [v for v in self.inner if v not in results and v.element_type.is_real]
             if inside:
                 results.append(inside[int(self.rng.integers(len(inside)))])
         ends = [make_node(Node, operator_named("Result-1"), [v], {}, name=f"out{i}") for i, v in enumerate(results)]
-        model = Model(ends, self.parameters, name, self.sinks)
+        model = Model(ends, self.parameters, name.pattern, self.sinks)
         inputs = self._arrays if self.kind == "sequence" else self._arrays[:1]
-        calls = (0, 1, 0) if self.kind == "sequence" else (0, 0) if "twice" in flags else (0,)
         # Each request has its own variables; without variables there is nothing to reset.
-        flags = tuple(flag for flag in flags if flag != ("requests" if self.sinks else "reset"))
-        return Case(text, model, inputs, calls, flags, name, self.kind, facts)
+        flags = tuple(flag for flag in name.flags if flag != ("requests" if self.sinks else "reset"))
+        return Case(text, model, inputs, name.calls, flags, name.pattern, self.kind, facts)

@@ -11,6 +11,7 @@ import numpy as np
 from irexec.core.records import record, replace
 from irexec.core.types import STRING, Array, ElementType, PartialShape, TensorType
 from irexec.ops.spec.operator import Breach, Operator
+from irexec.tools.conformance.names import CaseName, Dim, Port
 from irexec.tools.conformance.seeds import Line
 
 MOST_VALUES = 24
@@ -32,6 +33,16 @@ class DraftPort:
     kind: ElementType
     shape: tuple[int, ...]
     values: tuple[Any, ...] | None = None
+
+    def named(self, *, constant: bool = False) -> Port:
+        """Return the input as a part of a name, with static dimensions."""
+        dims = tuple(Dim((n,)) for n in self.shape)
+        return Port(self.name, self.kind, dims, constant, None if self.values is None else texts_of(self.values))
+
+
+def texts_of(values: Iterable[Any]) -> tuple[str, ...]:
+    """Return values as a name states them."""
+    return tuple(repr(float(value)) if isinstance(value, float) else str(value) for value in values)
 
 
 @record
@@ -56,6 +67,10 @@ class Draft:
         return [
             None if p is None else TensorType(p.kind, PartialShape(list(p.shape)), values_of(p)) for p in self.ports
         ]
+
+    def name(self, ports: Iterable[Port | None], seed: int, data: str = "plain", flags: Iterable[str] = ()) -> CaseName:
+        """Return the name of a case with these inputs."""
+        return CaseName(str(self.operator), tuple(self.attributes.items()), tuple(ports), seed, data, tuple(flags))
 
     def is_legal(self) -> bool:
         """Return whether the signature and the shape rule accept the call."""

@@ -17,7 +17,7 @@ from irexec.ops.spec.contents import category_of, everything
 from irexec.ops.spec.operator import ConstraintError, Operator
 from irexec.tools.conformance.case import Case, operator_case, parsed_attributes
 from irexec.tools.conformance.changes import change_values, changed, enlarge, extent, pick
-from irexec.tools.conformance.draft import Draft, DraftPort, are_small, draft_of
+from irexec.tools.conformance.draft import Draft, are_small, draft_of, texts_of
 from irexec.tools.conformance.forbidden import draw_forbidden
 from irexec.tools.conformance.missing import missing_input, with_missing_inputs
 from irexec.tools.conformance.names import CaseName, Dim, Port
@@ -173,11 +173,11 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
         rank = len(port.shape)
         turns = not constant[number] and rank > 1 and port.values is None and rng.random() < 0.15
         order = tuple(int(i) for i in rng.permutation(rank)) if turns else None
-        values = None if port.values is None else tuple(_text(v) for v in port.values)
         second = None
-        if values and not constant[number] and rng.random() < 0.25:
+        if port.values and not constant[number] and rng.random() < 0.25:
             second = _other_values(rng, draft, number)
-        ports.append(Port(port.name, port.kind, dims[number], constant[number], values, order, second))
+        named = port.named(constant=constant[number])
+        ports.append(replace(named, dims=dims[number], order=order, second=second))
     profile = pick(rng, profiles_of(operator, draft.given[0].kind if draft.given else F32))
     flags = [
         flag
@@ -212,12 +212,8 @@ def _other_values(rng: np.random.Generator, draft: Draft, number: int) -> tuple[
         assert port is not None
         change_values(rng, trial, port)
         if port.values != draft.ports[number].values and trial.is_legal():  # type: ignore[union-attr]
-            return tuple(map(_text, port.values or ()))
+            return texts_of(port.values or ())
     return None
-
-
-def _text(value: object) -> str:
-    return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
@@ -273,14 +269,7 @@ def _other_call(rng: np.random.Generator, draft: Draft, constant: list[bool]) ->
         trial = draft.copy()
         for number, port in enumerate(trial.ports):
             if port is not None and not constant[number] and port.values is None:
-                port.shape = tuple(_other(rng, n, old, new) for n in port.shape)
+                port.shape = tuple(new if n == old else n for n in port.shape)
         if trial.is_legal():
             return trial
     return None
-
-
-def _other(rng: np.random.Generator, n: int, old: int, new: int) -> int:
-    return new if n == old else n
-
-
-__all__ = ["Draft", "DraftPort", "draw", "draw_name", "made", "operators"]

@@ -11,7 +11,7 @@ from irexec.model.graph.model import Node, Value
 from irexec.ops.spec.operator import Breach, Operator
 from irexec.tools.conformance.changes import CHANGES, Change, changed, pick
 from irexec.tools.conformance.draft import Draft, DraftPort, draft_of
-from irexec.tools.conformance.names import CaseName, Dim, Port
+from irexec.tools.conformance.names import CaseName, Port
 from irexec.tools.conformance.seeds import calls_of
 from irexec.tools.conformance.values import given
 
@@ -29,7 +29,7 @@ def draw_forbidden(rng: np.random.Generator, operator: Operator) -> CaseName | N
         change: Change = pick(rng, _BREAKS)
         change(rng, draft)
         if _size(draft) and broken_by(draft) is not None:
-            return _named(draft, int(rng.integers(1000)))
+            return draft.name(map(_named, draft.ports), int(rng.integers(1000)), flags=[FLAG])
     return None
 
 
@@ -74,20 +74,8 @@ def _known(kind: ElementType) -> ElementType:
     return ElementType.by_name["f32"] if kind is DYNAMIC else kind
 
 
-def _named(draft: Draft, seed: int) -> CaseName:
-    ports = [
-        None
-        if port is None
-        else Port(
-            port.name,
-            port.kind,
-            tuple(Dim((n,)) for n in port.shape),
-            port.values is not None or port.kind.is_packed,
-            None if port.values is None else tuple(map(str, port.values)),
-        )
-        for port in draft.ports
-    ]
-    return CaseName(str(draft.operator), tuple(draft.attributes.items()), tuple(ports), seed, flags=(FLAG,))
+def _named(port: DraftPort | None) -> Port | None:
+    return None if port is None else port.named(constant=port.values is not None or port.kind.is_packed)
 
 
 def _size(draft: Draft) -> bool:

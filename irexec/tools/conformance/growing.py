@@ -19,7 +19,6 @@ from irexec.tools.conformance.case import operator_named
 from irexec.tools.conformance.changes import changed, pick
 from irexec.tools.conformance.draft import MOST_AXES, Draft, draft_of
 from irexec.tools.conformance.drawing import operators
-from irexec.tools.conformance.names import CaseName, Dim, Port
 from irexec.tools.conformance.seeds import calls_of
 from irexec.tools.conformance.values import draw_inputs, draw_values
 
@@ -198,8 +197,7 @@ class Growth:
         """Add the layer if its results are finite, and small changes of its inputs do not change them much."""
         operator = draft.operator
         attributes, _ = operator.parse_attributes(draft.attributes)
-        ports = [_port(port) for port in draft.ports]
-        name = CaseName(str(operator), tuple(draft.attributes.items()), tuple(ports), int(rng.integers(1 << 30)))
+        name = draft.name((None if p is None else p.named() for p in draft.ports), int(rng.integers(1 << 30)))
         try:
             arrays = draw_inputs(name, operator, attributes, 0)
         except (ValueError, OverflowError):
@@ -235,20 +233,6 @@ class Growth:
         self.given += added
         self.layers.append(Layer(operator, dict(draft.attributes), inputs, results, kinds))
         return True
-
-
-def _port(port: object) -> Port | None:
-    from irexec.tools.conformance.draft import DraftPort
-
-    if port is None:
-        return None
-    assert isinstance(port, DraftPort)
-    values = None if port.values is None else tuple(map(_text, port.values))
-    return Port(port.name, port.kind, tuple(Dim((n,)) for n in port.shape), False, values)
-
-
-def _text(value: object) -> str:
-    return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def _fitted(

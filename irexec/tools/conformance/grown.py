@@ -16,20 +16,23 @@ import numpy as np
 
 from irexec.api.opsets.nodes import constant_node, make_node, parameter_node
 from irexec.core.diagnostics import IRError
+from irexec.core.records import replace
 from irexec.core.types import ElementType, PartialShape
 from irexec.model.graph.model import Model, Node, Value
 from irexec.tools.conformance.case import Case, operator_named
 from irexec.tools.conformance.changes import pick
 from irexec.tools.conformance.growing import FORMS, Constant, Growth, Ref, choose
-from irexec.tools.conformance.names import RECIPE, UnreadableName, without_recipe
+from irexec.tools.conformance.names import RECIPE, GraphName, UnreadableName
 from irexec.tools.conformance.values import draw_values
 from irexec.tools.shapes.probe import Prober
 
 NAME = "graph.grown"
 _TYPES = ("f32", "f32", "f32", "f32", "f32", "f32", "f16", "bf16", "i32", "u8", "i8")
 _KINDS = ("static", "static", "dynamic", "sequence")
-_FLAGS = ("twice", "requests", "cache", "one-thread", "default")
-_SEED = re.compile(r"seed(\d+)")
+_WORDS = (
+    ("inner=read", 0.2), ("twice", 0.1), ("requests", 0.03), ("cache", 0.03), ("one-thread", 0.04), ("default", 0.04),
+)  # fmt: skip
+"""The words of names, each with its share of the cases."""
 _LAYER = re.compile(r"(\w+-\d+)\.(\d+)")
 _ATTEMPTS, _EXTENTS = 10, (1, 2, 3, 5, 7, 8, 9, 16, 17)
 Shapes = list[tuple[int, ...]]
@@ -51,15 +54,12 @@ def draw_grown(seed: int, index: int) -> Case | None:
                 break
         if len(names) < 2:
             continue
-        parts = [NAME, base, RECIPE, f"layers={','.join(names)}"]
-        parts += ["inner=read"] * bool(rng.random() < 0.2)
-        parts += [f for f, share in zip(_FLAGS, (0.1, 0.03, 0.03, 0.04, 0.04), strict=True) if rng.random() < share]
-        if "default" in parts and base != "f32":
-            parts.remove("default")
-        kinds = dict.fromkeys([str(rng.choice(_KINDS)), "static"])
-        for kind in kinds:
+        words = [word for word, share in _WORDS if rng.random() < share]
+        words = [word for word in words if word != "default" or base == "f32"]
+        for kind in dict.fromkeys([str(rng.choice(_KINDS)), "static"]):
+            name = GraphName(NAME, growth.base, {"layers": ",".join(names)}, tuple(words), kind, own)
             try:
-                return grown_case("/".join([*parts, kind, f"seed{own}"]))
+                return grown_case(str(name))
             except (IRError, UnreadableName, ValueError, TypeError, IndexError):
                 continue
     return None
@@ -67,55 +67,41 @@ def draw_grown(seed: int, index: int) -> Case | None:
 
 def grown_case(text: str) -> Case:
     """Return the case of a name. Raises UnreadableName, and IRError if irexec does not accept the graph."""
-    _, *parts = without_recipe(text).split("/")
-    seed = _SEED.fullmatch(parts[-1]) if parts else None
-    if len(parts) < 4 or seed is None or parts[-2] not in _KINDS or not parts[1].startswith("layers="):
-        raise UnreadableName(f"{text!r}: expected {NAME}/TYPE/{RECIPE}/layers=OPERATOR.NUMBER,.../KIND/seedN")
-    base, kind, words = ElementType.by_name.get(parts[0]), parts[-2], set(parts[2:-2])
-    if base is None:
-        raise UnreadableName(f"{parts[0]!r} in {text!r} is not an element type")
-    growth = Growth(int(seed[1]), base)
+    name = GraphName.parse(text)
+    if "layers" not in name.choices:
+        raise UnreadableName(f"{text!r}: expected {NAME}/TYPE/{RECIPE}/layers=OPERATOR.NUMBER,.../SHAPES/seedN")
+    growth = Growth(name.seed, name.base)
     growth.begin()
-    for item in parts[1].removeprefix("layers=").split(","):
+    for item in layers_of(name):
         match = _LAYER.fullmatch(item)
         if match is None:
             raise UnreadableName(f"{item!r} in {text!r} is not a layer, expected OPERATOR-VERSION.NUMBER")
         if not growth.add(operator_named(match[1]), int(match[2])):
             raise UnreadableName(f"{item!r} in {text!r} does not accept any of the values before it")
-    return _case(text, growth, kind, words)
+    return _case(text, name, growth)
 
 
-def layers_of(text: str) -> list[str]:
+def layers_of(name: GraphName) -> list[str]:
     """Return the layers of a name."""
-    return text.split("/")[3].removeprefix("layers=").split(",")
+    return name.choices["layers"].split(",")
 
 
-def with_layers(text: str, layers: list[str]) -> str:
-    """Return the name with other layers."""
-    parts = text.split("/")
-    return "/".join([*parts[:3], f"layers={','.join(layers)}", *parts[4:]])
-
-
-def _case(text: str, growth: Growth, kind: str, words: set[str]) -> Case:
+def _case(text: str, name: GraphName, growth: Growth) -> Case:
     rng = np.random.default_rng([growth.seed, 5])
     first = [array.shape for array, _ in growth.given]
     inputs = [[array for array, _ in growth.given]]
     shapes: list[PartialShape] = [PartialShape(list(shape)) for shape in first]
-    read_inner = "inner=read" in words
-    if kind == "dynamic":
+    if name.kind == "dynamic":
         shapes = _opened(rng, first)
-    elif kind == "sequence":
+    elif name.kind == "sequence":
         second = _other_shapes(rng, growth, first)
         inputs.append([draw_values(rng, k, s, "plain") for (_, k), s in zip(growth.given, second, strict=True)])
         opened = _opened(rng, first)
         shapes = [_joined(*three) for three in zip(first, second, opened, strict=True)]
-    model = _model(growth, shapes, read_inner)
-    flags = tuple(flag for flag in _FLAGS if flag in words)
-    calls = (0, 1, 0) if kind == "sequence" else (0, 0) if "twice" in flags else (0,)
-    names = [str(layer.operator) for layer in growth.layers]
-    facts = {"type": growth.base.name, "layers": " ".join(names)}
-    facts |= dict.fromkeys(flags, "yes") | ({"inner": "read"} if read_inner else {})
-    return Case(text, model, inputs, calls, flags, NAME, kind, facts)
+    model = _model(growth, shapes, name.reads_inner)
+    facts = {"type": growth.base.name, "layers": " ".join(str(layer.operator) for layer in growth.layers)}
+    facts |= dict.fromkeys(name.flags, "yes") | ({"inner": "read"} if name.reads_inner else {})
+    return Case(text, model, inputs, name.calls, name.flags, NAME, name.kind, facts)
 
 
 def _opened(rng: np.random.Generator, shapes: Shapes) -> list[PartialShape]:
@@ -181,14 +167,9 @@ def _model(growth: Growth, shapes: list[PartialShape], read_inner: bool) -> Mode
     return Model(results, given, "grown")
 
 
-def simpler_grown(text: str) -> Iterator[str]:
-    """Yield names with one layer less, without flags, or with static shapes."""
-    parts, layers = text.split("/"), layers_of(text)
-    for place in reversed(range(len(layers))):
-        if len(layers) > 1:
-            yield with_layers(text, layers[:place] + layers[place + 1 :])
-    for word in (*_FLAGS, "inner=read"):
-        if word in parts:
-            yield "/".join(part for part in parts if part != word)
-    if parts[-2] != "static":
-        yield "/".join([*parts[:-2], "static", parts[-1]])
+def without_layers(name: GraphName) -> Iterator[GraphName]:
+    """Yield names with one layer less."""
+    layers = layers_of(name)
+    for place in reversed(range(len(layers) if len(layers) > 1 else 0)):
+        fewer = ",".join(layers[:place] + layers[place + 1 :])
+        yield replace(name, choices=name.choices | {"layers": fewer})

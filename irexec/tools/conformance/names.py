@@ -12,7 +12,7 @@ have.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from irexec.core.records import field, record, replace
@@ -47,6 +47,71 @@ def without_recipe(text: str) -> str:
             f"{name}/TYPE/{RECIPE}/... To repeat the case, use its reproducer or the version of irexec that made it"
         )
     return "/".join([name, base, *rest])
+
+
+KINDS = ("static", "dynamic", "sequence")
+"""The kinds of shapes of graphs."""
+WAYS = ("twice", "requests", "cache", "reset", "one-thread", "default")
+"""The flags of graphs: how they are run."""
+
+
+@record(frozen=True)
+class GraphName:
+    """The parts of the name of a graph. `words`: its flags, and `turned`. With the choice `inner=read`, a value inside
+    the graph is a result as well, which patterns with a parameter `inner` do not have.
+    """
+
+    pattern: str
+    base: ElementType
+    choices: dict[str, str]
+    words: tuple[str, ...]
+    kind: str
+    seed: int
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """How the graph is run."""
+        return tuple(flag for flag in WAYS if flag in self.words)
+
+    @property
+    def reads_inner(self) -> bool:
+        """Whether a value inside the graph is a result as well."""
+        return self.choices.get("inner") == "read"
+
+    @property
+    def calls(self) -> tuple[int, ...]:
+        """The calls in their order: 0 is A, 1 is B."""
+        return (0, 1, 0) if self.kind == "sequence" else (0, 0) if "twice" in self.words else (0,)
+
+    def __str__(self) -> str:
+        chosen = (f"{key}={value}" for key, value in self.choices.items())
+        return "/".join([self.pattern, self.base.name, RECIPE, *chosen, *self.words, self.kind, f"seed{self.seed}"])
+
+    @staticmethod
+    def parse(text: str) -> GraphName:
+        """Read a name. Raises UnreadableName."""
+        pattern, *parts = without_recipe(text).split("/")
+        seed = _SEED.fullmatch(parts[-1]) if len(parts) > 2 else None
+        if seed is None or parts[-2] not in KINDS:
+            raise UnreadableName(f"{text!r} does not end with SHAPES/seedN, where SHAPES is one of {', '.join(KINDS)}")
+        base = ElementType.by_name.get(parts[0])
+        if base is None:
+            raise UnreadableName(f"{parts[0]!r} in {text!r} is not an element type")
+        words = tuple(part for part in parts[1:-2] if "=" not in part)
+        choices = dict(part.split("=", 1) for part in parts[1:-2] if "=" in part)
+        return GraphName(pattern, base, choices, words, parts[-2], int(seed[1]))
+
+    def simpler(self, usual: Mapping[str, str]) -> Iterator[GraphName]:
+        """Yield names with static shapes, with a choice that is the usual one, or without one of the words."""
+        if self.kind != "static":
+            yield replace(self, kind="static")
+        for key, value in usual.items():
+            if self.choices.get(key, value) != value:
+                yield replace(self, choices=self.choices | {key: value})
+        if self.reads_inner:
+            yield replace(self, choices={key: value for key, value in self.choices.items() if key != "inner"})
+        for word in self.words:
+            yield replace(self, words=tuple(other for other in self.words if other != word))
 
 
 class Dim(NamedTuple):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 
 from irexec.core.diagnostics import IRError
 from irexec.core.records import replace
 from irexec.tools.conformance.case import Case
 from irexec.tools.conformance.drawing import made
-from irexec.tools.conformance.graphs import simpler_graph
+from irexec.tools.conformance.graphs import usual_choices
 from irexec.tools.conformance.grown import NAME as GROWN
-from irexec.tools.conformance.grown import simpler_grown
+from irexec.tools.conformance.grown import without_layers
 from irexec.tools.conformance.made import case_named
-from irexec.tools.conformance.names import CaseName, Dim, Port
+from irexec.tools.conformance.names import CaseName, Dim, GraphName, Port
 
 _MOST_TRIES = 120
 _LARGEST_KEPT = 3
@@ -22,25 +21,31 @@ _CALLS = frozenset({"twice", "again"})
 """Flags of cases with several calls."""
 
 
-def simplest(name: str, fails: Callable[[Case], bool]) -> str:
-    """Return the simplest name whose case still fails."""
+def simplest(name: str, fails: Callable[[Case], bool], most: int = _MOST_TRIES) -> str:
+    """Return the simplest name whose case still fails. `most`: the number of cases that are tried."""
     tries, progress = 0, True
-    while progress and tries < _MOST_TRIES:
+    while progress and tries < most:
         progress = False
-        for other in islice(_simpler_names(name), _MOST_TRIES - tries):
+        for other in _simpler_names(name):
+            if (case := _case(other)) is None:
+                continue
             tries += 1
-            case = _case(other)
-            if case is not None and fails(case):
+            if fails(case):
                 name, progress = other, True
+            if progress or tries >= most:
                 break
     return name
 
 
-def _simpler_names(name: str) -> Iterator[str]:
+def _simpler_names(text: str) -> Iterator[str]:
     """Yield simpler names: those of graphs leave out layers or choices of a pattern."""
-    if not name.startswith("graph."):
-        return map(str, _simpler(CaseName.parse(name)))
-    return simpler_grown(name) if name.startswith(f"{GROWN}/") else simpler_graph(name)
+    if not text.startswith("graph."):
+        yield from map(str, _simpler(CaseName.parse(text)))
+        return
+    name = GraphName.parse(text)
+    if name.pattern == GROWN:
+        yield from map(str, without_layers(name))
+    yield from map(str, name.simpler({} if name.pattern == GROWN else usual_choices(name.pattern)))
 
 
 def _case(name: str) -> Case | None:

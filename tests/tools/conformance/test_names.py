@@ -91,6 +91,7 @@ def test_attributes_with_reserved_characters() -> None:
         ("Abs-1/f32/often/x=[2]/seed1", "is neither NAME=VALUE nor seedN"),
         ("Absolute-1/f32/x=[2]/seed1", "is not an operator with a version"),
         ("graph.nothing/f32/static/seed1", "is not the name of a graph"),
+        ("graph.rms_norm/f31/r5/static/seed1", "is not an element type"),
         ("graph.rms_norm/f32/r5/near=far/static/seed1", "expected one of none, power -1"),
         ("graph.rms_norm/f32/r5/near=none/seed1", "does not end with SHAPES/seedN"),
     ],
