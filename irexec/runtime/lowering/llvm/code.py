@@ -60,10 +60,10 @@ class Code:
         kind = arguments[0].type
         return self.builder.call(self.intrinsic(f"{name}.v{kind.count}f32", kind, *arguments), arguments)
 
-    def prefetch(self, address: Number) -> None:
-        """Load the cache line of an address, which may be outside of all arrays, into the first-level cache."""
+    def prefetch(self, address: Number, level: int = 1) -> None:
+        """Load the cache line of an address, which may be outside of all arrays, into the cache of a level."""
         place = self.builder.inttoptr(address.value, ir.IntType(8).as_pointer())
-        arguments = place, I32(0), I32(3), I32(1)
+        arguments = place, I32(0), I32(4 - level), I32(1)
         self.builder.call(self.intrinsic("prefetch.p0", ir.VoidType(), *arguments), arguments)
 
     def intrinsic(self, name: str, result: Any, *arguments: Any) -> Any:

@@ -29,6 +29,10 @@ FEW_TASK = ("first_column", "last_column")
 MANY_TASK = ("first_column", "last_column", "first_row", "last_row")
 PANEL_TASK = ("column", "place")  # the first column of a panel, and its position in the result
 
+# The distance in bytes of the codes that are loaded ahead, about a microsecond's work, and the level of their cache:
+# the second level waits for more cache lines at a time than the first, which would limit the speed.
+AHEAD, AHEAD_LEVEL = 1 << 13, 2
+
 
 def write_few(
     module: Any, name: str, lanes: int, rows: int, packing: Packing, is_blocked: bool, after: Sequence[After] = ()
@@ -46,8 +50,6 @@ def write_few(
         left = scratch
     sums, width = scratch + depth * rows, task.last_column - task.first_column
     height, single = 4 if rows == 1 else 2, packing.least
-    # The distance in bytes to the codes at the same place in the next rows.
-    ahead = packing.nbytes(depth * height)
     with code.loop(0, width, height) as start:
         columns = [(task.first_column + start + number).at_most(layer.columns - 1) for number in range(height)]
         vectors = [code.zeros()] * (height * rows)
@@ -63,9 +65,7 @@ def write_few(
             vectors, scalars = groups.values[: height * rows], groups.values[height * rows :]
             if is_blocked:
                 with code.folding(0, layer.group, vectors, IN_BLOCK) as blocks:
-                    blocks.values = _block(
-                        code, decoders, codes, rows_of_left, blocks.index, blocks.values, packing, ahead
-                    )
+                    blocks.values = _block(code, decoders, codes, rows_of_left, blocks.index, blocks.values, packing)
                 vectors = blocks.values
             else:
                 whole = layer.group & -lanes
@@ -75,7 +75,7 @@ def write_few(
                     with code.folding(first, last, vectors, step) as inner:
                         if step == line:
                             for address in codes:
-                                code.prefetch(address + packing.nbytes(inner.index) + ahead)
+                                code.prefetch(address + packing.nbytes(inner.index) + AHEAD, AHEAD_LEVEL)
                         for offset in range(0, step, lanes):
                             k = inner.index + offset
                             at = [address + packing.nbytes(k) for address in codes]
@@ -123,10 +123,9 @@ def _block(
     index: Number,
     values: list[Any],
     packing: Packing,
-    ahead: Number,
 ) -> list[Any]:
     for address in codes:
-        code.prefetch(address + packing.nbytes(index) + ahead)
+        code.prefetch(address + packing.nbytes(index) + AHEAD, AHEAD_LEVEL)
     dwords = [load_dwords(code, address + packing.nbytes(index), TABLE) for address in codes]
     for place in range(8):
         weights = [decoder.permuted(word, place) for decoder, word in zip(decoders, dwords, strict=True)]
