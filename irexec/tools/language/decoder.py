@@ -100,13 +100,14 @@ class Decoder:
         if name in self._fixed:
             return np.repeat(self._fixed[name], batch, axis=0)
         if name in ("attention_mask", "decoder_attention_mask"):
-            return call.mask
+            return call.mask[:, call.past :] if self._window else call.mask
         if name == "position_ids":
             # Of three axes in models of images, time, height and width have the same positions in a text.
             rows = port.type.shape.rank or 2
             return np.broadcast_to(call.positions, (*(3,) * (rows - 2), batch, count))
         if name == "cache_position":
-            return np.arange(call.past, call.past + count)
+            # Models such as Mamba keep the last tokens of a text, which a first call of any length fills.
+            return np.arange(call.past, call.past + (count if call.past else self._window or count))
         if name == "beam_idx":
             return np.roll(np.arange(batch), 1) if call.past else np.arange(batch)
         if name == "token_type_ids":
@@ -118,6 +119,12 @@ class Decoder:
         if (cache := _PAST.fullmatch(name)) is not None:
             return self._cache(port, cache[1], call)
         raise self._refused(port, name)
+
+    @property
+    def _window(self) -> int:
+        """The number of tokens that a causal convolution reads, in models that take positions in it; 0 in others."""
+        found = self.folder.setting("conv_kernel") if "cache_position" in self.names else None
+        return found if isinstance(found, int) else 0
 
     @property
     def has_caches_as_inputs(self) -> bool:
