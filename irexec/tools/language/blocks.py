@@ -84,13 +84,14 @@ def blocks_of(model: Model) -> dict[Node, Block]:
     which no block is computed belongs to the head.
     """
     found = {node: block for node in model.nodes if (block := _named(node)) is not None}
-    leading: set[Node] = set()
+    numbered = {node for node, block in found.items() if block.number is not None}
+    leading = set[Node]()
     for node in reversed(model.nodes):
-        users = {user for value in node.outputs for user in value.users}
-        if not leading.isdisjoint(users) or any(user in found and found[user].number is not None for user in users):
+        readers = {user for value in node.outputs for user in value.users}
+        if not (readers.isdisjoint(leading) and readers.isdisjoint(numbered)):
             leading.add(node)
-    if leading:
-        outside = [node for node, block in found.items() if block.number is None and node not in leading]
+    if numbered:
+        outside = found.keys() - leading - numbered
         found |= dict.fromkeys(outside, Block(None, "head"))
     for node in reversed(model.nodes):
         users = (found.get(user) for value in node.outputs for user in value.users)
