@@ -1,11 +1,13 @@
 """The results for the site: `python benchmarks/conformance_results.py A.json B.json > docs/conformance/results.md`.
 
-The files are what `irexec conformance -o` wrote for several releases; the last one is the newest.
+The files are what `irexec conformance -o` wrote for several releases; the last one is the newest. What is known of the
+causes of its failures is in causes.json beside the page, which `benchmarks/conformance_causes.py` writes.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from irexec.tools.conformance.report import by_operator, failures, from_json
 from irexec.tools.conformance.verdict import FAILED
 
 _DETAIL, _NAME = 110, 260
+CAUSES = Path(__file__).parents[1] / "docs" / "conformance" / "causes.json"
 _ENDS = ("error", "crash", "hang")
 HEAD = """# Results for releases of OpenVINO
 
@@ -32,6 +35,13 @@ release does not have is refused.
 
 The kernels, and so some failures, depend on the processor, here {processors} with AVX-512. Gelu-7 of infinities,
 Greater-1 of NaN and IsFinite-10 of denormal numbers are right in 2026.4.1 on a processor that has AVX2 and no AVX-512.
+"""
+
+
+CAUSES_HEAD = """The simplest case of each cluster of {newest}: the pass of the compiler that is wrong, or that all
+passes keep the result and a kernel is wrong, as [irexec passes](../commands/passes.md) finds it; the first release
+from which on it fails in all releases that were tried ({tried}); and the first [setting](../commands/bisect.md) with
+which it passes. A dash stands for an exception or a crash, and for an answer that was not found.
 """
 
 
@@ -65,6 +75,12 @@ def main() -> int:
     failing = {name for by_name in found.values() for cluster in by_name.values() for name in cluster.operators}
     for operator in sorted(failing):
         print("|", operator, "|", " | ".join(_cell(count.get(operator, {})) for count in counts), "|")
+    stated = json.loads(CAUSES.read_text())
+    print(f"\n## Causes\n\n{CAUSES_HEAD.format(newest=names[-1], tried=', '.join(stated['releases']))}")
+    print("| failure | pass or kernel | since | passes with |\n|---|---|---|---|")
+    newest = clusters_of(failures(tallies[-1]), tallies[-1])
+    for cluster in sorted(newest, key=lambda cluster: (cluster.cause, cluster.word)):
+        print("|", " | ".join((_plain(cluster.title), *_cause(stated["cases"].get(cluster.simplest.name, {})))), "|")
     print("\n## What is wrong\n\nThe simplest case that failed, in the newest release where one did.\n")
     for (_, word), by_name in sorted(found.items()):
         last = by_name[list(by_name)[-1]]
@@ -72,6 +88,14 @@ def main() -> int:
         print(f"- **{last.operator}**, {word}, in {', '.join(by_name)}: {_plain(newest.detail)[:_DETAIL].strip()}\n")
         print(f"  `{newest.name[:_NAME]}`\n" if len(newest.name) <= _NAME else "  (the name of the case is long)\n")
     return 0
+
+
+def _cause(known: dict[str, str]) -> tuple[str, str, str]:
+    """Return the answers about a case in a few words."""
+    cause = known.get("cause", "")
+    wrong = re.match(r"first wrong pass: (\w+)", cause)
+    short = f"pass {wrong[1]}" if wrong else "kernel" if "the kernels are wrong" in cause else "–"
+    return short, known.get("first") or "–", known.get("avoided by") or "–"
 
 
 def _plain(text: str) -> str:
