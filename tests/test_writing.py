@@ -34,7 +34,8 @@ ALLOWED = {
         "open(__file__.rpartition('__init__')[0] + '__init__.pyi', encoding='utf-8')",
     ),
     # Graphs that OpenVINO writes into a temporary folder: equal ones are deleted, and their weights linked.
-    ("irexec/tools/passes/dumps.py", "os.link(other, dump.weights)"),
+    ("irexec/tools/passes/dumps.py", "os.link(file, name)"),
+    ("irexec/tools/passes/dumps.py", "name.symlink_to(file.absolute())"),
     ("irexec/tools/passes/dumps.py", "dump.weights.unlink()"),
     ("irexec/tools/passes/dumps.py", "dump.file.unlink()"),
     ("irexec/tools/passes/dumps.py", "dump.weights.unlink(missing_ok=True)"),
