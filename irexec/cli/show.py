@@ -168,15 +168,15 @@ def _lines(args: argparse.Namespace, reading: Reading | None) -> tuple[str, Repo
     try:
         if not args.layer:
             return f"\n{print_text(model, reading.document)}", Report()
-        lines = layer_lines(model, reading.document, lambda layer: layer.name in args.layer)
+        lines = [*layer_lines(model, reading.document, lambda layer: layer.name in args.layer)]
     except IRError as error:
         return "", error.report
-    found = {ref.name for ref in lines}
+    found = {layer.name for layer, _ in lines}
     for name in args.layer:
         if name not in found:
             hint = likely_names(name, (node.friendly_name for node in model.walk() if node.friendly_name))
             return "", refuse("U005", f"--layer {name}: no layer has this name", hint=hint)
-    return "".join(f"{line}\n" for line in lines.values()), Report()
+    return "".join(f"{line}\n" for _, line in lines), Report()
 
 
 def _text(args: argparse.Namespace, summary: Summary, report: Report) -> str:

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from irexec.core.diagnostics import IRError, LayerRef
+from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
 from irexec.frontends.text.layers import LayerText
 from irexec.frontends.text.names import Names
@@ -58,24 +58,22 @@ def _net_text(model: Model, document: Document, *, full: bool, blobs: Blobs | No
     return _NetText(document.net, nodes, model.version, full=full, blobs=blobs, is_plain=is_plain)
 
 
-def layer_lines(model: Model, document: Document | None, wanted: Callable[[Layer], bool]) -> dict[LayerRef, str]:
-    """Return the lines of some layers; of two layers with the same names, the first one's. Raises IRError without a
-    document, as `print_text`.
-    """
+def layer_lines(
+    model: Model, document: Document | None, wanted: Callable[[Layer], bool] = lambda layer: True
+) -> Iterator[tuple[Layer, str]]:
+    """Yield some layers of the document, each with its line. Raises IRError without a document, as `print_text`."""
     if document is None:
         document, model = _document_of(model)
     nodes = {id(node.layer): node for node in _all_nodes(model)}
-    found: dict[LayerRef, str] = {}
     nets = [(document.net, False)]
     for net, is_body in nets:
-        names: Names | None = None
+        lines: LayerText | None = None
         for layer in net.layers:
             if layer.may_have_bodies:
                 nets += [(body, True) for body in (layer.body, layer.then_body, layer.else_body) if body is not None]
-            if layer.ref not in found and wanted(layer):
-                names = names or Names(net, model.version, is_body=is_body)
-                found[layer.ref] = LayerText(names, nodes, full=False).whole_line(layer)
-    return found
+            if wanted(layer):
+                lines = lines or LayerText(Names(net, model.version, is_body=is_body), nodes, full=False)
+                yield layer, lines.whole_line(layer)
 
 
 def _document_of(model: Model) -> tuple[Document, Model]:

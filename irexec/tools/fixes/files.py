@@ -86,7 +86,8 @@ def with_lines(reading: Reading, report: Report) -> Report:
     from irexec.frontends.text.printer import layer_lines
 
     named = {finding.layer for finding in report if finding.layer is not None}
-    lines = layer_lines(model, document, lambda layer: layer.ref in named)
+    printed = [*layer_lines(model, document, lambda layer: layer.ref in named)]
+    lines = {layer.ref: line for layer, line in reversed(printed)}  # Of equal names, the first one is meant.
     found = ((finding, lines.get(finding.layer) if finding.layer is not None else None) for finding in report)
     noted = [f if line is None else replace(f, notes=(("text", line), *f.notes)) for f, line in found]
     report.replace(noted)

@@ -51,7 +51,8 @@ class Layer:
     """One layer. `index` is its position in `Summary.layers`, which every other field refers to.
 
     `parent` is the layer whose body contains it, and `branch` the name of that body. `operator` is None if the operator
-    is unknown. `multiply_adds` is None if it depends on a dynamic shape. `line` counts from 1.
+    is unknown. `multiply_adds` is None if it depends on a dynamic shape. `line` counts from 1. `text`: the layer in the
+    text form.
     """
 
     index: int
@@ -69,6 +70,7 @@ class Layer:
     constant: str | None = None
     line: int | None = None
     column: int | None = None
+    text: str = ""
     unreachable: bool = False
     findings: list[int] = field(default_factory=list)
 

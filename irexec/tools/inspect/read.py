@@ -9,6 +9,7 @@ from irexec.core.diagnostics.choice import EVERY, Choice
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import PartialShape, TensorType
 from irexec.frontends.reading import Reading
+from irexec.frontends.text.printer import layer_lines
 from irexec.model.arrays.given import check_names
 from irexec.model.graph.model import Model
 from irexec.model.inference import Inference, infer
@@ -31,7 +32,7 @@ def summary_of(
     If an ONNX model cannot be converted, its layers are the nodes of the file.
 
     `shapes`: shapes of dynamic inputs, by name; dependent shapes are inferred from them. `choice`: the findings that
-    count. `places`: with the line of each layer, for which the text is read a second time.
+    count. `places`: with the line of each layer, for which the text is read a second time, and its text form.
     """
     model, source = reading.model, reading.source
     if reading.snippet is not None:
@@ -49,7 +50,8 @@ def summary_of(
     types = _types_for(model, shapes) if shapes else None
     if types is not None and not types.report.ok:
         return None, types.report
-    return summarize(model, report, source if places else None, types), report
+    lines = layer_lines(model, reading.document) if places and reading.document is not None else ()
+    return summarize(model, report, source if places else None, types, lines), report
 
 
 def execution_in(reading: Reading) -> Execution | None:

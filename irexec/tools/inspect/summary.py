@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -12,6 +12,7 @@ from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import At
 from irexec.core.structure import CONST, CONVERT, IF, LOOP, READ_VALUE, RESULT
 from irexec.core.types import TensorType
+from irexec.ir import document
 from irexec.ir.xml.source import Source
 from irexec.model.arrays.brief import shown
 from irexec.model.graph.model import Body, Model, Node, Value
@@ -39,15 +40,23 @@ _SHOWN_CONSTANT = 64
 
 
 def summarize(
-    model: Model, report: Report | None = None, source: Source | None = None, types: Inference | None = None
+    model: Model,
+    report: Report | None = None,
+    source: Source | None = None,
+    types: Inference | None = None,
+    lines: Iterable[tuple[document.Layer, str]] = (),
 ) -> Summary:
-    """Return the facts about a model. `source` is the text from which it was read, for the places of its layers.
+    """Return the facts about a model. `source` is the text from which it was read, for the places of its layers;
+    `lines`: its layers in the text form.
 
     `types`: the types of its values for certain inputs, by default those of the model.
     """
     findings = report or Report()
     types = Inference() if types is None else types
     layers = list(_layers(model, source, types))
+    texts = {id(layer): line for layer, line in lines}
+    for row in layers:
+        row.facts.text = texts.get(id(row.node.layer), "")
     _add_findings(layers, findings)
     facts = [row.facts for row in layers]
     return Summary(

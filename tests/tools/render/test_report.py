@@ -72,6 +72,14 @@ def test_the_file_needs_nothing_else_and_runs_only_its_own_script() -> None:
     assert page.policy.startswith("default-src 'none'")
 
 
+def test_layers_are_there_in_the_text_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(MODEL), "-o", str(tmp_path / "page.html")]) == 0
+    layers = Reader((tmp_path / "page.html").read_text("utf-8")).data["layers"]
+    capsys.readouterr()
+    assert main(["show", str(MODEL), *(word for layer in layers for word in ("--layer", layer["n"]))]) == 0
+    assert sorted(layer["x"] for layer in layers) == sorted(capsys.readouterr().out.splitlines())
+
+
 @pytest.mark.by_hand(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_texts(name: str) -> None:

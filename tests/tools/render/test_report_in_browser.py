@@ -304,7 +304,7 @@ def test_the_command_that_a_layer_offers_cuts_it_out(browser: Browser, tmp_path:
     browser.open(path)
     offered = browser.run("""data.layers.map((layer, index) => {
         choose(index);
-        return document.querySelector('#panel .command code')?.textContent;
+        return document.querySelector('#panel .command:not(.text) code')?.textContent;
     })""")
     types = browser.run("data.layers.map((layer) => text(layer.t))")
     assert {t for t, command in zip(types, offered, strict=True) if not command} == {"Parameter", "Const", "Result"}
@@ -312,6 +312,18 @@ def test_the_command_that_a_layer_offers_cuts_it_out(browser: Browser, tmp_path:
         arguments = shlex.split(command)
         assert arguments[:2] == ["irexec", "cut"]
         assert main([*arguments[1:], "--shape", "image=1,3,32,32", "-o", str(tmp_path / "cut.xml")]) == 0
+
+
+def test_a_layer_can_be_copied_in_the_text_form(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "m.html"
+    assert main(["report", str(SAMPLES / "classifier" / "model.xml"), "-o", str(path)]) == 0
+    browser.open(path)
+    browser.run("choose(data.layers.findIndex((layer) => layer.n === 'head'))")
+    line = "head = MatMul-1(mean, head/weights)  # f32[?,10]"
+    assert words(browser, "#panel .text code") == line
+    browser.run("document.querySelector('#panel .text button').click()")
+    assert browser.run("getSelection().toString()") == line
+    assert browser.errors == []
 
 
 def test_a_finding_comes_with_its_fix_and_the_command_that_makes_it(browser: Browser, tmp_path: Path) -> None:

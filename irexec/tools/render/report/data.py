@@ -133,6 +133,7 @@ def _layer(layer: Layer, texts: Texts, histograms: list[Any] | None) -> dict[str
         "p": layer.parent,
         "b": layer.branch,
         "l": layer.line,
+        "x": layer.text,
         "f": layer.findings,
         "u": int(layer.unreachable),
         "h": histograms,

@@ -121,6 +121,7 @@ function tellLayer(index) {
       make("span", {}, toLayer(source), make("br"), make("span", { class: "soft" }, shape(layerAt(source).o[output] || [layer.t, layer.t]))) ]))) : null,
     layer.o ? section("outputs", ...layer.o.map((output, n) => tellOutput(layer, index, output, n))) : null,
     section("this layer", table(words)),
+    layer.x ? section("in the text form", command(layer.x, "text")) : null,
     data.uncut.includes(text(layer.t)) || layer.u ? null :
       section("extract this layer", command(`irexec cut ${quoted(fileOf(index))} --around=${quoted(layer.n || layer.i)}`)));
 }
@@ -173,7 +174,7 @@ function tellBlock(box) {
 }
 
 const quoted = (words) => (/^[\w@%+=:,./-]+$/.test(words) ? words : "'" + words.replace(/'/g, "'\\''") + "'");
-function command(words) {
+function command(words, kind = "") {
   const shown = make("code", {}, document.createTextNode(words));
   const copy = () => {
     const range = document.createRange();
@@ -182,5 +183,5 @@ function command(words) {
     getSelection().addRange(range);
     if (navigator.clipboard) navigator.clipboard.writeText(words).then(() => say("copied"), () => say("selected"));
   };
-  return make("div", { class: "command" }, shown, make("button", { type: "button", on: copy }, "copy"));
+  return make("div", { class: `command ${kind}` }, shown, make("button", { type: "button", on: copy }, "copy"));
 }
