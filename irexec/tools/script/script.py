@@ -23,13 +23,14 @@ from irexec.ir.weights.writer import Blobs
 from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.model.graph.model import Body, Model, Node, Value
 from irexec.model.graph.write import written_names
+from irexec.tools.script.loops import Statement, with_loops
 
 _MOST_LITERAL = 32
 _LARGEST = 1 << 53
 """Integers below it are also exact as floating-point numbers."""
 _LEFT_OUT = {("auto_broadcast", "numpy")}
 """The attributes that have the same default everywhere."""
-_RESERVED = frozenset({"build", "constant", "create", "np", "ov", "Path", "weights"})
+_RESERVED = frozenset({"build", "constant", "create", "i", "np", "ov", "Path", "weights"})
 _BEGINNING = '''"""Builds the model {name}: in OpenVINO, or with `import irexec as ov` in irexec."""
 
 {imports}
@@ -105,20 +106,21 @@ class _Writer:
         self._variables: dict[Node, str] = {}
         self._taken = set(_RESERVED)
 
-    def build(self) -> Iterator[str]:
-        yield from self._layers(self._model)
-        yield f"return {self._made(self._model)}"
+    def build(self) -> list[str]:
+        statements = [*self._statements(self._model)]
+        return with_loops(statements, f"return {self._made(self._model)}", self._new)
 
-    def _layers(self, model: Model) -> Iterator[str]:
-        names = written_names(model)
-        for node in [*model.parameters, *(n for n in model.nodes if n not in set(model.parameters))]:
+    def _statements(self, model: Model) -> Iterator[Statement]:
+        names, parameters = written_names(model), set(model.parameters)
+        for node in [*model.parameters, *(n for n in model.nodes if n not in parameters)]:
             variable = self._variable(node, names[node])
-            yield from self._layer(node, variable, names[node])
+            lines = [*self._layer(node, variable, names[node])]
             for value in node.outputs:
                 source = node.inputs[0] if node.type == RESULT else None
                 if value.names and (source is None or value.names != source.names):
                     listed = ", ".join(map(repr, sorted(value.names)))
-                    yield f"{variable}.output({value.index}).get_tensor().set_names({{{listed}}})"
+                    lines.append(f"{variable}.output({value.index}).get_tensor().set_names({{{listed}}})")
+            yield Statement(variable, lines, is_whole=bool(node.bodies))
 
     def _made(self, model: Model) -> str:
         lists = (", ".join(self._variables[node] for node in nodes) for nodes in self._ends(model))
@@ -263,7 +265,7 @@ class _Writer:
         models = []
         for body in node.bodies:
             yield from ("", f"# A body of {name!r}")
-            yield from self._layers(body.model)
+            yield from (line for statement in self._statements(body.model) for line in statement.lines)
             models.append(self._new(f"{variable}_body"))
             yield f"{models[-1]} = {self._made(body.model)}"
         yield ""
