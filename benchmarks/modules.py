@@ -189,7 +189,7 @@ def one_network(name: str, folder: Path, faults: int, sums: Sums) -> None:
         mark = "-" if idle else " " if right else "x"
         where = f"{title} of {node.friendly_name} ({node.type})"
         print(f"{mark} {name} {kind}: {where}: {wide} layers: {found.verdict[:150]}", flush=True)
-    runtime.process.close()
+    runtime.close()
 
 
 if __name__ == "__main__":

@@ -32,12 +32,12 @@ sys.path.insert(0, str(HOME))
 
 from irexec.core.diagnostics import IRError  # noqa: E402
 from irexec.core.types import Array  # noqa: E402
+from irexec.tools.compare.adapters.openvino import OpenVINO  # noqa: E402
 from irexec.tools.conformance.case import Case  # noqa: E402
 from irexec.tools.conformance.names import UnreadableName  # noqa: E402
 from irexec.tools.conformance.onnx_calls import OnnxCall, calls  # noqa: E402
 from irexec.tools.conformance.onnx_cases import onnx_case, onnx_operators  # noqa: E402
 from irexec.tools.conformance.onnx_changes import UNCHANGED, changes  # noqa: E402
-from irexec.tools.conformance.runtimes.openvino import OpenVINO  # noqa: E402
 from irexec.tools.run.record import Reference  # noqa: E402
 
 MOST_CALLS, SAYS, SECONDS = 12, 6, 600

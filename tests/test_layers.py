@@ -77,12 +77,11 @@ DIVIDED = {package.partition("/")[0] for package in LAYER if "/" in package}
 COMPARED_WITH = {"openvino", "onnx", "onnxruntime"}
 MAY_IMPORT_ONNX = "frontends/onnx"
 RUNTIMES = (
-    "tools/compare/runtimes/openvino_runtime.py",
-    "tools/compare/runtimes/onnx_runtime.py",
-    "tools/conformance/runtimes/openvino.py",
-    "tools/conformance/runtimes/onnx_runtime.py",
-    "tools/conformance/runtimes/onnx_reference.py",
+    "tools/compare/adapters/openvino.py",
+    "tools/compare/adapters/onnx_runtime.py",
+    "tools/compare/adapters/onnx_reference.py",
     "tools/conformance/onnx_",
+    "tools/conformance/defendant.py",
 )
 """Adapters for packages that irexec is compared with: they import the package when they are used."""
 LONGEST = 450

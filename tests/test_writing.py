@@ -41,15 +41,19 @@ ALLOWED = {
     ("irexec/tools/passes/dumps.py", "dump.weights.unlink(missing_ok=True)"),
     # A model of ONNX in the temporary folder of the process that reads it.
     ("irexec/tools/conformance/defendant.py", "path.write_bytes(case.source)"),
+    (
+        "irexec/tools/conformance/defendant.py",
+        "path.write_bytes(OnnxGraph(case.model, onnx).proto.SerializeToString())",
+    ),
     # The limits of the machine.
     ("irexec/ops/spec/capacity.py", "open('/sys/fs/cgroup/memory.max')"),
     # Functions of the Python API that only read, for programs, not in commands.
     ("irexec/api/openvino/exporting.py", "path.read_bytes()"),
     ("irexec/api/openvino/exporting.py", "path.with_suffix('.bin').read_bytes()"),
     # The name of the processor, in a process without irexec.
-    ("irexec/tools/conformance/serve.py", "open('/proc/cpuinfo', encoding='utf-8', errors='replace')"),
+    ("irexec/tools/conformance/defendant.py", "open('/proc/cpuinfo', encoding='utf-8', errors='replace')"),
     # A temporary folder, in a process without irexec.
-    ("irexec/tools/conformance/runtimes/openvino.py", "shutil.rmtree(folder, ignore_errors=True)"),
+    ("irexec/tools/compare/adapters/openvino.py", "shutil.rmtree(folder, ignore_errors=True)"),
 }
 
 

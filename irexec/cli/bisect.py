@@ -114,8 +114,7 @@ def _misused(args: argparse.Namespace) -> str | None:
 def _search(args: argparse.Namespace, reference: Reference | None) -> int:
     """Print the answers and return the exit code. Raises WrongArgument, Unreadable, NoRelease and CannotRun."""
     from irexec.tools.bisect.bisect import ByCommand, bisect, interpreters
-    from irexec.tools.bisect.elsewhere import package_of
-    from irexec.tools.bisect.environments import Environments
+    from irexec.tools.bisect.environments import Environments, package_of
     from irexec.tools.bisect.of_model import OfModel
     from irexec.tools.status import Status
 

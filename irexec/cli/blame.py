@@ -55,8 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from irexec.tools.bisect.bisect import interpreters
-    from irexec.tools.bisect.elsewhere import package_of
-    from irexec.tools.bisect.environments import Environments
+    from irexec.tools.bisect.environments import Environments, package_of
     from irexec.tools.blame.blame import Blaming
     from irexec.tools.compare.runtimes.choose import runtime_of
     from irexec.tools.compare.runtimes.runtime import CannotRun

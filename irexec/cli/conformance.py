@@ -105,8 +105,8 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
+    from irexec.tools.compare.runtimes.hosted import Unusable
     from irexec.tools.conformance.baseline import read_baseline
-    from irexec.tools.conformance.defendant import Unusable
     from irexec.tools.conformance.names import UnreadableName
 
     if args.action:

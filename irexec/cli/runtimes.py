@@ -33,10 +33,6 @@ def runtime_for(args: argparse.Namespace, text: str, model: Model) -> Runtime:
     """Return the runtime that `text`, a value of `--with`, names. It reads the file of the model itself, unless the
     weights are in another file. Raises CannotRun.
     """
-    if args.python:
-        from irexec.tools.bisect.elsewhere import Elsewhere
-
-        return Elsewhere(text, args.python, config_of(args), model, limit=args.limit_of_response)
     from irexec.tools.compare.runtimes.choose import runtime_of
 
-    return runtime_of(text, config_of(args), model, args.limit_of_response)
+    return runtime_of(text, config_of(args), model, args.limit_of_response, args.python)

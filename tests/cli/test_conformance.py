@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from irexec.cli.main import main
-from irexec.tools.conformance.serve import processor
+from irexec.tools.conformance.defendant import processor
 from irexec.tools.conformance.verdict import WORDS
 
 ROOT = Path(__file__).parents[2]

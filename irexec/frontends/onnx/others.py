@@ -22,7 +22,8 @@ from irexec.frontends.onnx.kinds import NotReadable, declared_type
 from irexec.frontends.onnx.questions import CHECKS, LOADING, RUNTIMES, Answer, answer
 from irexec.frontends.onnx.scope import opsets_of, ref_of
 from irexec.model.graph.model import Model
-from irexec.runtime.processes.child import Child, Ended
+from irexec.runtime.processes.child import Child
+from irexec.runtime.processes.worker import Ended
 
 # The time limit of a tool in seconds. Tools do not examine files that irexec refuses for their size.
 _SECONDS = 10
@@ -54,12 +55,12 @@ class Question:
                     self._child = self._asked(self.tools[number + 1 :])
             else:
                 heard += [found] if found is not None else []
-        self._child.close()
+        self._child.worker.close()
         return heard
 
     def abandon(self) -> None:
         """End the tools: their answers are no longer needed."""
-        self._child.kill()
+        self._child.worker.kill()
 
 
 def examined(path: str | os.PathLike[str], mode: Mode = "strict") -> tuple[Model | None, Report]:

@@ -5,6 +5,7 @@ processes.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -14,67 +15,54 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from irexec.runtime.processes.messages import SIGNALS
 from irexec.runtime.processes.path import absolute_path
+from irexec.runtime.processes.serve import SIGNALS
 
 Process = subprocess.Popen[bytes]
 """A process that was started here."""
-# The child imports the same irexec as this process, even if the path contains another package of that name.
+# The process imports the same irexec as this process, even if the path contains another package of that name.
 _IREXEC = os.path.join(
     os.path.abspath(__file__).rpartition(os.path.join("irexec", "runtime"))[0], "irexec", "__init__.py"
 )
-_FIRST = """\
-import sys
-sys.path[:] = {path!r}
-from importlib.util import module_from_spec, spec_from_file_location
-spec = spec_from_file_location("irexec", {file!r})
-sys.modules["irexec"] = module_from_spec(spec)
-spec.loader.exec_module(sys.modules["irexec"])
-from irexec.runtime.processes.serve import serve
-serve({program!r})
-"""
+_SERVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "serve.py")
 
 
-def start_python(errors: IO[bytes] | None) -> subprocess.Popen[bytes]:
-    """Start a Python process that serves calls (`irexec.runtime.processes.serve`) on its standard input and output.
+def is_own(python: str) -> bool:
+    """Return whether an interpreter is the one that runs irexec; an empty name is."""
+    return not python or python == sys.executable
 
-    It imports the same modules as this process, except from the current folder, unless the path contains its absolute
-    name. `errors`: the destination of its standard error, by default the standard error of this process.
+
+def start_python(
+    python: str, settings: Mapping[str, Any], errors: IO[bytes] | None, environment: Mapping[str, str]
+) -> Process:
+    """Start a process with an interpreter that serves the methods of an object (`irexec.runtime.processes.serve`) on
+    its standard input and output. Raises OSError.
+
+    irexec's own interpreter imports the same modules as this process, except from the current folder, unless the path
+    contains its absolute name; any other is isolated from the current folder and from the user's settings. `errors`:
+    the destination of standard error, by default that of this process. `environment`: variables, unless the user has
+    set them.
     """
-    first = _FIRST.format(path=absolute_path(), file=_IREXEC, program=_program())
-    flags = sys.flags
-    kept = [option for option, on in (("-E", flags.ignore_environment), ("-s", flags.no_user_site)) if on]
-    found = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(entry)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(found), "PYTHONSAFEPATH": "1"}
+    own = is_own(python)
+    places = {"path": absolute_path() if own else [], "packages": {"irexec": _IREXEC} if own else {}}
+    flags, kept, variables = sys.flags, ["-I"], {**environment, **os.environ}
+    if own:
+        kept = [option for option, on in (("-E", flags.ignore_environment), ("-s", flags.no_user_site)) if on] + ["-P"]
+        found = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(entry)]
+        variables |= {"PYTHONPATH": os.pathsep.join(found), "PYTHONSAFEPATH": "1"}
+    words = [_executable(python or sys.executable), *kept, _SERVE, json.dumps({**settings, **places})]
     with _signals_held_back():
-        return _start(
-            [sys.executable, *kept, "-P", "-c", first],
-            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-        )  # fmt: skip
+        return _start(words, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
 
 
-def start_script(
-    python: str, file: str, arguments: Sequence[str], errors: IO[bytes], environment: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    """Start a script with a Python interpreter, isolated from the current folder and from the user's settings, with
-    pipes for its input and output. `environment`: variables, unless the user has set them. Raises OSError.
-    """
-    words = [_executable(python), "-I", file, *arguments]
-    with _signals_held_back():
-        return _start(
-            words,
-            env={**environment, **os.environ}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-        )  # fmt: skip
-
-
-def start_program(words: Sequence[str], output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+def start_program(words: Sequence[str], output: IO[bytes] | None = None) -> Process:
     """Start a program given by the user, without input, its output discarded or in `output`. Raises OSError."""
     quiet = subprocess.DEVNULL
     stream = quiet if output is None else output
     return _start([_executable(words[0]), *words[1:]], stdin=quiet, stdout=stream, stderr=stream)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end(process: Process) -> None:
     """Kill a process and the processes that it has started in its session, and wait for it."""
     if process.poll() is None:
         if os.name == "posix":
@@ -84,14 +72,14 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def ending(process: subprocess.Popen[bytes], limit: float) -> int | None:
+def ending(process: Process, limit: float) -> int | None:
     """Return the exit code of a process that is about to end; None if it has not ended within `limit` seconds."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(limit)
     return process.poll()
 
 
-def _start(words: Sequence[str], **details: Any) -> subprocess.Popen[bytes]:
+def _start(words: Sequence[str], **details: Any) -> Process:
     # irexec handles Ctrl-C and ends the processes that it has started.
     return subprocess.Popen(words, start_new_session=True, **details)
 
@@ -105,13 +93,6 @@ def _executable(name: str) -> str:
     if found is None:
         raise FileNotFoundError(2, "the program was not found in PATH", name)
     return found
-
-
-def _program() -> tuple[str | None, str | None]:
-    """Return the name, if any, and the file of the running program, whose classes may occur in calls."""
-    main = sys.modules.get("__main__")
-    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
-    return (None if spec is None else spec.name), (None if file is None else os.path.abspath(file))
 
 
 @contextlib.contextmanager

@@ -10,12 +10,21 @@ from pathlib import Path
 
 from irexec.model.arrays.saving import save_text
 from irexec.runtime.processes.starting import outcome
+from irexec.tools.compare.runtimes.runtime import CannotRun
 
 PACKAGES = {"openvino": ("numpy",), "onnxruntime": ("numpy", "onnx")}
 """The packages whose releases can be searched, and what scripts need beside them."""
 _READY = "irexec-ready.txt"
 _LIMIT = 1800.0
 _VERSION = re.compile(r"\d+(?:\.\d+)*(?:[a-z.+-]+\d*)?")
+
+
+def package_of(text: str) -> str:
+    """Return the package of a runtime, as `--with` names it. Raises CannotRun."""
+    kind = text.partition(":")[0]
+    if kind not in PACKAGES or (kind == "onnxruntime" and text != kind):
+        raise CannotRun(f"{text!r} has no releases to search: give openvino, openvino:DEVICE or onnxruntime", "U005")
+    return kind
 
 
 class NoRelease(LookupError):

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from irexec.tools.bisect.bisect import Bisection, bisect
 from irexec.tools.bisect.by_model import ByModel
-from irexec.tools.bisect.elsewhere import Elsewhere
-from irexec.tools.bisect.environments import Environments, version_key
+from irexec.tools.bisect.environments import Environments, package_of, version_key
 from irexec.tools.bisect.log import Log
 from irexec.tools.bisect.settings import Search, SettingsFound
 from irexec.tools.compare.errors import Bounds
+from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime
+from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
+from irexec.tools.compare.runtimes.separate import Apart
 from irexec.tools.reduce.verdict import Fault
 from irexec.tools.run.record import Reference
 
@@ -61,7 +63,7 @@ class OfModel:
         release = max(failing or self.environments.given, key=version_key, default=None)
         python = "" if release is None else self.environments.python(release)
 
-        def runtime_of(config: Mapping[str, str], environment: Mapping[str, str], cached: bool) -> Elsewhere:
+        def runtime_of(config: Mapping[str, str], environment: Mapping[str, str], cached: bool) -> Apart:
             return self._runtime(python, config, environment, cached)
 
         return Search(self._check, runtime_of, self.progress).run()
@@ -72,8 +74,11 @@ class OfModel:
         config: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
         cached: bool = False,
-    ) -> Elsewhere:
-        return Elsewhere(
-            self.other, python, {**self.config, **(config or {})}, self.reference.model,
-            environment=environment, cached=cached, limit=self.limit,
-        )  # fmt: skip
+    ) -> Apart:
+        kind, given = package_of(self.other), {**self.config, **(config or {})}
+        if kind == "onnxruntime":
+            return OnnxRuntime(given, limit=self.limit, python=python)
+        device = self.other.partition(":")[2]
+        return OpenVINO(
+            device, given, self.reference.model, limit=self.limit, python=python, environment=environment, cached=cached
+        )

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from irexec.tools.bisect.by_model import ByModel
-from irexec.tools.bisect.elsewhere import Elsewhere
 from irexec.tools.bisect.environments import NoRelease
 from irexec.tools.compare.delta import fewest
 from irexec.tools.compare.runtimes.runtime import CannotRun
+from irexec.tools.compare.runtimes.separate import Apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Search:
     def __init__(
         self,
         check: ByModel,
-        runtime_of: Callable[[Mapping[str, str], Mapping[str, str], bool], Elsewhere],
+        runtime_of: Callable[[Mapping[str, str], Mapping[str, str], bool], Apart],
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._check, self._runtime_of, self._progress = check, runtime_of, progress
@@ -180,7 +180,7 @@ class Search:
         runtime = self._runtime_of({"verbose": "yes"}, {}, False)
         try:
             self._check.fails(runtime)
-            names = list(dict.fromkeys(_MODIFIED.findall(runtime.printed)))
+            names = list(dict.fromkeys(_MODIFIED.findall(runtime.worker.printed)))
         finally:
             runtime.close()
         # All optimizers together may not be the cause: layouts, for example, belong to a level as well.

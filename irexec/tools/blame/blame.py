@@ -12,8 +12,7 @@ from typing import Any
 from irexec.core.diagnostics import IRError
 from irexec.model.arrays.brief import plural
 from irexec.tools.bisect.bisect import Bisection
-from irexec.tools.bisect.elsewhere import package_of
-from irexec.tools.bisect.environments import Environments, NoRelease
+from irexec.tools.bisect.environments import Environments, NoRelease, package_of
 from irexec.tools.bisect.of_model import OfModel
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import Bounds

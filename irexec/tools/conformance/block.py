@@ -16,8 +16,9 @@ import numpy as np
 
 from irexec.core.diagnostics import IRError
 from irexec.core.records import replace
+from irexec.tools.compare.runtimes.hosted import KNOWN, Unusable
 from irexec.tools.conformance.case import Case, operator_named
-from irexec.tools.conformance.defendant import KNOWN, OUT_OF_MEMORY, Answer, Defendant, Unusable
+from irexec.tools.conformance.defendant import OUT_OF_MEMORY, Answer, Defendant
 from irexec.tools.conformance.drawing import draw, made
 from irexec.tools.conformance.grown import NAME as GROWN
 from irexec.tools.conformance.grown import draw_grown

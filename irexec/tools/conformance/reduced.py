@@ -9,10 +9,11 @@ from irexec.frontends.text.printer import print_text
 from irexec.ir.io.writing import together
 from irexec.model.arrays.saving import archive_names, save_arrays, save_text
 from irexec.model.graph.write import write_model
+from irexec.tools.compare.runtimes.hosted import KNOWN
 from irexec.tools.conformance.block import JudgeBlock, judged
 from irexec.tools.conformance.case import Case
 from irexec.tools.conformance.clusters import fault_of
-from irexec.tools.conformance.defendant import KNOWN, Answer, plain
+from irexec.tools.conformance.defendant import Answer, plain
 from irexec.tools.conformance.made import case_named
 from irexec.tools.conformance.results import Finding
 from irexec.tools.conformance.simpler import simplest

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from irexec.tools.bisect.bisect import Bisection
-from irexec.tools.bisect.elsewhere import package_of
-from irexec.tools.bisect.environments import Environments
+from irexec.tools.bisect.environments import Environments, package_of
 from irexec.tools.bisect.of_model import OfModel
 from irexec.tools.bisect.settings import SettingsFound
 from irexec.tools.blame.blame import Blame as Blamed

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from irexec.model.arrays.brief import plural
+from irexec.tools.compare.runtimes.hosted import Unusable
 from irexec.tools.conformance.campaign import QUICK, Extent, items_of, task_of
 from irexec.tools.conformance.clusters import clusters_of
-from irexec.tools.conformance.defendant import Unusable
 from irexec.tools.conformance.report import failures, to_json
 from irexec.tools.conformance.results import Finding, Tally
 from irexec.tools.conformance.verdict import OUTCOMES

@@ -13,8 +13,9 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from irexec.runtime.processes.child import Child, Ended
-from irexec.runtime.processes.messages import GRACE
+from irexec.runtime.processes.child import Child
+from irexec.runtime.processes.serve import GRACE
+from irexec.runtime.processes.worker import Ended
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -94,7 +95,7 @@ class Processes(Executor):
             return child
 
     def _leave(self, child: Child) -> None:
-        child.close()
+        child.worker.close()
         self._children.discard(child)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -114,10 +115,10 @@ class Processes(Executor):
         self._take_no_more(cancel=True)
         children = list(self._children)
         for child in children:
-            child.stop()
+            child.worker.stop()
         moment = time.monotonic() + GRACE
         for child in children:
-            child.end_by(moment)
+            child.worker.end_by(moment)
 
     def _take_no_more(self, cancel: bool) -> None:
         self._closed = True

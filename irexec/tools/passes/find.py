@@ -9,8 +9,8 @@ from pathlib import Path
 from irexec.ir.weights.file import weights_beside
 from irexec.model.graph.model import Model
 from irexec.tools.compare.noise import Noise
-from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO, Traced
-from irexec.tools.compare.runtimes.process import LIMIT
+from irexec.tools.compare.runtimes.hosted import LIMIT
+from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
 from irexec.tools.compare.runtimes.runtime import CannotRun, Described
 from irexec.tools.passes.dumps import Folder, taking
 from irexec.tools.passes.judging import Judge, read_dump
@@ -46,9 +46,9 @@ def find_passes(
     with tempfile.TemporaryDirectory(prefix="irexec-passes-") as path:
         original = _original(reference.model)
         folder = Folder(Path(path), _own_weights(original))
-        runtime = Traced(path, device, dict(config or {}), original, limit=limit)
+        runtime = OpenVINO(device, config, original, limit=limit, tracing=path)
         try:
-            with taking(folder, lambda: runtime.process.pid, compiling):
+            with taking(folder, lambda: runtime.worker.pid, compiling):
                 loaded = runtime.load(reference.model)
             found = PassesFound(runtime.name, reference.model.file, folder.total)
             try:
@@ -57,7 +57,7 @@ def find_passes(
             except CannotRun as error:
                 results, noise, found.kernels.reason = [], None, str(error)
         finally:
-            runtime.process.close()
+            runtime.close()
         for number, dump in enumerate(folder.dumps):
             if progress is not None:
                 progress(number, len(folder.dumps))
@@ -69,11 +69,11 @@ def find_passes(
             if one.outcome != "same" or one.changes:
                 found.passes.append(one)
         if results:
-            plain = OpenVINO(device, dict(config or {}), reference.model, limit=limit)
+            plain = OpenVINO(device, config, reference.model, limit=limit)
             try:
                 found.kernels = judge.kernels(plain, results, noise)
             finally:
-                plain.process.close()
+                plain.close()
     return found
 
 

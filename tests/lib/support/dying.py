@@ -12,7 +12,6 @@ from typing import Any
 from irexec import read_model
 from irexec.core.types import Array
 from irexec.tools.compare.runtimes.runtime import CannotRun, Steps
-from irexec.tools.compare.runtimes.separate import Shown
 from irexec.tools.run.record import Reference
 
 
@@ -23,11 +22,11 @@ class Fragile:
         self.deadly, self.how = deadly, how
         self._model: Any = None
 
-    def describe(self) -> str:
-        return "fragile"
+    def describe(self) -> dict[str, str]:
+        return {"name": "fragile"}
 
-    def load(self, file: str) -> str:
-        self._model = read_model(file)
+    def load(self, path: str, cache: bool) -> str:
+        self._model = read_model(path)
         if any(node.type == self.deadly for node in self._model.walk()):
             self._die()
         return ""
@@ -35,17 +34,11 @@ class Fragile:
     def results(self, steps: Steps) -> list[list[Array]]:
         return Reference(self._model, steps).results()
 
-    def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
+    def observe(self, steps: Steps, values: Sequence[Sequence[Any]]) -> list[list[Array | None]]:
         nodes = {node.friendly_name: node for node in self._model.nodes}
-        wanted = {nodes[v.layer].outputs[v.index]: i for i, v in enumerate(values) if v.layer in nodes}
-        runs = Reference(self._model, steps).record(set(wanted))
-        return [{wanted[value]: array for value, array in run.items()} for run in runs]
-
-    def fused(self) -> list[list[str]]:
-        return []
-
-    def states(self, steps: Steps) -> list[dict[str, Array]]:
-        return [{} for _ in steps]
+        wanted = [nodes[layer].outputs[output] if layer in nodes else None for layer, output, _ in values]
+        runs = Reference(self._model, steps).record({value for value in wanted if value is not None})
+        return [[None if value is None else run.get(value) for value in wanted] for run in runs]
 
     def about(self) -> dict[str, str]:
         return {"EXECUTION_DEVICES": "nowhere"}
@@ -59,6 +52,9 @@ class Fragile:
 
 class Echo:
     """Returns its argument."""
+
+    def describe(self) -> dict[str, str]:
+        return {}
 
     def say(self, what: Any) -> Any:
         return what

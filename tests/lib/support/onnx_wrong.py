@@ -8,26 +8,27 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime, Server
-from irexec.tools.compare.runtimes.separate import Apart
+from irexec.tools.compare.adapters.onnx_runtime import OnnxRuntime as Server
+from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime
 
 WRONG = {"HardSigmoid": "Sigmoid", "Softsign": "Tanh"}
 """Operator in the file → the operator that runs in its place."""
 
 
 class WrongServer(Server):
-    def load(self, file: str) -> str:
-        said = super().load(file)
-        for node in self._proto.graph.node:
+    def load(self, path: str, cache: bool) -> str:
+        said = super().load(path, cache)
+        for node in self.proto.graph.node:
             if node.op_type in WRONG:
                 node.op_type = WRONG[node.op_type]
                 del node.attribute[:]
+        self.session = self._session(self.proto)
         return said
 
 
 class WrongOnnxRuntime(OnnxRuntime):
     def __init__(self) -> None:
-        Apart.__init__(self, f"{__name__}:WrongServer", (), title="ONNX Runtime", runs_parts=False)
+        super().__init__(host=f"{__name__}:WrongServer")
 
 
 def deep(path: Path) -> None:

@@ -15,8 +15,9 @@ from support.programs import environment, run_python
 from support.tasks import drops_exceptions, no_more
 from support.waiting import until
 
-from irexec.runtime.processes.child import Child, Ended
-from irexec.runtime.processes.messages import decoded, encoded
+from irexec.runtime.processes.calls import decoded, encoded
+from irexec.runtime.processes.child import Child
+from irexec.runtime.processes.worker import Ended
 
 pytestmark = pytest.mark.processes
 
@@ -26,7 +27,7 @@ def test_large_arrays_are_passed_outside_of_the_pickle() -> None:
     parts = encoded({"a": array, "b": array[:, ::2]})
     assert len(parts) == 2 and len(parts[0]) < 3 * array.nbytes
     assert np.shares_memory(np.frombuffer(parts[1], np.float32), array)
-    found = decoded([bytes(parts[0]), bytearray(parts[1])])
+    found = decoded([part.copy() for part in parts])
     np.testing.assert_array_equal(found["a"], array)
     np.testing.assert_array_equal(found["b"], array[:, ::2])
     assert found["a"].flags.writeable
@@ -39,7 +40,7 @@ def test_calls_are_answered_in_their_order() -> None:
     with pytest.raises(ZeroDivisionError):
         child.receive()
     assert [child.receive(), child.receive()] == [(7, 0), (3, 1)]
-    child.close()
+    child.worker.close()
 
 
 def test_what_a_call_prints_is_not_an_answer(capfd: pytest.CaptureFixture[str]) -> None:
@@ -47,7 +48,7 @@ def test_what_a_call_prints_is_not_an_answer(capfd: pytest.CaptureFixture[str]) 
     child.call(print, "printed")
     assert child.call(os.write, 1, b"written\n") == 8
     assert child.call(os.read, 0, 1) == b""
-    child.close()
+    child.worker.close()
     assert sorted(capfd.readouterr().err.split()) == ["printed", "written"]
 
 
@@ -57,8 +58,7 @@ def test_a_crash_and_a_hang_are_reported() -> None:
     with pytest.raises(Ended, match=r"^crashed \(SIGABRT\): ") as caught:
         child.call(os.abort)
     assert caught.value.how == "crash"
-    with pytest.raises(Ended, match="crashed"):
-        child.call(len, "")
+    assert child.call(len, "") == 0  # In another process.
     child = Child()
     with pytest.raises(Ended, match=r"^did not respond within 0.5 s$") as caught:
         child.call(time.sleep, 600, limit=0.5)
@@ -72,7 +72,7 @@ def test_an_exception_that_cannot_be_pickled_is_reported_with_its_words() -> Non
     with pytest.raises(EOFError):
         child.call(no_more)
     assert child.call(len, "abc") == 3
-    child.close()
+    child.worker.close()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
@@ -81,7 +81,7 @@ def test_sigterm_ends_a_call_that_drops_the_exception(tmp_path: Path) -> None:
     child = Child()
     child.send(partial(drops_exceptions, str(tmp_path / "begun")))
     until((tmp_path / "begun").exists, "the call has begun")
-    child.stop()
+    child.worker.stop()
     with pytest.raises(Ended, match=r"exit code 143"):
         child.receive()
 
@@ -89,7 +89,6 @@ def test_sigterm_ends_a_call_that_drops_the_exception(tmp_path: Path) -> None:
 # The second call hangs where no Python thread can interrupt it.
 ORPHAN = """import os, sys, time
 from functools import partial
-from irexec.runtime.processes import messages
 from irexec.runtime.processes.child import Child
 
 child = Child()
@@ -128,7 +127,7 @@ if __name__ == "__main__":
     child = Child()
     assert child.call(len, "abc") == 3
     print(child.call(Mine.more, Mine(1)) == Mine(2))
-    child.close()
+    child.worker.close()
 """
 
 
@@ -149,6 +148,6 @@ def test_a_child_imports_what_its_parent_imports_but_not_from_the_current_folder
     path = child.call(eval, "__import__('sys').path")
     assert path == [entry for entry in sys.path if entry not in ("", ".")]
     assert child.call(os.getcwd) == str(tmp_path)
-    assert child.call(os.getsid, 0) == child.pid
+    assert child.call(os.getsid, 0) == child.worker.pid
     assert child.call(signal.getsignal, signal.SIGINT) == signal.SIG_IGN
-    child.close()
+    child.worker.close()

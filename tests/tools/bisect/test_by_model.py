@@ -171,7 +171,7 @@ def test_onnx_runtimes_optimizers_are_found(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
     from irexec.frontends.reading import read
-    from irexec.tools.bisect.elsewhere import Elsewhere
+    from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime
 
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
     nodes = [helper.make_node("Identity", ["x"], ["a"]), helper.make_node("MatMul", ["a", "w"], ["b"])]
@@ -188,16 +188,14 @@ def test_onnx_runtimes_optimizers_are_found(tmp_path: Path) -> None:
         """Play a defect of one optimizer."""
         return "MatMulAddFusion" not in config.get("without", "").split(",") and "level" not in config
 
-    class WithDefect(Elsewhere):
+    class WithDefect(OnnxRuntime):
         def __init__(self, config: Mapping[str, str]) -> None:
-            super().__init__("onnxruntime", "", config, read_model)
+            super().__init__(config)
             self.wrong = wrong(config)
 
-        def run(self, model: Model, steps: Steps) -> Any:
-            answer = super().run(model, steps)
-            for step in answer.results:
-                step[0] = step[0] + 1 if self.wrong else step[0]
-            return answer
+        def ask(self, method: str, *arguments: Any) -> Any:
+            found = super().ask(method, *arguments)
+            return [[array + 1 for array in step] for step in found] if method == "results" and self.wrong else found
 
     check = ByModel(reference, lambda python: WithDefect({}))
     made = Search(check, lambda config, environment, cached: WithDefect(config)).run()

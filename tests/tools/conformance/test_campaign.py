@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from irexec.core.types import CONTAINERS, F32, I32, I64
+from irexec.runtime.processes import worker
 from irexec.tools.conformance import block, defendant
 from irexec.tools.conformance.campaign import GROWN_SHARE, Extent, families, rounds
 from irexec.tools.conformance.case import Case, operator_named
@@ -123,7 +124,7 @@ def test_a_campaign_outlives_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -
         raise MemoryError
 
     judge = block.JudgeBlock("irexec")
-    for module, name in ((block, "draw"), (defendant, "write_model"), (defendant.serve, "read"), (block, "judge_case")):
+    for module, name in ((block, "draw"), (defendant, "write_model"), (worker, "read"), (block, "judge_case")):
         assert judge("Abs-1#0+2").totals == {"passed": 2}
         with monkeypatch.context() as patched:
             patched.setattr(module, name, without_memory)
@@ -140,7 +141,7 @@ def test_a_campaign_goes_on_after_a_case_that_cannot_be_run(monkeypatch: pytest.
 
     judge = block.JudgeBlock("irexec")
     with monkeypatch.context() as patched:
-        patched.setattr(defendant, "plain", without_form)
+        patched.setattr(worker, "write", without_form)
         tally = judge("Abs-1#0+2")
     assert {finding.detail for finding in tally.findings} == {"cannot be run: TypeError: no array has this type"}
     assert tally.totals == {"invalid": 2} and judge("Abs-1#0+2").totals == {"passed": 2}

@@ -9,10 +9,11 @@ import pytest
 
 import irexec
 from irexec.core.structure import ENDS
-from irexec.tools.conformance import serve
+from irexec.runtime.processes import worker
+from irexec.tools.compare.runtimes.hosted import Unusable
 from irexec.tools.conformance.block import JudgeBlock, judged
 from irexec.tools.conformance.clusters import clusters_of
-from irexec.tools.conformance.defendant import Answer, Defendant, Unusable
+from irexec.tools.conformance.defendant import Answer, Defendant
 from irexec.tools.conformance.exact import exact_results
 from irexec.tools.conformance.made import case_named
 from irexec.tools.conformance.report import failures
@@ -100,13 +101,9 @@ def test_a_function_may_enlarge_the_rounding_of_the_default_precision() -> None:
 
 def test_an_answer_to_an_earlier_case_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that died between two cases left a case in the pipe, which its successor answers."""
-    write, sent = serve.write, Defendant("irexec")
+    write, sent = worker.write, Defendant("irexec")
     with monkeypatch.context() as patched:
-        patched.setattr(
-            serve,
-            "write",
-            lambda *message: [write(*message), write(message[0], message[1] | {"number": 0}, message[2])],
-        )
+        patched.setattr(worker, "write", lambda to, message: [write(to, message), write(to, message | {"number": 0})])
         first = sent.run(case_named(STATIC))
     assert first.how == "results"
     for name in ("Tanh-1/f32/x=[3]/seed2", "Abs-1/f32/x=[5]/seed2"):
@@ -133,7 +130,7 @@ def test_a_slow_start_is_not_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "    def describe(self):\n        return {'name': 'slow'}\n"
     )
     assert Defendant(f"{file}:Slow", limit=0.01).name == "slow"
-    monkeypatch.setattr("irexec.tools.conformance.defendant.STARTING", 0.01)
+    monkeypatch.setattr("irexec.tools.compare.runtimes.hosted.STARTING", 0.01)
     with pytest.raises(Unusable, match=r"cannot be used: it does not start within 0\.01 s$"):
         Defendant(f"{file}:Slow", limit=0.01).run(case_named(STATIC))
 

@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
+from irexec.tools.compare.adapters.onnx_reference import OnnxReference
+from irexec.tools.compare.adapters.onnx_runtime import OnnxRuntime
 from irexec.tools.conformance.defendant import Answer
 from irexec.tools.conformance.made import case_named
-from irexec.tools.conformance.runtimes.onnx_reference import OnnxReference
-from irexec.tools.conformance.runtimes.onnx_runtime import OnnxRuntime
 from irexec.tools.conformance.verdict import judge_case
 
 COMPUTED = (

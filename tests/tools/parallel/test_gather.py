@@ -104,7 +104,7 @@ if __name__ == "__main__":
     with parallel.Processes(1) as workers:
         first = workers.submit(len, "abc")
         until(lambda: workers._children, "the process is there")
-        os.kill(next(iter(workers._children)).pid, SENT)
+        os.kill(next(iter(workers._children)).worker.pid, SENT)
         print(repr(first.exception(PATIENCE)), workers.submit(len, "abcd").result(PATIENCE))
 """
 
@@ -272,7 +272,7 @@ def test_ctrl_c_does_not_reach_a_process_that_starts() -> None:
         call = workers.submit(os.getpid)
         while not call.done():
             for process in list(workers._children):
-                os.kill(process.pid, signal.SIGINT)
+                os.kill(process.worker.pid, signal.SIGINT)
         assert call.result(PATIENCE) != os.getpid()
 
 

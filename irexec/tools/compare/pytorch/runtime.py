@@ -12,8 +12,8 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.tools.compare.pytorch.merged import merged
 from irexec.tools.compare.pytorch.pairing import Made, Pairs, pair
 from irexec.tools.compare.pytorch.scaled import scaled
-from irexec.tools.compare.pytorch.server import NETWORK, Call
-from irexec.tools.compare.runtimes.process import LIMIT
+from irexec.tools.compare.pytorch.server import NETWORK, Call, call_of
+from irexec.tools.compare.runtimes.hosted import LIMIT
 from irexec.tools.compare.runtimes.runtime import CannotRun, Steps
 from irexec.tools.compare.runtimes.separate import Apart, Remote, Shown
 
@@ -30,8 +30,9 @@ class Torch(Apart):
         if file.suffix == ".py":
             reads(file, "a network")
         super().__init__(
-            "irexec.tools.compare.pytorch.server:Server", (factory,), title="PyTorch", runs_parts=False, limit=limit
-        )
+            "irexec.tools.compare.pytorch.server:Server", {"factory": factory}, title="PyTorch", runs_parts=False,
+            limit=limit,
+        )  # fmt: skip
 
     def load(self, model: Model) -> Network:
         return Network(self, model)
@@ -68,7 +69,7 @@ class Network(Remote):
         found = super().results(steps)
         found = [[_fit(a, r.outputs[0]) for a, r in zip(step, self._model.results, strict=True)] for step in found]
         if self._pairs is None:
-            self._calls = self._call("calls", steps[0])
+            self._calls = [call_of(found) for found in self._call("calls", steps[0])]
             self._pairs = pair(self._model, steps[0], self._calls, found[0], lambda made: self._fetch(steps[:1], made))
             self._merged = merged(self._calls, self._pairs.paired)
             self._scaled = self._with_another_scale(steps[0])
@@ -120,7 +121,7 @@ class Network(Remote):
 
     def _without_effect(self, step: Sequence[Array]) -> set[int]:
         lost = {(self._calls[number].path, self._calls[number].number): number for number in self._lost()}
-        return {lost[call] for call in self._call("without_effect", step, [*lost])} if lost else set()
+        return {lost[path, number] for path, number in self._call("without_effect", step, [*lost])} if lost else set()
 
     def _begin(self) -> str:
         ports = [[_names(port) for port in ports] for ports in (self._model.inputs, self._model.outputs)]
@@ -135,7 +136,7 @@ class Network(Remote):
         if not made:
             return []
         (found,) = self._call("observe", steps, [self._shown(entry) for entry in made])
-        return [found[place] for place in range(len(made))]
+        return list(found)
 
 
 def _names(port: Value) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +67,11 @@ class Sample:
     def is_equal(self, other: Sample) -> bool:
         """Return whether the samples are the same, bit for bit."""
         return self.shape == other.shape and np.array_equal(self.elements, other.elements, equal_nan=True)
+
+
+def sample_of(found: Mapping[str, Any]) -> Sample:
+    """Return a sample from its fields, as they are received from another process."""
+    return Sample(found["dtype"], tuple(found["shape"]), found["elements"], found["allowed"])
 
 
 def sample(array: Array, allowed: float = RELATIVE) -> Sample | None:

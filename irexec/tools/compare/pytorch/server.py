@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,8 @@ import numpy as np
 
 from irexec.core.environment import installing
 from irexec.core.types import BF16, Array
-from irexec.tools.compare.pytorch.samples import Sample, sample
+from irexec.tools.compare.pytorch.samples import Sample, sample, sample_of
 from irexec.tools.compare.runtimes.runtime import CannotRun, Steps
-from irexec.tools.compare.runtimes.separate import Shown
 
 _TRIED = 16
 """The largest number of modules that are tried one by one."""
@@ -46,6 +45,12 @@ class Call:
         return f"{self.path} ({self.kind})" + (f", call {self.number + 1}" if self.number else "")
 
 
+def call_of(found: Mapping[str, Any]) -> Call:
+    """Return a call from its fields, as they are received from the other process."""
+    results = [None if entry is None else sample_of(entry) for entry in found["results"]]
+    return Call(found["path"], found["kind"], found["number"], results, [*map(sample_of, found["given"])])
+
+
 class Server:
     """Runs a PyTorch network that a function of the user returns."""
 
@@ -63,10 +68,10 @@ class Server:
         self._inputs: list[list[str]] = []
         self._outputs: list[list[str]] = []
 
-    def describe(self) -> str:
-        return f"PyTorch {self._torch.__version__.partition('+')[0]} ({self._factory})"
+    def describe(self) -> dict[str, str]:
+        return {"name": f"PyTorch {self._torch.__version__.partition('+')[0]} ({self._factory})"}
 
-    def load(self, file: str) -> str:
+    def load(self, path: str, cache: bool) -> str:
         return ""
 
     def ports(self, inputs: list[list[str]], outputs: list[list[str]]) -> None:
@@ -76,7 +81,7 @@ class Server:
     def results(self, steps: Steps) -> list[list[Array]]:
         return [self._ordered(self._run(step)) for step in steps]
 
-    def calls(self, step: Sequence[Array]) -> list[Call]:
+    def calls(self, step: Sequence[Array]) -> list[dict[str, Any]]:
         """Return the calls of modules in the order in which they return, with samples of their results."""
         given: dict[int, list[list[Sample]]] = {}
         found: list[Call] = []
@@ -95,11 +100,11 @@ class Server:
             found.append(call)
 
         self._hooked(step, before, after)
-        return found
+        return [asdict(call) for call in found]
 
-    def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
+    def observe(self, steps: Steps, values: Sequence[Sequence[Any]]) -> list[list[Array | None]]:
         """Return results of modules: `layer` is the path, `index` the number of the result, `names` the call."""
-        wanted = {(value.layer, int(value.names[0]), value.index): place for place, value in enumerate(values)}
+        wanted = {(layer, int(names[0]), index): place for place, (layer, index, names) in enumerate(values)}
         found = []
         for step in steps:
             kept: dict[int, Array] = {}
@@ -114,18 +119,18 @@ class Server:
             for (path, _, index), place in wanted.items():
                 if path == NETWORK:
                     kept[place] = results[index]
-            found.append(kept)
+            found.append([kept.get(place) for place in range(len(values))])
         return found
 
-    def without_effect(self, step: Sequence[Array], calls: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    def without_effect(self, step: Sequence[Array], calls: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
         """Return the calls of modules, given by path and number, that do not affect the network's results, which
         stay the same, bit for bit, if the results of the calls are NaN.
         """
         expected = self._ordered(self._run(step))
 
-        def without(chosen: Sequence[tuple[str, int]]) -> bool:
+        def without(chosen: Sequence[Sequence[Any]]) -> bool:
             def after(path: str, number: int, module: Any, result: Any) -> None:
-                if (path, number) in chosen:
+                if [path, number] in chosen:
                     for tensor in self._tensors(result):
                         if not tensor.is_floating_point():
                             raise RuntimeError("only floating-point numbers can be NaN")
@@ -142,13 +147,6 @@ class Server:
         if without(calls):
             return list(calls)
         return [call for call in calls[:_TRIED] if without([call])]
-
-    def fused(self) -> list[list[str]]:
-        return []
-
-    def states(self, steps: Steps) -> list[dict[str, Array]]:
-        """Return no states: modules have no variables in the sense of OpenVINO."""
-        return [{} for _ in steps]
 
     def about(self) -> dict[str, str]:
         parameters = sum(parameter.numel() for parameter in self._network.parameters())
@@ -220,7 +218,7 @@ class Server:
 
     def _tensor(self, array: Array) -> Any:
         array = np.array(array, order="C")
-        if array.dtype == BF16.dtype:
+        if dict(array.dtype.metadata or {}).get("type") == str(BF16.dtype):
             return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
         try:
             return self._torch.from_numpy(array)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from irexec.model.graph.model import Model
-from irexec.tools.compare.runtimes.process import LIMIT
+from irexec.tools.compare.runtimes.hosted import LIMIT
 from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Runtime
 
 ONNX_RUNTIME = "onnxruntime"
@@ -13,13 +14,18 @@ TORCH = "torch:"
 
 
 def runtime_of(
-    text: str, config: dict[str, str] | None = None, original: Model | None = None, limit: float | None = LIMIT
+    text: str,
+    config: Mapping[str, str] | None = None,
+    original: Model | None = None,
+    limit: float | None = LIMIT,
+    python: str = "",
 ) -> Runtime:
     """Return the runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
     or a folder or an archive of arrays.
 
     `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that a
-    runtime in a separate process may take for an answer; None or 0: no limit.
+    runtime in a separate process may take for an answer; None or 0: no limit. `python`: the interpreter in which
+    openvino or onnxruntime is installed.
 
     Raises CannotRun.
     """
@@ -27,11 +33,14 @@ def runtime_of(
     if kind == "openvino":
         from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
 
-        return OpenVINO(device or "CPU", config, original, limit=limit)
+        return OpenVINO(device or "CPU", config, original, limit=limit, python=python)
     if text == ONNX_RUNTIME:
         from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime
 
-        return OnnxRuntime(limit=limit)
+        return OnnxRuntime(config, limit=limit, python=python)
+    if python:
+        reason = "does not run in another interpreter: give openvino, openvino:DEVICE or onnxruntime"
+        raise CannotRun(f"{text!r} {reason}", "U005")
     if text.startswith(TORCH):
         from irexec.tools.compare.pytorch.runtime import Torch
 

@@ -4,53 +4,29 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from irexec.core.diagnostics import IRError
 from irexec.core.types import Array
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.write import write_model, written_names
-from irexec.tools.compare.runtimes.process import LIMIT, Process
-from irexec.tools.compare.runtimes.runtime import CannotWrite, Died, Loaded, Steps
+from irexec.runtime.processes.worker import Ended, Refused, Worker
+from irexec.tools.compare.runtimes.hosted import LIMIT, Unusable, described, reason
+from irexec.tools.compare.runtimes.runtime import CannotRun, CannotWrite, Died, Loaded, Steps
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A value as the other process identifies it: output `index` of the layer, or a tensor with one of these names."""
+class Shown(NamedTuple):
+    """A value as the other process identifies it: the output of the layer, or a tensor with one of these names."""
 
     layer: str
-    index: int
+    output: int
     names: tuple[str, ...]
 
 
-class Server(Protocol):
-    """The object in the other process. It holds one model at a time; methods raise CannotRun."""
-
-    def load(self, file: str) -> str:
-        """Read and compile a model. Return the precision in which it will run, or an empty text if it is unknown."""
-
-    def results(self, steps: Steps) -> list[list[Array]]: ...
-
-    def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
-        """Return the values that the runtime exposes, by their position, for each step."""
-
-    def fused(self) -> list[list[str]]: ...
-
-    def states(self, steps: Steps) -> list[dict[str, Array]]:
-        """Return the variables after each step, by name."""
-
-    def about(self) -> dict[str, str]:
-        """Return how the loaded model runs: devices, instruction sets, precisions."""
-
-    def describe(self) -> str:
-        """Return the runtime's name as shown in messages."""
-
-
 class Apart:
-    """A runtime whose Server runs in a separate process.
+    """A runtime that a Worker hosts: see `irexec.tools.compare.adapters`.
 
     `original` is the model that it reads from its own file; every other model is written to a file for it. `title` is
     the runtime's name until it reports a more specific name.
@@ -63,29 +39,46 @@ class Apart:
 
     def __init__(
         self,
-        server: str,
-        arguments: tuple[Any, ...],
+        host: str,
+        config: Mapping[str, Any],
         *,
         title: str = "the runtime",
         original: Model | None = None,
         runs_parts: bool = True,
         limit: float | None = LIMIT,
+        python: str = "",
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.original, self.runs_parts = original, runs_parts
-        self.process = Process(server, arguments, limit)
+        self.original, self.runs_parts, self.limit = original, runs_parts, limit or None
+        self.worker = Worker(host, config, python=python, environment=environment)
         # The model in the other process, the number of the process start after which it was loaded, and its precision.
         self.holds: tuple[int, Path, str] | None = None
         # The model whose observed values the other process keeps.
         self.looking: object = None
-        self.name = title
-        self.name = self.ask("describe")
+        self.name = self.title = title
+        try:
+            self.name = described(self.worker, python, self.limit)["name"]
+        except Unusable as error:
+            raise CannotRun(str(error), error.code) from None
+        except Ended as error:
+            raise Died(error.how, f"{title} {error}") from None
 
     def ask(self, method: str, *arguments: Any) -> Any:
         """Call a method in the other process and return its result. Raises CannotRun and Died."""
         try:
-            return self.process.call(method, *arguments)
-        except Died as error:
+            return self.worker.call(method, *arguments, limit=self.limit)
+        except Ended as error:
+            self.worker.kill()
             raise Died(error.how, f"{self.name} {error}") from None
+        except Refused as error:
+            if error.code:
+                raise CannotRun(str(error), error.code) from None
+            does = "load" if method == "load" else "run"
+            raise CannotRun(f"{self.title} cannot {does} the model: {reason(str(error))}") from None
+
+    def close(self) -> None:
+        """End the process."""
+        self.worker.kill()
 
     def load(self, model: Model) -> Loaded:
         # Other runtimes do not read the text form.
@@ -164,29 +157,34 @@ class Remote:
         return Shown(name, value.index, tuple(sorted(value.names)))
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
-        found: list[dict[str, Array]] = self._call("states", steps)
+        found: list[dict[str, Array]] = self._call("states", steps) if self._can("states") else [{} for _ in steps]
         return found
 
     @cached_property
     def about(self) -> dict[str, str]:
-        """See `Server.about`; the other process answers once, because it looks at every layer."""
+        """How the loaded model runs: devices, instruction sets, precisions. The other process answers once, because it
+        looks at every layer.
+        """
         found: dict[str, str] = self._call("about")
         return found
 
     def fused(self) -> list[list[str]]:
-        groups: list[list[str]] = self._call("fused")
+        groups: list[list[str]] = self._call("fused") if self._can("fused") else []
         return groups
+
+    def _can(self, method: str) -> bool:
+        return method in self._runtime.worker.methods
 
     def _begin(self) -> str:
         """Send the model; return the precision in which it will run, or an empty text."""
-        precision: str = self._runtime.ask("load", str(self._file))
+        precision: str = self._runtime.ask("load", str(self._file), False)
         return precision
 
     def _call(self, method: str, *arguments: Any) -> Any:
         runtime = self._runtime
-        if runtime.holds is None or runtime.holds[:2] != (runtime.process.life, self._file):
+        if runtime.holds is None or runtime.holds[:2] != (runtime.worker.life, self._file):
             runtime.holds = runtime.looking = None
             precision = self._begin()
-            runtime.holds = (runtime.process.life, self._file, precision)
+            runtime.holds = (runtime.worker.life, self._file, precision)
         self.precision = runtime.holds[2]
         return runtime.ask(method, *arguments)

@@ -72,7 +72,7 @@ def test_the_current_folder_is_not_searched(tmp_path: Path, monkeypatch: pytest.
         with pytest.raises(CannotRun, match="only if PYTHONPATH contains its full path"):
             child.call(_made, "a_network_here:make", Torch)
     finally:
-        child.close()
+        child.worker.close()
     assert not (tmp_path / "executed").exists()
 
 

@@ -45,7 +45,7 @@ def reference(kind: str, large: float | None) -> Reference:
 @pytest.fixture(scope="module")
 def apart() -> Apart:
     """A runtime in another process, used for all types."""
-    return Apart(FRAGILE, ("nothing", "crash"))
+    return Apart(FRAGILE, {"deadly": "nothing", "how": "crash"})
 
 
 @pytest.mark.parametrize("kind", KINDS)

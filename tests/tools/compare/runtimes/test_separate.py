@@ -12,9 +12,9 @@ import irexec
 from irexec import opset15 as ops
 from irexec.cli.main import main
 from irexec.core.types import Array, ElementType
+from irexec.runtime.processes.worker import Refused, Worker
 from irexec.tools.compare.compare import compare
-from irexec.tools.compare.runtimes.process import Process
-from irexec.tools.compare.runtimes.runtime import CannotRun, Died
+from irexec.tools.compare.runtimes.runtime import Died
 from irexec.tools.compare.runtimes.separate import Apart
 from irexec.tools.run.record import Reference
 
@@ -31,15 +31,15 @@ def reference() -> Reference:
 
 
 def test_a_runtime_in_another_process_is_compared_like_any_other() -> None:
-    found = compare(reference(), Apart(SERVER, ("nothing", "crash")))
+    found = compare(reference(), Apart(SERVER, {"deadly": "nothing", "how": "crash"}))
     assert found.agrees
     assert (found.other, found.count, found.unseen) == ("fragile", 2, 0)
 
 
 def test_observed_values_are_fetched_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    runtime, asked = Apart(SERVER, ("nothing", "crash")), []
-    call = runtime.process.call
-    monkeypatch.setattr(runtime.process, "call", lambda method, *given: asked.append(method) or call(method, *given))
+    runtime, asked = Apart(SERVER, {"deadly": "nothing", "how": "crash"}), []
+    ask = runtime.ask
+    monkeypatch.setattr(runtime, "ask", lambda method, *given: asked.append(method) or ask(method, *given))
     assert compare(reference(), runtime).count == 2
     assert asked.count("kept") == 1
     assert asked.count("about") == 1
@@ -47,20 +47,20 @@ def test_observed_values_are_fetched_in_one_message(monkeypatch: pytest.MonkeyPa
 
 def test_a_crash_is_reported_with_its_signal_and_last_words() -> None:
     with pytest.raises(Died, match=r"^fragile crashed \(SIGSEGV\): the last words$") as caught:
-        compare(reference(), Apart(SERVER, ("Tanh", "crash")))
+        compare(reference(), Apart(SERVER, {"deadly": "Tanh", "how": "crash"}))
     assert caught.value.how == "crash"
 
 
 def test_a_runtime_that_does_not_answer_is_ended() -> None:
-    runtime = Apart(SERVER, ("Tanh", "hang"))
-    runtime.process.limit = 0.5  # The next answer never arrives.
+    runtime = Apart(SERVER, {"deadly": "Tanh", "how": "hang"})
+    runtime.limit = 0.5  # The next answer never arrives.
     with pytest.raises(Died, match=r"^fragile did not respond within 0.5 s$") as caught:
         compare(reference(), runtime)
     assert caught.value.how == "hang"
 
 
 def test_after_a_crash_the_next_model_is_run() -> None:
-    runtime = Apart(SERVER, ("Exp", "crash"))
+    runtime = Apart(SERVER, {"deadly": "Exp", "how": "crash"})
     x = ops.parameter([2, 3], np.float32, name="x")
     with pytest.raises(Died):
         runtime.load(irexec.Model([ops.exp(x)], [x], "deadly"))
@@ -69,7 +69,7 @@ def test_after_a_crash_the_next_model_is_run() -> None:
 
 
 def test_two_models_of_one_runtime_take_turns() -> None:
-    runtime = Apart(SERVER, ("nothing", "crash"))
+    runtime = Apart(SERVER, {"deadly": "nothing", "how": "crash"})
     x = ops.parameter([2, 3], np.float32, name="x")
     other = Reference(irexec.Model([ops.exp(x)], [x], "other"), [[X]])
     first, second = runtime.load(reference().model), runtime.load(other.model)
@@ -79,26 +79,26 @@ def test_two_models_of_one_runtime_take_turns() -> None:
 
 
 @pytest.fixture(scope="module")
-def echo() -> Process:
-    return Process("support.dying:Echo", ())
+def echo() -> Worker:
+    return Worker("support.dying:Echo")
 
 
 @pytest.mark.parametrize("kind", ["f32", "bf16", "f8e4m3", "i4", "boolean", "i64"])
-def test_arrays_of_every_kind_cross(kind: str, echo: Process) -> None:
+def test_arrays_of_every_kind_cross(kind: str, echo: Worker) -> None:
     array: Array = np.array([0, 1, 1, 0]).astype(ElementType.by_name[kind].dtype)
     crossed = echo.call("say", array)
     assert crossed.dtype == array.dtype
     assert crossed.tobytes() == array.tobytes()
 
 
-def test_texts_cross(echo: Process) -> None:
+def test_texts_cross(echo: Worker) -> None:
     array = np.array(["", "a text that is longer than a few characters"], np.dtypes.StringDType())
     assert echo.call("say", array).tolist() == array.tolist()
 
 
 def test_a_refusal_does_not_end_the_other_process() -> None:
-    process = Process("support.dying:Echo", ())
-    with pytest.raises(CannotRun, match="I say nothing"):
+    process = Worker("support.dying:Echo")
+    with pytest.raises(Refused, match="I say nothing"):
         process.call("refuse")
     assert process.call("say", 1) == 1
     assert process.life == 1

@@ -1,4 +1,4 @@
-"""irexec itself as a judged runtime: compiled as a whole (`mode="lowered"`) or by its kernels."""
+"""irexec itself in its own process: compiled as a whole (`mode="lowered"`) or by its kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX's reference implementation as a judged runtime; it reads ONNX files only."""
+"""ONNX's reference implementation in its own process; it reads ONNX files only."""
 
 from __future__ import annotations
 
