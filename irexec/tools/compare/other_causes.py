@@ -87,7 +87,7 @@ def _backwards(model: Model, node: Node) -> list[Node]:
 def wrong_state(
     reference: Reference, loaded: Loaded, written: Mapping[Node, Value], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
-    """Return the first variable that differs from its assigned value in a step whose results agree.
+    """Return the variables that differ from their assigned values after the first such step whose results agree.
 
     `written`: the values that are assigned to the variables which layers read. `errors`: the errors of the
     results, per step. A runtime may keep variables in another type without exposing it.
@@ -98,14 +98,23 @@ def wrong_state(
     mine = reference.record(set(written.values()))
     for step, (known, there) in enumerate(zip(mine, theirs, strict=True)):
         least = _APART * max(FUSED, *(error.ulp for error in errors[step]))
+        wrong: dict[Node, Array] = {}
+        apart: list[Error] = []
         for node, value in written.items():
             state = there.get(str(node.attributes.get("variable_id")))
             if state is None or value not in known or state.size != known[value].size:
                 continue
-            error = measure(known[value], state.reshape(known[value].shape))
+            state = state.reshape(known[value].shape)
+            error = measure(known[value], state)
             if error.ulp > least:
-                text = f"the variable differs from the value assigned in step {step}, although the results agree"
-                return Culprit(reference.model, [node], (), error, "exact", step + 1, changes=[text])
+                wrong[node] = state.astype(known[value].dtype)
+                apart.append(error)
+        if wrong:
+            one = "the variable differs from the value" if len(wrong) == 1 else "the variables differ from the values"
+            text = f"{one} assigned in step {step}, although the results agree"
+            outputs = {node.outputs[0]: state for node, state in wrong.items()}
+            own = worst(apart)
+            return Culprit(reference.model, [*wrong], (), own, "exact", step + 1, changes=[text], outputs=outputs)
     return None
 
 

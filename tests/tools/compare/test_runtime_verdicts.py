@@ -206,6 +206,7 @@ def test_a_variable_that_is_kept_in_another_type() -> None:
     assert found.culprit is not None
     assert [node.friendly_name for node in found.culprit.nodes] == ["past"]
     assert "the variable differs from the value assigned in step 0, although the results agree" in found.verdict
+    assert "compared with the other side's they are then equal" in found.proof
     kept = [{"total": total} for total in totals]
     assert compare(right, Runtime(states=kept)).agrees
 
