@@ -1,18 +1,30 @@
-"""The proof of a verdict, tried again: with the named layers' values of the other side, irexec's results differ."""
+"""The proof of a verdict, tried again: every experiment that it states is run a second time, and has to hold."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from irexec.core.diagnostics import IRError
+from irexec.core.types import Array
+from irexec.model.graph.cut import Cutter
+from irexec.model.graph.model import Value
+from irexec.tools.compare.blame import largest
+from irexec.tools.compare.culprit import Culprit, alone, function_of
 from irexec.tools.compare.result import Comparison
+from irexec.tools.compare.rounding import Results
+from irexec.tools.compare.runtimes.runtime import HasLayerPairs, Runtime
 from irexec.tools.run.record import Reference
 
+_REPAIR = "with irexec's "
+"""How the statement of the second experiment begins. Of several layers, only their sum is tried."""
 
-def unproved(run: Reference, found: Comparison) -> str:
-    """Return what is wrong with the proof of a comparison; empty if both experiments were run and hold.
 
-    Layers in bodies are named there, but the experiments are those of the layer that contains them.
+def unproved(run: Reference, found: Comparison, other: Runtime | None = None) -> str:
+    """Return what is wrong with the proof of a comparison; empty if all experiments were run and hold.
+
+    The first experiment gives irexec the other side's values of the named layers: its results change. The second gives
+    the other side, if irexec runs it (`other`), irexec's values: its results do not move away from irexec's. Layers in
+    bodies are named there, but the experiments are those of the layer that contains them.
     """
     culprit = found.culprit
     if culprit is None or found.failure is not None:
@@ -40,6 +52,33 @@ def unproved(run: Reference, found: Comparison) -> str:
         # Values of another shape, which the proof says; or values of one step alone, which do not fit those of others.
         told = "irexec cannot be run" in found.proof or len(run.steps) > 1
         return "" if told else f"the experiment fails: {error}"
-    pairs = (pair for mine, other in zip(run.results(), made, strict=True) for pair in zip(mine, other, strict=True))
-    same = all(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in pairs)
-    return "the values of the named layers do not change the results" if same else ""
+    if _same(run.results(), made):
+        return "the values of the named layers do not change the results"
+    repaired = _repaired(run, culprit, other) if other is not None and _REPAIR in found.proof else None
+    if repaired is not None and _is_farther(run.results(), repaired, found.plain):
+        return "with irexec's values of the named layers, the other side's results are farther from irexec's"
+    return ""
+
+
+def _repaired(run: Reference, culprit: Culprit, other: Runtime) -> Results | None:
+    """Return the other side's results with irexec's values of the layers; None if irexec does not run that side."""
+    loaded = other.load(run.model)
+    if not isinstance(loaded, HasLayerPairs):
+        return None
+    try:
+        begins, part = alone(Cutter(culprit.model), culprit.nodes, [*culprit.outputs], culprit.inputs)
+        right = function_of(part)([culprit.inputs[value] for value in begins])
+    except (IRError, KeyError):  # KeyError: an input of the layers is not known.
+        return None
+    values: dict[Value, Array] = dict(zip(culprit.outputs, right, strict=True))
+    return loaded.changed(run.steps, [values if step == culprit.step else {} for step in range(len(run.steps))])
+
+
+def _is_farther(ours: Results, repaired: Results, before: Results) -> bool:
+    """Return whether the repaired results are farther from irexec's than the other side's were before."""
+    return largest(ours, repaired).ulp > largest(ours, before).ulp
+
+
+def _same(ours: Results, made: Results) -> bool:
+    pairs = (pair for mine, other in zip(ours, made, strict=True) for pair in zip(mine, other, strict=True))
+    return all(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in pairs)

@@ -60,7 +60,7 @@ def judged(run: Reference, other: Runtime, names: frozenset[str], effect: bool) 
         return ("no effect" if found.agrees else "false alarm"), found.verdict
     if found.agrees:
         return "false agreement", found.verdict
-    if effect and (missing := unproved(run, found)):
+    if effect and (missing := unproved(run, found, other)):
         return "unproved", f"{missing}: {found.verdict}"
     told = named(found)
     if told & names:

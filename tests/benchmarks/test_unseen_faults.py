@@ -9,7 +9,7 @@ import pytest
 from support.benchmark import benchmark
 
 from irexec.tools.compare.compare import compare
-from irexec.tools.compare.runtimes.runtime import OtherModel
+from irexec.tools.compare.runtimes.runtime import Aligned, OtherModel
 from irexec.tools.run.record import Reference
 
 pytestmark = pytest.mark.any_python
@@ -55,3 +55,16 @@ def test_a_proof_that_does_not_hold_is_noticed(campaign) -> None:
     assert campaign.unproved(run, found) == "the values of the named layers do not change the results"
     found.proof = ""
     assert campaign.unproved(run, found) == "no proof"
+
+
+def test_a_repair_that_does_not_hold_is_noticed(campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    family = campaign.FAMILIES["scales"]
+    model, steps = family.build(np.random.default_rng(0), "")
+    run = Reference(model, steps)
+    fault = next(fault for fault, layers in family.faults.items() if layers)
+    other = OtherModel("other.xml", family.build(np.random.default_rng(0), fault)[0])
+    found = compare(run, other)
+    assert found.culprit is not None and "with irexec's" in found.proof
+    assert campaign.unproved(run, found, other) == ""
+    monkeypatch.setattr(Aligned, "changed", lambda self, steps, values: [[a + 1000 for a in r] for r in found.plain])
+    assert campaign.unproved(run, found, other).endswith("the other side's results are farther from irexec's")
