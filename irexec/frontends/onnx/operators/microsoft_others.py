@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.core.types import F32, I32, I64, U32
+from irexec.core.types import F32, I64
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, moved, plus, root_mean_square
-from irexec.frontends.onnx.operators.quantization import whole
-from irexec.frontends.onnx.registry import MICROSOFT, Result, corresponds, translators
+from irexec.frontends.onnx.registry import Result, translators
 from irexec.model.graph.model import Value
 
 # Operators that ONNX defines as well → the version of ONNX with the same definition.
@@ -34,15 +33,6 @@ def _range(op: Op) -> Value:
     return op.make("Range", start, stop, step, opset=4, output_type=op.kind())
 
 
-@microsoft("Unique")
-def _unique(op: Op) -> list[Value]:
-    made = op.make_node("Unique", op[0], opset=10, sorted=False, index_element_type="i64")
-    return [made.outputs[0], made.outputs[2], made.outputs[3]]
-
-
-corresponds("ExpandDims", "Unsqueeze", 2, since=(1,), domain=MICROSOFT)
-
-
 @microsoft("UnfoldTensor")
 def _unfolded(op: Op) -> Value:
     """Return windows along an axis, with their elements along a new last axis."""
@@ -53,12 +43,6 @@ def _unfolded(op: Op) -> Value:
     windows = op.make("Gather", op[0], op.make("Add", begins, op.constant(np.arange(size))), axis, opset=8)
     order = [i for i in range(rank + 1) if i != axis + 1] + [axis + 1]
     return op.make("Transpose", windows, order)
-
-
-@microsoft("MatMulInteger16")
-def _integer_16(op: Op) -> Value:
-    to = I32 if op.kind().is_signed or op.kind(1).is_signed else U32
-    return op.convert(op.make("MatMul", whole(op, op[0], None), whole(op, op[1], None)), to)
 
 
 @microsoft("CDist", shapes="A: M K; B: N K")
