@@ -41,7 +41,8 @@ Greater-1 of NaN and IsFinite-10 of denormal numbers are right in 2026.4.1 on a 
 CAUSES_HEAD = """The simplest case of each cluster of {newest}: the pass of the compiler that is wrong, or that all
 passes keep the result and a kernel is wrong, as [irexec passes](../commands/passes.md) finds it; the first release
 from which on it fails in all releases that were tried ({tried}); and the first [setting](../commands/bisect.md) with
-which it passes. A dash stands for an exception or a crash, and for an answer that was not found.
+which it passes. A dash stands for an exception or a crash, and for an answer that was not found. A kernel that
+reads memory that nothing has written may fail in one run only.
 """
 
 
@@ -99,7 +100,7 @@ def _cause(known: dict[str, str]) -> tuple[str, str, str]:
 
 
 def _plain(text: str) -> str:
-    return text.replace("|", "/").replace("<", "(").replace("*", "")
+    return text.replace("|", "/").replace("`", "'").replace("<", "(").replace("*", "\\*")
 
 
 def _cell(counts: dict[str, Any]) -> str:
