@@ -53,6 +53,7 @@ def softmax_1(
     return _along(_softmax_rows, x, axis, out)
 
 
+# The sum of exponentials is at least 1 and is rounded in units of 1, also where its logarithm is nearly 0.
 @operator("LogSoftmax", "opset5", AlongAxes, shapes=_axis_exists, inplace="x", tolerance=rounded(8, least=1.0))
 def log_softmax_5(x: FloatTensor, /, *, axis: int = 1, out: Array | None = None) -> FloatTensor:
     """The logarithm of the softmax: t - ln(sum(exp(t))) with t = x - max(x), along `axis`. C1 as SoftMax-8."""

@@ -24,11 +24,11 @@ from irexec.ops.signals.fourier import (
     transform,
     transformed_axes,
 )
-from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.operator import Check, operator, transformed
 from irexec.ops.spec.tensors import FloatTensor, Indices
 
 
-@operator("DFT", "opset7", tolerance=rounded(128))
+@operator("DFT", "opset7", tolerance=transformed())
 def dft_7(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The transform of `data` [..., 2] (real and imaginary parts) over `axes`, cut or padded to `signal_size` first.
 
@@ -39,7 +39,7 @@ def dft_7(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /
     return _transform(np.fft.fft, data, axes, signal_size)
 
 
-@operator("IDFT", "opset7", tolerance=rounded(128))
+@operator("IDFT", "opset7", tolerance=transformed())
 def idft_7(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The inverse of DFT, divided by the number of transformed elements. C1 to C5 as in DFT."""
     return _transform(np.fft.ifft, data, axes, signal_size)

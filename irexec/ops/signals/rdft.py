@@ -23,12 +23,12 @@ from irexec.ops.signals.fourier import (
     transform,
     transformed_axes,
 )
-from irexec.ops.spec.operator import Check, operator, rounded
+from irexec.ops.spec.operator import Check, operator, summed
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import FloatTensor, Indices
 
 
-@operator("RDFT", "opset9", tolerance=rounded(128))
+@operator("RDFT", "opset9", tolerance=summed(2))
 def rdft_9(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The transform of real `data` over `axes` as pairs [..., 2]; the last axis keeps its first size // 2 + 1 elements.
 
@@ -67,7 +67,7 @@ def _(check: Check, data: TensorType, axes: TensorType, signal_size: TensorType 
     return PartialShape([*dims, 2])
 
 
-@operator("IRDFT", "opset9", tolerance=rounded(128))
+@operator("IRDFT", "opset9", tolerance=summed(2))
 def irdft_9(data: FloatTensor, axes: Indices, signal_size: T_SIZE | None = None, /) -> FloatTensor:
     """The inverse of RDFT: real numbers from pairs [..., 2]; the last axis becomes 2 * (its extent - 1) by default.
 

@@ -18,7 +18,7 @@ from irexec.ops.spec.binding import Binding, kernel_binding
 from irexec.ops.spec.checks import note, running
 from irexec.ops.spec.constraints import Breach, Check, ConstraintError, check_call, require
 from irexec.ops.spec.declaration import Declaration, Options, Special
-from irexec.ops.spec.oracle import Oracle, Tolerance, exact, positioned, random, rounded, summed
+from irexec.ops.spec.oracle import Oracle, Tolerance, exact, positioned, random, rounded, summed, transformed
 from irexec.ops.spec.prepared import NodeTypes, PassThrough
 from irexec.ops.spec.signature import (
     Elements,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "REGISTRY", "Breach", "Check", "ConstraintError", "Elements", "NodeTypes", "Operator",
     "PassThrough", "Special", "Tolerance", "TypeFrom", "exact", "operator", "positioned", "random",
-    "require", "rounded", "summed",
+    "require", "rounded", "summed", "transformed",
 ]  # fmt: skip
 
 

@@ -32,6 +32,8 @@ def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tol
         return rounded(tolerance.ulp * math.sqrt(_terms(node)))
     if tolerance.per == "extent":
         return _positioned(node, tolerance.ulp, values or {})
+    if tolerance.per == "angle":
+        return _turned(node, tolerance.ulp, values or {})
     if tolerance.among:
         return tolerance._replace(least=_largest(node, tolerance.among, values or {}))
     return tolerance
@@ -77,6 +79,16 @@ def _positioned(node: Node, units: float, values: Mapping[Value, Array]) -> Tole
         return rounded(units * _UNKNOWN_EXTENT)
     changed = [a for a, b in zip(before, after, strict=True) if a != b or a == _UNKNOWN_EXTENT]
     return rounded(units * max(1, sum(changed)))
+
+
+def _turned(node: Node, units: float, values: Mapping[Value, Array]) -> Tolerance:
+    """Return a tolerance of `units` times the sum of the extents of the transformed axes, the second input."""
+    extents = _extents(node.outputs[0], values)
+    axes = node.inputs[1] if node.inputs[1] is None else values.get(node.inputs[1], known_value(node.inputs[1]))
+    if extents is None or axes is None:
+        return rounded(units * _UNKNOWN_EXTENT)
+    # The last axis contains the two parts of each number.
+    return rounded(units * max(1, sum(extents[:-1][int(axis)] for axis in axes)))
 
 
 def _extents(value: Value, values: Mapping[Value, Array]) -> list[int] | None:
