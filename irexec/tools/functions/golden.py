@@ -16,8 +16,9 @@ from irexec.model.arrays.plain import exact_array
 from irexec.model.arrays.saving import safe_name, save_arrays
 from irexec.model.graph.cut import needed_by
 from irexec.model.graph.model import Model, Node, Value
-from irexec.tools.compare.errors import Bounds, measure, off, within
-from irexec.tools.compare.tolerances import FUSED, combined, tolerance_of, tolerance_text
+from irexec.tools.compare.errors import Bounds, off
+from irexec.tools.compare.judge import measured
+from irexec.tools.compare.tolerances import combined, tolerance_of, tolerance_text
 from irexec.tools.functions.given import Inputs, ModelLike, entries_of, model_of, name_of, reference_of
 from irexec.tools.run.dump import input_names
 from irexec.tools.run.record import Reference, same
@@ -110,18 +111,12 @@ def _difference(value: Value, golden: Array, found: Array, bounds: Bounds | None
     expected = convert(golden, kind)
     if expected is None:
         return f"has the type {kind}, which does not match the golden values"
-    error = measure(expected, found, kind)
-    if not error:
-        return None
-    if bounds is not None:
-        same = expected.shape == found.shape and within(expected, found, bounds)
-        return None if same else f"is {off(error)}, allowed: {bounds}"
     tolerance = combined(tolerance_of(node) for node in _computing(value))
-    if tolerance.kind == "random":
+    error, agrees = measured([expected], [found], tolerance, bounds)
+    if agrees or (bounds is None and tolerance.kind == "random"):
         return None
-    if kind.is_real and error.ulp <= max(tolerance.ulp, FUSED):
-        return None
-    return f"is {off(error)}, tolerance {tolerance_text(tolerance, kind)}"
+    allowed = f"tolerance {tolerance_text(tolerance, kind)}" if bounds is None else f"allowed: {bounds}"
+    return f"is {off(error)}, {allowed}"
 
 
 def _computing(value: Value) -> list[Node]:
