@@ -24,7 +24,9 @@ _LEAST_TIMES, _LEAST_PERIOD, _LEAST_SHORT = 3, 3, 4
 count may differ.
 """
 _MOST_PERIOD = 2000
-_MOST_TRIES, _MOST_SHIFTS = 300, 4
+_MOST_TRIES, _MOST_SHIFTS = 200, 4
+_LONGEST_CHOICE = 600
+"""The number of characters up to which values that do not count are listed where they are used."""
 _SHORTER = 0.7
 """A loop is written if it has at most this part of the length of the statements."""
 
@@ -213,9 +215,10 @@ class _Folding:
     @staticmethod
     def _chosen(loop: _Loop, texts: Sequence[str]) -> str:
         """Return the one of several texts that belongs to the iteration. Raises _Irregular."""
-        if loop.period < _LEAST_PERIOD:
+        text = f"({', '.join(texts)})[{_formula(0, 1, loop.first)}]"
+        if loop.period < _LEAST_PERIOD or len(text) > _LONGEST_CHOICE:
             raise _Irregular
-        return f"({', '.join(texts)})[{_formula(0, 1, loop.first)}]"
+        return text
 
     def _variable(self, loop: _Loop, k: int, texts: Sequence[str]) -> _Own | _Outer:
         places = [self._number[text] - loop.start for text in texts]

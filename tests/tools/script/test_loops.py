@@ -116,3 +116,14 @@ def test_a_language_model(tmp_path: Path) -> None:
     irexec.save_model(model, tmp_path / "model.xml")
     save_script(model, tmp_path / "script.py")
     assert differences(tmp_path, "irexec").startswith("no difference")
+
+
+@pytest.mark.parametrize(("width", "is_loop"), [(8, True), (250, False)])
+def test_names_that_do_not_count_are_listed_if_they_are_short(width: int, is_loop: bool, tmp_path: Path) -> None:
+    x, draw = ops.parameter([1, 4], np.float32, name="x"), np.random.default_rng(0)
+    value = x
+    for n in range(8):
+        names = ["".join(map(chr, draw.integers(97, 123, width))) for _ in range(2)]
+        value = ops.relu(ops.softmax(ops.add(value, np.float32([[n]]), name=names[0]), axis=1), name=names[1])
+    assert ("for i in range(" in script_of(irexec.Model([value], [x], "m"), tmp_path)) == is_loop
+    assert differences(tmp_path, "irexec").startswith("no difference")
