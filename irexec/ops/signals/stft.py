@@ -153,8 +153,9 @@ def _(
         known = signal_length.ints
         in_range(check, "C5", "signal_length", known, 0)
         length = Dimension(known[0]) if known and known[0] >= 0 else length
-    elif step is not None and (size is not None or center):
-        kept = (size or 0) % 2 if center else size or 0
+    elif step is not None and size is not None:
+        # The halves that are removed leave the middle of an odd frame.
+        kept = size % 2 if center else size
         length = data.shape[-2] * step + (kept - step)
     return PartialShape([*list(data.shape)[:-3], length])
 
