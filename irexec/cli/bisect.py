@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
-from irexec.cli.inputs import check_readable, refuse, refused
+from irexec.cli.inputs import check_readable, refuse, refused, refusing
 from irexec.cli.options import add_bounds, add_config, add_limit, add_repeatable
 from irexec.cli.runtimes import bounds_of, config_of
 from irexec.cli.streams import print_json, put
-from irexec.core.diagnostics import Place, WrongArgument
+from irexec.core.diagnostics import IRError, Place
 
 if TYPE_CHECKING:
     from irexec.tools.bisect.bisect import Bisection
@@ -76,28 +76,15 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.ir.beside import Unreadable
-    from irexec.tools.bisect.environments import NoRelease
-    from irexec.tools.compare.runtimes.runtime import CannotRun
-
     if (wrong := _misused(args)) is not None:
         return refused(refuse("U003", wrong))
     reference: Reference | None = None
-    if args.file is not None:
-        loaded, report = load_with_inputs(args) if args.check is None else (None, check_readable(args.file))
-        if not report.ok or (loaded is None and args.check is None):
-            return refused(report)
-        reference = None if loaded is None else loaded.reference
-    try:
+    if args.check is None:
+        reference = load_with_inputs(args).reference
+    elif args.file is not None and not (report := check_readable(args.file)).ok:
+        return refused(report)
+    with refusing(args):
         return _search(args, reference)
-    except WrongArgument as error:
-        return refused(refuse("U004", str(error)))
-    except Unreadable as error:
-        return refused(refuse("U012", str(error), place=Place(file=args.resume)))
-    except NoRelease as error:
-        return refused(refuse("U005", str(error)))
-    except CannotRun as error:
-        return refused(refuse(error.code, f"--with {args.other}: {error}"))
 
 
 def _misused(args: argparse.Namespace) -> str | None:
@@ -112,7 +99,7 @@ def _misused(args: argparse.Namespace) -> str | None:
 
 
 def _search(args: argparse.Namespace, reference: Reference | None) -> int:
-    """Print the answers and return the exit code. Raises WrongArgument, Unreadable, NoRelease and CannotRun."""
+    """Print the answers and return the exit code. Raises Refusal."""
     from irexec.tools.bisect.bisect import ByCommand, bisect, interpreters
     from irexec.tools.bisect.environments import Environments, package_of
     from irexec.tools.bisect.of_model import OfModel
@@ -141,7 +128,8 @@ def _search(args: argparse.Namespace, reference: Reference | None) -> int:
 
 
 def _log(args: argparse.Namespace, reference: Reference | None) -> Log | None:
-    """Return the answers of an interrupted search. Raises Unreadable."""
+    """Return the answers of an interrupted search. Raises IRError."""
+    from irexec.ir.beside import Unreadable
     from irexec.tools.bisect.log import Log
     from irexec.tools.reduce.repro import identity
 
@@ -149,4 +137,7 @@ def _log(args: argparse.Namespace, reference: Reference | None) -> Log | None:
         return None
     words = [args.other, args.releases or "", args.check or "", args.file or "", *args.config]
     asked = shlex.join([*words, str(args.atol), str(args.rtol)])
-    return Log(args.resume, asked if reference is None else identity(reference, asked))
+    try:
+        return Log(args.resume, asked if reference is None else identity(reference, asked))
+    except Unreadable as error:
+        raise IRError(refuse("U012", str(error), place=Place(file=args.resume))) from None

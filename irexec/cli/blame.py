@@ -9,11 +9,10 @@ import argparse
 from collections.abc import Iterator
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
-from irexec.cli.inputs import refuse, refused
+from irexec.cli.inputs import refuse, refused, refusing
 from irexec.cli.options import add_bounds, add_config, add_limit, add_output, add_repeatable
 from irexec.cli.runtimes import bounds_of, config_of
-from irexec.cli.streams import is_of_output, print_json, print_line, put
-from irexec.core.diagnostics import WrongArgument
+from irexec.cli.streams import print_json, print_line, put
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,34 +57,18 @@ def run(args: argparse.Namespace) -> int:
     from irexec.tools.bisect.environments import Environments, package_of
     from irexec.tools.blame.blame import Blaming
     from irexec.tools.compare.runtimes.choose import runtime_of
-    from irexec.tools.compare.runtimes.runtime import CannotRun
-    from irexec.tools.reduce.case import NotACase
     from irexec.tools.status import Status
 
-    loaded, report = load_with_inputs(args)
-    if loaded is None:
-        return refused(report)
-    reference, config = loaded.reference, config_of(args)
-    try:
+    reference, config = load_with_inputs(args).reference, config_of(args)
+    with refusing(args), Status() as status:
         environments = Environments(package_of(args.other), args.environments, interpreters(args.python))
-        with Status() as status:
-            runtime = runtime_of(args.other, config, reference.model, args.limit_of_response)
-            work = Blaming(
-                reference, runtime, args.other, config, environments,
-                releases=args.releases, skip=args.skip, bounds=bounds_of(args), limit=args.limit_of_response,
-                progress=status.show,
-            )  # fmt: skip
-            found = work.run(Path(args.output))
-    except CannotRun as error:
-        return refused(refuse(error.code, f"--with {args.other}: {error}"))
-    except NotACase as error:
-        return refused(refuse("U012", str(error)))
-    except WrongArgument as error:
-        return refused(refuse("U004", str(error)))
-    except OSError as error:
-        if is_of_output(error):
-            raise
-        return refused(refuse("U007", f"{error.filename or args.output}: {error.strerror or error}"))
+        runtime = runtime_of(args.other, config, reference.model, args.limit_of_response)
+        work = Blaming(
+            reference, runtime, args.other, config, environments,
+            releases=args.releases, skip=args.skip, bounds=bounds_of(args), limit=args.limit_of_response,
+            progress=status.show,
+        )  # fmt: skip
+        found = work.run(Path(args.output))
     if found is None:
         message = f"nothing to blame: {runtime.name} does not fail on {args.file} with these inputs"
         return refused(refuse("U011", message, hint=work.hint()))

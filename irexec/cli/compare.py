@@ -147,9 +147,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.tools.status import Status
 
     _take_recorded_inputs(args)
-    loaded, report = load_with_inputs(args)
-    if loaded is None:
-        return refused(report)
+    loaded = load_with_inputs(args)
     bounds = bounds_of(args)
     found: list[Comparison] = []
     runtime: Runtime | None = None

@@ -9,7 +9,7 @@ from argparse import SUPPRESS
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from irexec.cli.given import Loaded, add_input_arguments, load_with_inputs
+from irexec.cli.given import Loaded, add_input_arguments, findings_and_inputs
 from irexec.cli.inputs import exit_code_of_use, not_written, refused
 from irexec.cli.options import add_limit, add_output, whole
 from irexec.cli.streams import put
@@ -64,7 +64,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
     from irexec.tools.cut.select import select
 
-    loaded, report = load_with_inputs(args)
+    loaded, report = findings_and_inputs(args)
     extract = None
     if loaded is not None:
         extract = select(

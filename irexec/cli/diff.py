@@ -97,9 +97,7 @@ def run(args: argparse.Namespace) -> int:
         changes = diff(*models)
         comparison = None
         if args.both:
-            loaded, report = load_with_inputs(args, readings[0])
-            if loaded is None:
-                return refused(report)
+            loaded = load_with_inputs(args, readings[0])
             comparison = compare(loaded.reference, OtherModel(args.other, models[1]))
     except CannotRun as error:
         return refused(refuse(error.code, f"--run: {error}"))

@@ -16,7 +16,7 @@ from irexec.cli.options import (
     add_weights,
     whole,
 )
-from irexec.core.diagnostics import Report
+from irexec.core.diagnostics import IRError, Report
 from irexec.core.diagnostics.findings import Findings
 
 if TYPE_CHECKING:
@@ -98,7 +98,15 @@ def add_sample_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -> tuple[Loaded | None, Report]:
+def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -> Loaded:
+    """Return the model with its inputs. `reading`: its file. Raises IRError if there is nothing to run."""
+    loaded, report = findings_and_inputs(args, reading)
+    if loaded is None:
+        raise IRError(report)
+    return loaded
+
+
+def findings_and_inputs(args: argparse.Namespace, reading: Reading | None = None) -> tuple[Loaded | None, Report]:
     """Return the model with its inputs, and all findings; None if there is nothing to run. `reading`: its file."""
     from irexec.frontends.reading import read
     from irexec.model.arrays.given import Given
@@ -137,7 +145,6 @@ def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[lis
     """Return chosen inputs for further steps of a model with variables: one token each. The list is empty if the model
     does not run with them.
     """
-    from irexec.core.diagnostics import IRError
     from irexec.model.arrays.given import Given
     from irexec.tools.run.record import run_with
     from irexec.tools.run.run import complete

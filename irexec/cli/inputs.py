@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
-from irexec.core.diagnostics import Place, Report
+from irexec.cli.streams import is_of_output
+from irexec.core.diagnostics import IRError, Place, Refusal, Report
 from irexec.core.diagnostics.codes import CODES, Area
 from irexec.core.diagnostics.findings import Findings
 from irexec.ir.io.files import check_regular, named_files, open_regular, unreadable
@@ -31,6 +32,23 @@ def not_written(path: str, error: OSError | ValueError) -> Report:
     """Return the finding about a file that cannot be written."""
     reason = getattr(error, "strerror", None) or error
     return refuse("U007", f"the file cannot be written: {reason}", place=Place(file=path))
+
+
+@contextmanager
+def refusing(args: argparse.Namespace) -> Iterator[None]:
+    """Raise IRError with a finding about the command line, or about a file, for what the work refuses."""
+    try:
+        yield
+    except Refusal as error:
+        from irexec.tools.compare.runtimes.runtime import CannotRun
+
+        of = f"--with {args.other}: " if isinstance(error, CannotRun) else ""
+        raise IRError(refuse(error.code, f"{of}{error}")) from error
+    except OSError as error:
+        if is_of_output(error):
+            raise
+        named = error.filename or getattr(args, "output", None)
+        raise IRError(refuse("U007", ": ".join(filter(None, (named, error.strerror or str(error)))))) from error
 
 
 def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -> Report:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irexec.cli.given import load_with_inputs
+from irexec.cli.given import findings_and_inputs
 from irexec.cli.inputs import check_readable, refuse
 from irexec.cli.options import add_repeatable
 from irexec.core.diagnostics import IRError, Place, Report
@@ -116,7 +116,7 @@ def _runs(args: argparse.Namespace, reading: Reading, other: OtherModel | None, 
     from irexec.tools.inspect.observed import Comparison
     from irexec.tools.inspect.record import run_traced
 
-    loaded, read = load_with_inputs(args, reading)
+    loaded, read = findings_and_inputs(args, reading)
     if loaded is None:
         report.extend(read.errors)
         return []

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
-from irexec.cli.inputs import add_format_argument, refuse, refused
+from irexec.cli.inputs import add_format_argument, refusing
 from irexec.cli.options import add_config, add_limit
 from irexec.cli.runtimes import config_of
 from irexec.cli.streams import print_json, put
@@ -48,28 +48,22 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.tools.compare.runtimes.runtime import CannotRun
     from irexec.tools.passes.find import device_of, find_passes
     from irexec.tools.render.passes import show_passes
     from irexec.tools.render.printing import Printout
     from irexec.tools.status import Status
 
-    loaded, report = load_with_inputs(args)
-    if loaded is None:
-        return refused(report)
-    try:
-        with Status() as status:
-            status.show("compiling")
-            found = find_passes(
-                loaded.reference,
-                device=device_of(args.other),
-                config=config_of(args),
-                limit=args.limit_of_response,
-                compiling=lambda passes: status.show(f"compiling: {passes} passes"),
-                progress=lambda done, total: status.count(done, total, "graphs run"),
-            )
-    except CannotRun as error:
-        return refused(refuse(error.code, f"--with {args.other}: {error}"))
+    loaded = load_with_inputs(args)
+    with refusing(args), Status() as status:
+        status.show("compiling")
+        found = find_passes(
+            loaded.reference,
+            device=device_of(args.other),
+            config=config_of(args),
+            limit=args.limit_of_response,
+            compiling=lambda passes: status.show(f"compiling: {passes} passes"),
+            progress=lambda done, total: status.count(done, total, "graphs run"),
+        )
     if args.html is not None:
         from irexec.model.arrays.saving import save_text
         from irexec.tools.render.passes_page import passes_page

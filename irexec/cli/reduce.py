@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
-from irexec.cli.inputs import refuse, refused
+from irexec.cli.inputs import refuse, refused, refusing
 from irexec.cli.options import add_bounds, add_config, add_limit, add_output, whole
 from irexec.cli.runtimes import add_python, bounds_of, config_of, runtime_for
-from irexec.cli.streams import complain, is_of_output, put
-from irexec.core.diagnostics import WrongArgument
+from irexec.cli.streams import complain, put
 from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
@@ -95,31 +94,15 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from irexec.tools.compare.runtimes.runtime import CannotRun
-    from irexec.tools.reduce.case import NotACase
     from irexec.tools.reduce.repro import Repro, identity
 
-    loaded, report = load_with_inputs(args)
-    if loaded is None:
-        return refused(report)
-    reference = loaded.reference
-    asked = " ".join(_asked(args))
-    repro = Repro(Path(args.output).with_suffix(_suffix(args)), identity(reference, asked))
-    try:
+    reference = load_with_inputs(args).reference
+    repro = Repro(Path(args.output).with_suffix(_suffix(args)), identity(reference, " ".join(_asked(args))))
+    with refusing(args):
         judge, cases, stages = _judge(args, reference)
         helpers = [_judge(args, reference)[0] for _ in range(args.jobs - 1)]
         reduction = None if args.restart else repro.resumed()
         return _reduce(args, [judge, *helpers], cases, stages, reduction, repro, reference)
-    except CannotRun as error:
-        return refused(refuse(error.code, str(error)))
-    except NotACase as error:
-        return refused(refuse("U012", str(error)))
-    except WrongArgument as error:
-        return refused(refuse("U004", str(error)))
-    except OSError as error:
-        if is_of_output(error):
-            raise
-        return refused(refuse("U007", f"{error.filename or args.output}: {error.strerror or error}"))
 
 
 def _suffix(args: argparse.Namespace) -> str:
@@ -173,20 +156,18 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
         from irexec.tools.passes.reducing import ByPasses
 
         if args.python:
-            raise CannotRun(f"--with {_PASSES} requires OpenVINO in this environment, not --python", "U003")
+            raise CannotRun("it requires OpenVINO in this environment, not --python", "U003")
         return ByPasses(_device(args), config_of(args), args.limit_of_response, same), [whole(reference)], STAGES
     bounds, runtime = bounds_of(args), runtime_for(args, args.other, reference.model)
     if args.other == ONNX_RUNTIME and not args.file.lower().endswith(".onnx"):
-        raise CannotRun(
-            f"--with {args.other}: ONNX Runtime cannot read an IR; reduce the original .onnx file instead", "U012"
-        )
+        raise CannotRun("ONNX Runtime cannot read an IR; reduce the original .onnx file instead", "U012")
     if _suffix(args) == ".onnx" and (runtime.runs_parts or args.other == ONNX_RUNTIME):
         from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_guesses
 
         return ByRuntime(runtime, bounds, same), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
     if not runtime.runs_parts:
         raise CannotRun(
-            f"--with {args.other} runs the whole model only; irexec compare --with {args.other} --save-culprit DIR "
+            f"it runs the whole model only; irexec compare --with {args.other} --save-culprit DIR "
             "saves the first wrong layer, and irexec cut --around LAYER saves a layer with its neighbours; or give a "
             "command with --check",
             "U003",

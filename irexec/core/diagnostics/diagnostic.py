@@ -295,7 +295,15 @@ class _Errors:
         return self._found
 
 
-class WrongArgument(ValueError):
+class Refusal(Exception):
+    """Raised for something given that cannot be used, for the reason that the message states. `code`: that of the
+    finding which a command reports.
+    """
+
+    code = "U004"
+
+
+class WrongArgument(Refusal, ValueError):
     """An argument that cannot be used, for the reason that the message states.
 
     Commands show it as a finding about the argument. Any other ValueError is an error in irexec.

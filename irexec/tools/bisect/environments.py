@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from irexec.core.diagnostics import Refusal
 from irexec.model.arrays.saving import save_text
 from irexec.runtime.processes.starting import outcome
 from irexec.tools.compare.runtimes.runtime import CannotRun
@@ -27,8 +28,10 @@ def package_of(text: str) -> str:
     return kind
 
 
-class NoRelease(LookupError):
+class NoRelease(Refusal, LookupError):
     """Raised for a release without an environment; the message states the reason."""
+
+    code = "U005"
 
 
 class Environments:

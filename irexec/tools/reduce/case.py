@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from irexec.core.diagnostics import IRError
+from irexec.core.diagnostics import IRError, Refusal
 from irexec.core.structure import ASSIGN, STRUCTURAL
 from irexec.core.types import Array
 from irexec.ir.io.writing import Together
@@ -22,8 +22,10 @@ from irexec.tools.run.record import Reference
 Steps = list[list[Array]]
 
 
-class NotACase(ValueError):
+class NotACase(Refusal, ValueError):
     """Raised for a model without inputs or results, from which nothing can be removed."""
+
+    code = "U012"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

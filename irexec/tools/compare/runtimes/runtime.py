@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
-from irexec.core.diagnostics import IRError
+from irexec.core.diagnostics import IRError, Refusal
 from irexec.core.structure import PARAMETER
 from irexec.core.types import Array, PartialShape
 from irexec.model.arrays.brief import shown_shape
@@ -21,7 +21,7 @@ Steps = Sequence[Sequence[Array]]
 M = TypeVar("M", bound=Model)
 
 
-class CannotRun(RuntimeError):
+class CannotRun(Refusal, RuntimeError):
     """Raised if a runtime is not available or cannot run a model; the message gives the reason.
 
     `code`: the code of the finding that a command reports.
