@@ -26,7 +26,7 @@ def bounds_of(args: argparse.Namespace) -> Bounds | None:
     """Return the tolerances of `--atol` and `--rtol`; None if neither is given."""
     from irexec.tools.compare.errors import Bounds
 
-    return None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
+    return Bounds.given(args.atol, args.rtol)
 
 
 def runtime_for(args: argparse.Namespace, text: str, model: Model) -> Runtime:

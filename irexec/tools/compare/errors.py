@@ -74,6 +74,11 @@ class Bounds:
     atol: float = 0.0
     rtol: float = 0.0
 
+    @classmethod
+    def given(cls, atol: float | None, rtol: float | None) -> Bounds | None:
+        """Return the bounds of a caller; None if neither is given."""
+        return None if atol is None and rtol is None else cls(atol or 0.0, rtol or 0.0)
+
     def __str__(self) -> str:
         return f"atol {self.atol:g}, rtol {self.rtol:g}"
 

@@ -14,8 +14,9 @@ from irexec.tools.bisect.of_model import OfModel
 from irexec.tools.bisect.settings import SettingsFound
 from irexec.tools.blame.blame import Blame as Blamed
 from irexec.tools.blame.blame import Blaming
+from irexec.tools.compare.errors import Bounds
 from irexec.tools.compare.runtimes.choose import runtime_of
-from irexec.tools.functions.given import Inputs, ModelLike, bounds_of, model_of, name_of, reference_of
+from irexec.tools.functions.given import Inputs, ModelLike, model_of, name_of, reference_of
 from irexec.tools.functions.result import Result
 from irexec.tools.render.printing import Printout
 from irexec.tools.status import NotebookStatus
@@ -79,7 +80,7 @@ def bisect(
     reference = reference_of(model_of(model, weights), inputs, shapes, seed)
     made = Environments(package_of(other), environments, pythons)
     with NotebookStatus() as status:
-        search = OfModel(reference, other, made, config or {}, bounds_of(atol, rtol), limit, status.show)
+        search = OfModel(reference, other, made, config or {}, Bounds.given(atol, rtol), limit, status.show)
         searched = None if releases is None else search.releases(releases)
         return Bisected(searched, search.settings(searched) if settings else None)
 
@@ -127,7 +128,7 @@ def blame(
     with NotebookStatus() as status:
         work = Blaming(
             reference, runtime, other, config or {}, made,
-            releases=releases, skip=skip, bounds=bounds_of(atol, rtol), limit=limit, progress=status.show,
+            releases=releases, skip=skip, bounds=Bounds.given(atol, rtol), limit=limit, progress=status.show,
         )  # fmt: skip
         found = work.run(Path(output))
     if found is None:

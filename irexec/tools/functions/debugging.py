@@ -15,6 +15,7 @@ from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model
 from irexec.tools.compare import result as compared
 from irexec.tools.compare.compare import compare as compare_runs
+from irexec.tools.compare.errors import Bounds
 from irexec.tools.compare.runtimes.choose import runtime_of
 from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Recorded, Runtime
 from irexec.tools.diff.change import Change, changes_dict
@@ -23,7 +24,6 @@ from irexec.tools.functions.given import (
     Inputs,
     ModelLike,
     WeightsLike,
-    bounds_of,
     model_of,
     name_of,
     names_of,
@@ -35,7 +35,7 @@ from irexec.tools.reduce.case_files import save_case
 from irexec.tools.reduce.reduce import begin, guesses, whole
 from irexec.tools.reduce.reduce import reduce as go_through
 from irexec.tools.reduce.stages import STAGES
-from irexec.tools.reduce.verdict import ByRuntime, Fault, Judge
+from irexec.tools.reduce.verdict import ByRuntime, Fault, Judge, Sameness
 from irexec.tools.render.compare import show_changes, show_comparison
 from irexec.tools.render.printing import Printout
 from irexec.tools.render.reduce import ReductionStatus
@@ -70,6 +70,7 @@ def compare(
     atol: float | None = None,
     rtol: float | None = None,
     limit: float | None = LIMIT,
+    window: int | None = None,
 ) -> Comparison:
     """Find the first layer whose results differ from another run, as `irexec compare` does.
 
@@ -77,8 +78,9 @@ def compare(
     of recorded results. `inputs`: arrays by name or in order; inputs that are not given get random values, in the given
     `shapes` and from `seed`; if neither inputs nor shapes are given, those of the recording are used. `config`:
     properties of the runtime. `atol`, `rtol`: errors allowed in every layer (default: the operators' tolerances).
-    `limit`: seconds for each response of a runtime; None or 0: no limit. Raises IRError for a model that cannot be
-    run, and RuntimeError for a runtime that cannot be used.
+    `limit`: seconds for each response of a runtime; None or 0: no limit. `window`: the number of layers whose values
+    are kept in memory at once. Raises IRError for a model that cannot be run, and RuntimeError for a runtime that
+    cannot be used.
     """
     made = model_of(model, weights)
     runtime: Runtime
@@ -93,7 +95,7 @@ def compare(
         def show(done: int, total: int) -> None:
             status.count(done, total, f"layers compared with {runtime.name}")
 
-        found = compare_runs(reference, runtime, bounds=bounds_of(atol, rtol), progress=show)
+        found = compare_runs(reference, runtime, bounds=Bounds.given(atol, rtol), window=window, progress=show)
     if isinstance(model, Model) or isinstance(other, Model):
         # The files do not contain changes that were made in memory.
         found.file = None
@@ -183,19 +185,22 @@ class _ByFunction:
     name = "the function"
     hint: str | None = None
 
-    def __init__(self, fails: Callable[[str], object]) -> None:
-        self._fails = fails
+    def __init__(self, fails: Callable[[str], object], same: Sameness) -> None:
+        self._fails, self._same = fails, same
 
     def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
         with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
             file = Path(folder) / "model.xml"
             save_case(case, file)
-            try:
-                failed = self._fails(str(file))
-            except Exception as error:
-                kind = type(error).__name__
-                return Fault("exception", kind, f"the function raises {kind}: {error}")
-        return Fault("function", "", "the function returns true") if failed else None
+            return self._same.first(lambda: self._attempt(str(file)))
+
+    def _attempt(self, file: str) -> Fault | None:
+        try:
+            return Fault("function", "", "the function returns true") if self._fails(file) else None
+        except Exception as error:
+            kind = type(error).__name__
+            found = Fault("exception", kind, f"the function raises {kind}: {error}")
+            return found if self._same.accepts(found.message) else None
 
 
 def reduce(
@@ -211,31 +216,42 @@ def reduce(
     atol: float | None = None,
     rtol: float | None = None,
     limit: float | None = 120.0,
+    same: str = "",
+    tries: int = 1,
+    jobs: int = 1,
 ) -> Reduction:
     """Find the smallest model that still fails in the same way, as `irexec reduce` does.
 
     `other`: a runtime, such as "openvino", whose results differ, or that rejects the model, or crashes. `check`: a
     function that is called with the file of each candidate, which fails if the function returns a true value or raises
-    an exception. The other arguments are those of `compare`. Raises IRError for a model that cannot be run, ValueError
-    for a model that does not fail, and RuntimeError for a runtime that cannot be used.
+    an exception. `same`: a regular expression; only failures with a match in the runtime's error message and the layer
+    types, or in the exception, count. `tries`: how often each candidate is run until it fails. `jobs`: the number of
+    candidates tried at a time, in threads. The other arguments are those of `compare`. Raises IRError for a model that
+    cannot be run, ValueError for a model that does not fail, and RuntimeError for a runtime that cannot be used.
     """
     if (other is None) == (check is None):
         raise ValueError("reduce needs a runtime or a check")
     reference = reference_of(model_of(model, weights), inputs, shapes, seed)
-    judge: Judge
+    if tries < 1 or jobs < 1:
+        raise ValueError("reduce: tries and jobs are 1 or more")
+    failures = Sameness(same, tries)
+    judges: Sequence[Judge]
     if check is not None:
-        judge, cases = _ByFunction(check), iter([whole(reference)])
+        judges, cases = [_ByFunction(check, failures)] * jobs, iter([whole(reference)])
     else:
         assert other is not None
-        runtime = runtime_of(os.fspath(other), dict(config or {}), reference.model, limit)
+        runtimes = [runtime_of(os.fspath(other), dict(config or {}), reference.model, limit) for _ in range(jobs)]
+        runtime = runtimes[0]
         if not runtime.runs_parts or other == "onnxruntime":
             raise CannotRun(f"reduce: {other!r} cannot run parts of a model; give a check")
-        bounds = bounds_of(atol, rtol)
-        judge, cases = ByRuntime(runtime, bounds), guesses(reference, runtime, bounds)
+        bounds = Bounds.given(atol, rtol)
+        judges = [ByRuntime(each, bounds, failures) for each in runtimes]
+        cases = guesses(reference, runtime, bounds)
+    judge = judges[0]
     found = begin(judge, cases)
     if found is None:
         why = f": {judge.hint}" if judge.hint else ""
         raise ValueError(f"nothing to reduce: {judge.name} does not fail on {name_of(model)} with these inputs{why}")
     with NotebookStatus() as status:
-        go_through(found, judge, [ReductionStatus(status)], STAGES)
+        go_through(found, judge, [ReductionStatus(status)], STAGES, judges[1:])
     return Reduction(found.case, found.message, found.tried, size_of(reference.model))

@@ -15,7 +15,6 @@ from irexec.ir.weights.file import RandomWeights
 from irexec.model.arrays.given import Given, extents_of
 from irexec.model.graph.copies import copied
 from irexec.model.graph.model import Model
-from irexec.tools.compare.errors import Bounds
 from irexec.tools.run.record import Reference, run_with
 from irexec.tools.run.run import ModelInput, complete
 
@@ -72,11 +71,6 @@ def reference_of(
 ) -> Reference:
     """Return irexec's run of a model with these inputs; missing inputs get random values. Raises IRError."""
     return run_with(model, [entries_of(model, inputs, shapes, seed)])
-
-
-def bounds_of(atol: float | None, rtol: float | None) -> Bounds | None:
-    """Return the bounds that replace the tolerances of operators; None if neither is given."""
-    return None if atol is None and rtol is None else Bounds(atol or 0.0, rtol or 0.0)
 
 
 def name_of(given: ModelLike) -> str:

@@ -68,7 +68,7 @@ class Golden:
         known = {key for key in recorded if not key.startswith("input:")}
         if known != chosen.keys():
             raise AssertionError(f"{path} has other layers or results than the test: update it with pytest {UPDATE}")
-        bounds = None if atol is None and rtol is None else Bounds(atol or 0.0, rtol or 0.0)
+        bounds = Bounds.given(atol, rtol)
         (found,) = reference.record(set(chosen.values()))
         for key, value in chosen.items():
             if (wrong := _difference(value, recorded[key], found[value], bounds)) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections import Counter
 from html import unescape
 from pathlib import Path
 
@@ -127,6 +128,35 @@ def test_a_reduced_model_of_a_file_has_the_public_methods() -> None:
     )
     assert isinstance(found.model, irexec.Model)
     assert sorted(node.get_type_name() for node in found.model.get_ops()) == ["Parameter", "Result", "Softmax"]
+
+
+def test_reduce_only_failures_of_one_kind() -> None:
+    """The function fails in two ways, and the first of three runs of a candidate never fails."""
+    x = ops.parameter([1, 4], np.float32, name="x")
+    model = irexec.Model([ops.relu(ops.abs(ops.sin(x)))], [x], "three")
+    runs = Counter[str]()
+
+    def fails(file: str) -> None:
+        text = Path(file).read_text()
+        runs[file] += 1
+        if 'type="Abs"' in text and runs[file] == 2:
+            raise KeyError("abs")
+        if 'type="Sin"' in text and runs[file] > 2:
+            raise ValueError("sin")
+
+    found = irexec.reduce(model, check=fails, same="ValueError|sin", tries=3, jobs=2)
+    assert sorted(node.type for node in found.model.get_ops()) == ["Parameter", "Result", "Sin"]
+    assert found.failure == "the function raises ValueError: sin"
+    with pytest.raises(ValueError, match="not a regular expression"):
+        irexec.reduce(model, check=fails, same="(")
+    with pytest.raises(ValueError, match="1 or more"):
+        irexec.reduce(model, check=fails, jobs=0)
+
+
+def test_compare_with_few_layers_in_memory() -> None:
+    shapes = {"image": (1, 3, 32, 32)}
+    found = irexec.compare(MODEL, CONVERTED, shapes=shapes, window=1)
+    assert found.to_dict() == irexec.compare(MODEL, CONVERTED, shapes=shapes).to_dict()
 
 
 def test_reduce_to_an_exception() -> None:
