@@ -138,6 +138,21 @@ def test_a_body_is_given_what_it_declares(text: str, message: str, tmp_path: Pat
         runtime.InferenceSession(path)
 
 
+@pytest.mark.parametrize(("state", "scanned"), [("3, 2", "2, 3, 2"), ("1, 2", "2, 3, 2"), ("2, 2", "3, 3, 2")])
+def test_the_batches_of_a_scan_are_equal(state: str, scanned: str, tmp_path: Path) -> None:
+    text = f"""agraph (float[{state}] v, float[{scanned}] x) => (float[b, n] y, float[b, t, n] z) {{
+        [own] y, z = Scan<num_scan_inputs = 1, body = step (float[2] s, float[2] e) => (float[2] d, float[2] f) {{
+            d = Add(s, e)
+            f = Identity(d)
+        }}>("", v, x)
+    }}"""
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(HEADER.replace("18", "8") + text), path)
+    found = next(d for d in irexec.validate(path).errors if d.code == "O001")
+    assert found.message.startswith("Scan: input 1 has the shape") and found.layer is not None
+    assert found.layer.name == "own"
+
+
 @pytest.mark.parametrize("text", [loop_of(a="float[2]"), loop_of(b="float[6, 1]"), scan_of(e="float[n]")])
 def test_a_body_may_declare_the_shape_of_one_iteration_or_none(text: str, tmp_path: Path) -> None:
     report = irexec.validate(written(tmp_path, text))

@@ -185,6 +185,12 @@ def _scan_8(op: Op) -> list[Value]:
     batches = values[-1].type.shape[0] if values and values[-1].type.shape.rank else None
     if batches is None or not batches.is_static or not 0 < batches.value <= _MAX_BATCHES:
         op.refuse(f"the number of batches must be known, and at most {_MAX_BATCHES}")
+    for place, value in enumerate(values, 1):
+        if value.type.shape.rank == 0 or not value.type.shape[0].compatible(batches):
+            message = (
+                f"input {place} has the shape {value.type.shape}, expected {batches} batches, as the last input has"
+            )
+            raise Refused("O001", message, found=str(value.type.shape), allowed=f"[{batches},...]")
     states = len(values) - op.count("num_scan_inputs")
     of_each = []
     for batch in range(batches.value):
