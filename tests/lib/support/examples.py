@@ -51,7 +51,7 @@ _SHAPES_OF = {
     "PSROIPooling": "1,1,4,4 2,5",
     "Proposal": "1,2,3,4 1,4,3,4 3",
     "RGBtoNV12": "1,4,4,3",
-    "RNNCell": "2,3 2,4 4,3 4,4",
+    "RNNCell": "2,3 2,4 4,3 4,4 4",
     "RNNSequence": "2,5,3 2,1,4 2 1,4,3 1,4,4 1,4",
     "ROIAlign": "1,2,4,4 3,4 3",
     "ROIAlignRotated": "1,2,4,4 3,5 3",
