@@ -7,7 +7,8 @@ from importlib.resources import files
 
 import numpy as np
 
-from irexec.core.types import Array
+from irexec.core.types import Array, ElementType
+from irexec.model.arrays.units import Typical, apart, squeezed, unit, widened
 
 
 def _template(name: str) -> str:
@@ -51,11 +52,28 @@ def _filled(needs: str, imports: str, settings: str, run: str, values: dict[str,
 
 
 def known_results(expected: Sequence[Sequence[Array]], found: Sequence[Sequence[Array]]) -> dict[str, Array]:
-    """Return the expected results, and the results of the runtime, if any, in the form that the script compares."""
+    """Return the expected results, and the results of the runtime, if any, in the form that the script compares: with
+    them, which elements are at least half as wrong as the worst one. Among larger elements, rounding may exceed a
+    failure.
+    """
     kept: dict[str, Array] = {}
+    errors: dict[str, Array] = {}
+    for step, pairs in enumerate(zip(expected, found, strict=False)):
+        for number, (right, wrong) in enumerate(zip(*pairs, strict=False)):
+            if right.shape == wrong.shape and right.size and right.dtype.kind not in "TUO":
+                errors[f"step{step}_result{number}"] = _units_apart(right, wrong)
+    most = max((float(error.max()) for error in errors.values()), default=0.0)
+    kept |= {f"{name}_failing": (error >= most / 2) & (error > 0) for name, error in errors.items()}
     for word, steps in (("expected", expected), ("found", found)):
         for step, results in enumerate(steps):
             for number, array in enumerate(results):
                 if array.dtype.kind not in "TUO":
                     kept[f"step{step}_result{number}_{word}"] = array.astype(np.float64)
     return kept
+
+
+def _units_apart(right: Array, wrong: Array) -> Array:
+    """Return the error of each element in units in the last place of typical elements around it."""
+    flat = squeezed(right)
+    scale = np.maximum(np.abs(widened(flat)), Typical(flat)[:]).reshape(right.shape)
+    return np.asarray(apart(right, wrong) / unit(scale, ElementType.of(right.dtype)))

@@ -18,6 +18,7 @@ from irexec import opset15 as ops
 from irexec.cli.main import main
 from irexec.tools.reduce.reduce import Reduction, whole
 from irexec.tools.reduce.repro import Repro
+from irexec.tools.reduce.repro_script import known_results
 from irexec.tools.reduce.verdict import Fault
 
 pytest.importorskip("openvino")
@@ -90,6 +91,24 @@ def test_other_wrong_results_are_something_else(folder: Path) -> None:
     changed(folder, "_found", 100)
     shown = ran(folder)
     assert shown.returncode == 2 and shown.stdout.endswith("\nsomething else\n")
+
+
+def test_rounding_of_larger_elements_hides_no_failure() -> None:
+    right = np.float32([[1e-9] * 8, [0.9] * 8])
+    wrong = right + np.float32([[2e-8] + [0] * 7, [6e-8] * 8])
+    kept = known_results([[right]], [[wrong]])
+    assert kept["step0_result0_failing"].nonzero() == ([0], [0])
+
+
+def test_settings_that_an_older_release_lacks_are_left_out(folder: Path) -> None:
+    edited(folder, CONFIG={"DYNAMIC_QUANTIZATION_GROUP_SIZE": "0", "INFERENCE_PRECISION_HINT": "f32"})
+    before = "import openvino as ov\n"
+    lacking = "ov.Core.get_property = lambda core, device, name: ['INFERENCE_PRECISION_HINT']\n"
+    script = folder / "repro.py"
+    script.write_text(script.read_text().replace(f"    {before}", f"    {before}    {lacking}"))
+    shown = ran(folder)
+    assert shown.returncode == 1, shown.stdout + shown.stderr
+    assert "settings {'INFERENCE_PRECISION_HINT': 'f32'}" in shown.stdout
 
 
 def test_an_error_instead_of_results_is_something_else(folder: Path) -> None:
