@@ -17,15 +17,13 @@ from irexec.tools.compare.culprit import FEW, Culprit, listed
 from irexec.tools.compare.errors import NONE, Error, measure, worst
 from irexec.tools.compare.layer_pairs import LayerPairs
 from irexec.tools.compare.result import Row
+from irexec.tools.compare.rounding import MARGIN
 from irexec.tools.compare.runtimes.runtime import CannotRun, HasStates, Loaded, ObservesWithResults, Repeats
 from irexec.tools.compare.together import Together
 from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.compare.windows import SHOWN_BYTES, comparable, observed, sizes_of, windows
 from irexec.tools.run.record import Reference, known_value, same
 
-_APART = 16.0
-"""The factor by which a variable's error must exceed the error of the results to count as a different value."""
-_FAR = 4.0
 # The largest number of axes whose orders are tried, and the relative error of values that are the same.
 _MOST_AXES, _SAME = 5, 1e-4
 # The least number of elements by which the values of another result are recognized.
@@ -97,7 +95,7 @@ def wrong_state(
     theirs = loaded.states(reference.steps)
     mine = reference.record(set(written.values()))
     for step, (known, there) in enumerate(zip(mine, theirs, strict=True)):
-        least = _APART * max(FUSED, *(error.ulp for error in errors[step]))
+        least = MARGIN * max(FUSED, *(error.ulp for error in errors[step]))
         wrong: dict[Node, Array] = {}
         apart: list[Error] = []
         for node, value in written.items():
@@ -264,4 +262,4 @@ def where(rows: Sequence[Row], together: Together) -> str:
 
 
 def _is_small(row: Row) -> bool:
-    return row.total is None or row.total.ulp <= _FAR * row.limit
+    return row.total is None or row.total.ulp <= MARGIN * row.limit

@@ -7,9 +7,7 @@ from typing import Any
 
 from irexec.tools.compare.errors import measure
 from irexec.tools.compare.result import Comparison
-
-_CLOSER = 8.0
-"""The factor by which two sides are closer to each other than to irexec, if irexec differs from both."""
+from irexec.tools.compare.rounding import MARGIN
 
 
 class Sides:
@@ -67,7 +65,7 @@ class Sides:
             return False
         pairs = (pair for a, b in zip(one.plain, other.plain, strict=True) for pair in zip(a, b, strict=True))
         apart = max(measure(a, b).ulp for a, b in pairs)
-        return _CLOSER * apart <= min(max(error.ulp for _, error in side.results) for side in (one, other))
+        return MARGIN * apart <= min(max(error.ulp for _, error in side.results) for side in (one, other))
 
     def to_dict(self) -> dict[str, Any]:
         comparisons = [one.to_dict() for one in self.found]
