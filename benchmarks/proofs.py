@@ -56,7 +56,8 @@ def unproved(run: Reference, found: Comparison, other: Runtime | None = None) ->
         return "the values of the named layers do not change the results"
     repaired = _repaired(run, culprit, other) if other is not None and _REPAIR in found.proof else None
     if repaired is not None and _is_farther(run.results(), repaired, found.plain):
-        return "with irexec's values of the named layers, the other side's results are farther from irexec's"
+        now, before = (f"{largest(run.results(), results).ulp:g}" for results in (repaired, found.plain))
+        return f"with irexec's values of the named layers, the other side is {now} ulp off, before {before}"
     return ""
 
 
