@@ -59,7 +59,8 @@ def rows_of(path: Path) -> Iterator[Row]:
             assert operators and verdicts, (
                 f"{path}:{number}: a row has a heading, a call and, after two spaces, a result"
             )
-            given = {item.partition("=")[0] for item in call.split("; ")}
+            always = _CHOICE.sub(lambda choice: "" if "; " in choice[0] else choice[0], call)
+            given = {item.partition("=")[0] for item in always.split("; ")}
             call = "; ".join([call, *(item for item in usual if item.partition("=")[0] not in given)])
             for operator in operators:
                 yield Row(operator, number, call, tuple(verdicts), names)
@@ -143,7 +144,7 @@ def _case(operator: Operator, text: str, kind: str, names: dict[str, Any], is_fi
     literal: list[int] = []
     for item in call.split("; "):
         if (attribute := _ATTRIBUTE.fullmatch(item)) is not None:
-            attributes[attribute[1]] = attribute[2]
+            attributes.setdefault(attribute[1], attribute[2])  # What a choice gives stands before what `with` does.
         elif item:
             inputs.append(_input(item, kind, scope, rng, verdicts[0].startswith(":")))
             if not re.match(rf"({_TYPES})\[", item) and inputs[-1] is not None:
