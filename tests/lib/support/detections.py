@@ -6,27 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from irexec.core.types import F32
-from irexec.ops.spec.operator import Operator
-from support.oracle import infer, tensor
-
 
 def assert_same(ours: list[Any], theirs: list[Any]) -> None:
     for one, other in zip(ours, theirs, strict=True):
         assert one.shape == other.shape
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
-
-
-def breaches(op: Operator, shapes: list[str], **attributes: Any) -> set[str | None]:
-    return {b.constraint for b in infer(op, [tensor(F32, s) for s in shapes], **attributes)[1]}
-
-
-def distinct(rng: Any, *shape: int) -> Any:
-    return rng.permutation(np.linspace(0.05, 0.95, int(np.prod(shape)))).reshape(shape)
-
-
-def f32(*arrays: Any) -> list[Any]:
-    return [np.asarray(a, np.float32) for a in arrays]
 
 
 def detections(seed: int, batches: int = 2, classes: int = 3, count: int = 8) -> list[Any]:
