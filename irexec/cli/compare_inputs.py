@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code
-from irexec.cli.many import gather_all, shared_input, shared_path, show_findings_about
+from irexec.cli.many import gather_all, given_inputs, shared_path, show_findings_about
 from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
@@ -44,14 +44,11 @@ def compare_inputs(args: argparse.Namespace) -> int:
         shared_path(args, args.file),
         _other(args),
         _version(args.other),
-        args.weights and shared_path(args, args.weights),
         tuple(args.config),
-        tuple(shared_input(args, option) for option in args.input),
-        tuple(args.shape),
-        args.seed,
         None if args.atol is None and args.rtol is None else (args.atol or 0.0, args.rtol or 0.0),
         args.window,
         args.limit_of_response,
+        **given_inputs(args),
     )
     outcomes = gather_all(args, task, items, "inputs")
     if args.format == "json":

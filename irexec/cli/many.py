@@ -78,6 +78,16 @@ def shared_input(args: argparse.Namespace, option: str) -> str:
     return option if found is None else found[0] + shared_path(args, found[1]) + found[2]
 
 
+def given_inputs(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options for the inputs of a model as the fields of a task on inputs, with paths for the workers."""
+    return {
+        "weights": args.weights and shared_path(args, args.weights),
+        "inputs": tuple(shared_input(args, option) for option in args.input),
+        "shapes": tuple(args.shape),
+        "seed": args.seed,
+    }
+
+
 def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], what: str) -> list[Outcome[R]]:
     """Return the outcome for each item, computed by the processes or the cluster given by the options.
 

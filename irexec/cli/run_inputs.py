@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from irexec.cli.inputs import exit_code, refused
-from irexec.cli.many import gather_all, shared_input, shared_path, show_findings_about
+from irexec.cli.many import gather_all, given_inputs, shared_path, show_findings_about
 from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
@@ -50,19 +50,16 @@ def run_inputs(args: argparse.Namespace) -> int:
         findings.add("U003", "-o: the folder for the results must not be the folder of the inputs", found=args.output)
     if not findings.report.ok:
         return refused(findings.report)
-    weights = args.weights and shared_path(args, args.weights)
-    reading = reading_of(shared_path(args, args.file), weights, args.mode)
+    given = given_inputs(args)
+    reading = reading_of(shared_path(args, args.file), given["weights"], args.mode)
     if reading.model is None or not reading.report.ok:
         return refused(reading.report)
     task = RunInput(
         shared_path(args, args.file),
         folder,
         shared_path(args, args.output),
-        weights,
         args.mode,
-        tuple(shared_input(args, option) for option in args.input),
-        tuple(args.shape),
-        args.seed,
+        **given,
     )
     outcomes = [
         replace(outcome, report=args.choice.beyond_errors(outcome.report))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments
 from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
-from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_input, shared_path
+from irexec.cli.many import add_many_arguments, gather_all, given_inputs, log_output, shared_path
 from irexec.cli.options import add_limit, whole
 from irexec.cli.streams import print_json, put
 from irexec.core.diagnostics import Report, WrongArgument
@@ -171,8 +171,5 @@ def _task(args: argparse.Namespace, simulated: str | None) -> MeasureUnits:
         simulated or shared_path(args, args.other),
         shared_path(args, name) + colon + function if name else args.metric,
         args.inputs and shared_path(args, args.inputs),
-        args.weights and shared_path(args, args.weights),
-        tuple(shared_input(args, option) for option in args.input),
-        tuple(args.shape),
-        args.seed,
+        **given_inputs(args),
     )

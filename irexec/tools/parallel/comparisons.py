@@ -9,17 +9,15 @@ from functools import lru_cache
 from irexec.core.diagnostics import Place, Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.ir.io.files import named_files
-from irexec.model.arrays.given import Given
 from irexec.model.graph.model import Model
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import Bounds
 from irexec.tools.compare.runtimes.choose import runtime_of
 from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
-from irexec.tools.parallel.inputs import SUFFIXES, arrays_of, compiled_model, model_files, option_files, split_item
-from irexec.tools.parallel.task import PathLike, Task
+from irexec.tools.parallel.inputs import SUFFIXES, OnInputs, compiled_model, model_files
+from irexec.tools.parallel.task import PathLike
 from irexec.tools.run.record import run_with
 from irexec.tools.run.run import complete
-from irexec.tools.run.values import read_inputs, read_shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +33,17 @@ class InputComparison:
 
 
 @dataclass(frozen=True)
-class CompareInput(Task[InputComparison]):
-    """Compare a model's run in irexec with its run in another runtime, as `irexec compare` does. Items: see RunInput.
+class CompareInput(OnInputs[InputComparison]):
+    """Compare a model's run in irexec with its run in another runtime, as `irexec compare` does.
 
-    `other`: the argument of --with, in the version `version`. `config`: settings of the other runtime. `inputs` and
-    `shapes` are the arguments of --input and --shape of `irexec compare`, for all items.
+    `other`: the argument of --with, in the version `version`. `config`: settings of the other runtime.
     """
 
     words = (InputComparison,)
 
-    model: str
     other: str
     version: str = ""
-    weights: str | None = None
     config: tuple[str, ...] = ()
-    inputs: tuple[str, ...] = ()
-    shapes: tuple[str, ...] = ()
-    seed: int = 0
     bounds: tuple[float, float] | None = None
     window: int | None = None
     limit: float | None = 600
@@ -59,12 +51,7 @@ class CompareInput(Task[InputComparison]):
     def __call__(self, item: str) -> InputComparison:
         model = compiled_model(self.model, self.weights).model
         findings = Findings(file=item)
-        given = Given(
-            inputs=read_inputs(self.inputs, findings) | arrays_of(item, model, findings),
-            shapes=read_shapes(self.shapes, findings),
-            seed=self.seed,
-            typical=True,
-        )
+        given = self.given(item, model, findings)
         entries = complete(model, given, findings) if findings.report.ok else []
         if not findings.report.ok:
             return InputComparison(None, "", None, findings.report)
@@ -80,7 +67,7 @@ class CompareInput(Task[InputComparison]):
         return InputComparison(found.agrees, found.verdict, culprit, findings.report)
 
     def files(self, item: str) -> list[PathLike]:
-        named = [*model_files(self.model, self.weights), *option_files(self.inputs), split_item(item)[0]]
+        named = super().files(item)
         if os.path.isdir(self.other):
             return [*named, *named_files([self.other], SUFFIXES)]
         return [*named, *model_files(self.other, None)] if os.path.isfile(self.other) else named

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from irexec.tools.run.run import ModelInput, run_model
 from irexec.tools.run.values import file_of_option, read_inputs, read_shapes
 
 SUFFIXES = (".npy", ".npz")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +42,43 @@ class InputRun:
 
 
 @dataclass(frozen=True)
-class RunInput(Task[InputRun]):
-    """Run a model on an item of `folder`, and write the results, by name, to the same place below the folder `save`.
+class OnInputs(Task[R]):
+    """Work with a model on items that are inputs. An item is a .npz file with an array for each input, by name, a .npy
+    file with the array of the first input, or a sample of a batch: `FILE.npz:17`.
 
-    An item is a .npz file with an array for each input, by name, a .npy file with the array of the first input, or a
-    sample of a batch: `FILE.npz:17`. `inputs`, `shapes`: arguments of `irexec run`, for all items.
+    The other fields are what --weights, --input, --shape and --seed state, for all items.
     """
+
+    model: str
+    weights: str | None = field(default=None, kw_only=True)
+    inputs: tuple[str, ...] = field(default=(), kw_only=True)
+    shapes: tuple[str, ...] = field(default=(), kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+
+    def given(self, item: str | None, model: Model, findings: Findings, *, typical: bool = True) -> Given:
+        """Return what is given for the inputs of the model, with the arrays of an item."""
+        arrays = {} if item is None else arrays_of(item, model, findings)
+        shapes = read_shapes(self.shapes, findings)
+        return Given(read_inputs(self.inputs, findings) | arrays, shapes=shapes, seed=self.seed, typical=typical)
+
+    def files(self, item: str) -> list[PathLike]:
+        return [*model_files(self.model, self.weights), *option_files(self.inputs), split_item(item)[0]]
+
+
+@dataclass(frozen=True)
+class RunInput(OnInputs[InputRun]):
+    """Run a model on an item of `folder`, and write the results, by name, to the same place below the folder `save`."""
 
     words = (InputRun,)
 
-    model: str
     folder: str
     save: str
-    weights: str | None = None
     mode: Mode = "openvino"
-    inputs: tuple[str, ...] = ()
-    shapes: tuple[str, ...] = ()
-    seed: int = 0
 
     def __call__(self, item: str) -> InputRun:
         compiled = compiled_model(self.model, self.weights, self.mode)
         findings = Findings(file=item)
-        given = Given(
-            inputs=read_inputs(self.inputs, findings) | arrays_of(item, compiled.model, findings),
-            shapes=read_shapes(self.shapes, findings),
-            seed=self.seed,
-        )
+        given = self.given(item, compiled.model, findings, typical=False)
         if not findings.report.ok:
             return InputRun(None, [], 0.0, findings.report)
         begun = time.perf_counter()
@@ -84,9 +97,6 @@ class RunInput(Task[InputRun]):
             return InputRun(None, [], seconds, findings.report)
         outputs = [(name, str(kind), list(array.shape)) for name, array, kind in run.outputs]
         return InputRun(str(target), outputs, seconds, findings.report)
-
-    def files(self, item: str) -> list[PathLike]:
-        return [*model_files(self.model, self.weights), *option_files(self.inputs), split_item(item)[0]]
 
     def report(self, result: InputRun) -> Report:
         return result.report

@@ -12,12 +12,10 @@ from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import Array
 from irexec.frontends.reading import for_running, read
 from irexec.ir.io.files import named_files
-from irexec.model.arrays.given import Given
 from irexec.model.graph.model import Model
-from irexec.tools.parallel.inputs import SUFFIXES, arrays_of, inputs_of, model_files, option_files
-from irexec.tools.parallel.task import PathLike, Task, state
+from irexec.tools.parallel.inputs import SUFFIXES, OnInputs, inputs_of, model_files, option_files
+from irexec.tools.parallel.task import PathLike, state
 from irexec.tools.run.run import complete
-from irexec.tools.run.values import read_inputs, read_shapes
 from irexec.tools.sensitivity.analysis import PRECISIONS, part, trials_of
 from irexec.tools.sensitivity.measure import Effect, Trials
 from irexec.tools.sensitivity.metrics import Score
@@ -38,24 +36,18 @@ class UnitEffects:
 
 
 @dataclass(frozen=True)
-class MeasureUnits(Task[UnitEffects]):
+class MeasureUnits(OnInputs[UnitEffects]):
     """Measure the units (quantizers or layers) of the block that the item names, such as `2/10`. `other`: the quantized
     model, or one of PRECISIONS.
 
-    `samples`: a folder or batch of inputs, or None for one run; `inputs` and `shapes` are the arguments of --input and
-    --shape, for all samples.
+    `samples`: a folder or batch of inputs, or None for one run.
     """
 
     words = (UnitEffects,)
 
-    model: str
     other: str
     metric: str
     samples: str | None = None
-    weights: str | None = None
-    inputs: tuple[str, ...] = ()
-    shapes: tuple[str, ...] = ()
-    seed: int = 0
 
     def __call__(self, item: str) -> UnitEffects:
         trials = self.trials()
@@ -101,7 +93,6 @@ def _read(path: str, weights: str | None) -> Model:
 
 def _steps(task: MeasureUnits, model: Model) -> list[list[Array]]:
     findings = Findings(file=task.model)
-    shapes = read_shapes(task.shapes, findings)
     items: list[str | None] = [None]
     if task.samples is not None:
         items = [*inputs_of(task.samples, findings)[1]]
@@ -111,8 +102,8 @@ def _steps(task: MeasureUnits, model: Model) -> list[list[Array]]:
     for item in items:
         if not findings.report.ok:
             break
-        arrays = read_inputs(task.inputs, findings) | ({} if item is None else arrays_of(item, model, findings))
-        entries = complete(model, Given(inputs=arrays, shapes=shapes, seed=task.seed, typical=True), findings)
+        given = task.given(item, model, findings)
+        entries = complete(model, given, findings) if findings.report.ok else []
         steps.append([entry.array for entry in entries if entry.array is not None])
     if not findings.report.ok or not steps:
         raise IRError(findings.report)
