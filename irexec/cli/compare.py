@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -19,8 +18,7 @@ from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import add_bounds, add_config, add_limit, add_repeatable, whole
 from irexec.cli.runtimes import add_python, bounds_of, runtime_for
-from irexec.cli.streams import print_json, print_line, put
-from irexec.core.diagnostics.render import wants_color
+from irexec.cli.streams import print_json, print_line, printout
 
 if TYPE_CHECKING:
     from irexec.tools.compare.result import Comparison
@@ -271,17 +269,15 @@ def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[st
         print_json(made)
         return
     from irexec.tools.render.compare import show_comparison, show_sides
-    from irexec.tools.render.printing import Printout
 
-    page = Printout(color=wants_color(sys.stdout))
-    if sides is not None:
-        show_sides(sides, page, worst=args.worst)
-    else:
-        show_comparison(found[0], page, worst=args.worst, saved=saved)
-    if chosen:
-        page.line()
-        page.paragraph(f"inputs chosen with --seed {args.seed}: {chosen}", "dim")
-    put(page.text)
+    with printout() as page:
+        if sides is not None:
+            show_sides(sides, page, worst=args.worst)
+        else:
+            show_comparison(found[0], page, worst=args.worst, saved=saved)
+        if chosen:
+            page.line()
+            page.paragraph(f"inputs chosen with --seed {args.seed}: {chosen}", "dim")
 
 
 def _refuse(code: str, message: str) -> int:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code
 from irexec.cli.many import gather_all, given_inputs, shared_path, show_findings_about
-from irexec.cli.streams import print_json, put
+from irexec.cli.streams import print_json, printout
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
-from irexec.core.diagnostics.render import wants_color, write
+from irexec.core.diagnostics.render import write
 from irexec.model.arrays.brief import plural
 
 if TYPE_CHECKING:
@@ -95,15 +95,12 @@ def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputCompariso
 
 
 def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputComparison]]) -> None:
-    from irexec.tools.render.printing import Printout
-
-    page = Printout(color=wants_color(sys.stdout))
-    page.table([_row(outcome) for outcome in outcomes], ("name", None, "dim"))
-    agreeing = sum(map(_agrees, outcomes))
-    text = f"{args.other} agrees on {agreeing} of {plural(len(outcomes), 'input')}"
-    page.line(text, "good" if agreeing == len(outcomes) else "error")
-    show_findings_about(outcomes, "inputs", page, verbose=False)
-    put(page.text)
+    with printout() as page:
+        page.table([_row(outcome) for outcome in outcomes], ("name", None, "dim"))
+        agreeing = sum(map(_agrees, outcomes))
+        text = f"{args.other} agrees on {agreeing} of {plural(len(outcomes), 'input')}"
+        page.line(text, "good" if agreeing == len(outcomes) else "error")
+        show_findings_about(outcomes, "inputs", page, verbose=False)
 
 
 def _row(outcome: Outcome[InputComparison]) -> tuple[str, ...]:

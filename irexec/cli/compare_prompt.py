@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import refuse, refused
 from irexec.cli.runtimes import bounds_of, config_of, runtime_for
-from irexec.cli.streams import print_json, put
+from irexec.cli.streams import print_json, printout
 from irexec.core.diagnostics import Place
-from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
     from irexec.tools.language.folder import Folder
@@ -93,11 +91,9 @@ def _with_settings(args: argparse.Namespace, other: str, folder: Folder, config:
 
 def _print(args: argparse.Namespace, found: list[PromptComparison]) -> None:
     from irexec.tools.language.show import show_prompt
-    from irexec.tools.render.printing import Printout
 
-    page = Printout(color=wants_color(sys.stdout))
-    for number, one in enumerate(found):
-        if number:
-            page.line()
-        show_prompt(one, page, worst=args.worst)
-    put(page.text)
+    with printout() as page:
+        for number, one in enumerate(found):
+            if number:
+                page.line()
+            show_prompt(one, page, worst=args.worst)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -12,9 +11,8 @@ from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
 from irexec.cli.options import add_limit
-from irexec.cli.streams import print_json, put
+from irexec.cli.streams import print_json, printout, put
 from irexec.core.diagnostics import Report
-from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
     from irexec.frontends.reading import Reading
@@ -69,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
     from irexec.tools.diff.diff import diff
     from irexec.tools.inspect.read import execution_in
     from irexec.tools.render.compare import show_changes
-    from irexec.tools.render.printing import Printout
 
     report = Report([*check_readable(args.file), *check_readable(args.other), *load_extensions(args.extension)])
     if not report.ok:
@@ -108,11 +105,10 @@ def run(args: argparse.Namespace) -> int:
         text |= {"with_errors": [files[number] for number in broken]} if broken else {}
         print_json(text)
     else:
-        page = Printout(color=wants_color(sys.stdout))
-        show_changes(changes, args.file, args.other, page, comparison)
-        for note in notes:
-            page.line(note)
-        put(page.text)
+        with printout() as page:
+            show_changes(changes, args.file, args.other, page, comparison)
+            for note in notes:
+                page.line(note)
         if args.text and changes:
             put(_hunks(models, readings, files))
     return 1 if changes else 0
@@ -122,7 +118,6 @@ def _executions(args: argparse.Namespace, found: list[Execution | None]) -> int:
     """Print the differences between two execution graphs; return 1 if there are any."""
     from irexec.tools.inspect.execution import changes
     from irexec.tools.render.execution import show_execution_changes
-    from irexec.tools.render.printing import Printout
 
     a, b = (each for each in found if each is not None)
     made = changes(a, b)
@@ -130,9 +125,8 @@ def _executions(args: argparse.Namespace, found: list[Execution | None]) -> int:
         rows = [asdict(each) for each in made]
         print_json({"kind": "executions", "a": args.file, "b": args.other, "changes": rows})
     else:
-        page = Printout(color=wants_color(sys.stdout))
-        show_execution_changes(made, args.file, args.other, page)
-        put(page.text)
+        with printout() as page:
+            show_execution_changes(made, args.file, args.other, page)
     return int(bool(made))
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import add_format_argument, refuse, refused
 from irexec.cli.options import add_extensions, add_limit, whole
-from irexec.cli.streams import print_json, put
+from irexec.cli.streams import print_json, printout
 from irexec.core.diagnostics import Place
-from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
     from irexec.tools.language.generate import Generated
@@ -65,20 +63,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _print(found: Generated) -> None:
     from irexec.model.arrays.brief import plural, shown_seconds, three_digits
-    from irexec.tools.render.printing import Printout
     from irexec.tools.render.summary import shown_bytes
 
-    page = Printout(color=wants_color(sys.stdout))
-    for line in found.text.splitlines() or [""]:
-        page.line(line)
-    page.line()
-    rate = f"{three_digits(found.rate)} tokens per second" if found.rate is not None else "no later tokens"
-    ended = "" if found.ended else "; the text goes on"
-    prompt, made = plural(len(found.prompt), "token"), plural(len(found.tokens), "token")
-    rows = [
-        ("prompt", f"{prompt} in {shown_seconds(found.seconds[0])}"),
-        ("generated", f"{made}, {rate}{ended}"),
-        ("memory", ", ".join(f"{name} {shown_bytes(size)}" for name, size in found.memory.items())),
-    ]
-    page.table(rows, ("name",))
-    put(page.text)
+    with printout() as page:
+        for line in found.text.splitlines() or [""]:
+            page.line(line)
+        page.line()
+        rate = f"{three_digits(found.rate)} tokens per second" if found.rate is not None else "no later tokens"
+        ended = "" if found.ended else "; the text goes on"
+        prompt, made = plural(len(found.prompt), "token"), plural(len(found.tokens), "token")
+        rows = [
+            ("prompt", f"{prompt} in {shown_seconds(found.seconds[0])}"),
+            ("generated", f"{made}, {rate}{ended}"),
+            ("memory", ", ".join(f"{name} {shown_bytes(size)}" for name, size in found.memory.items())),
+        ]
+        page.table(rows, ("name",))

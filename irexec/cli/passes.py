@@ -6,15 +6,13 @@ Exit code: 0 all passes and the kernels keep the results, 1 a pass or a kernel i
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refusing
 from irexec.cli.options import add_config, add_limit
 from irexec.cli.runtimes import config_of
-from irexec.cli.streams import print_json, put
-from irexec.core.diagnostics.render import wants_color
+from irexec.cli.streams import print_json, printout
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +48,6 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
     from irexec.tools.passes.find import device_of, find_passes
     from irexec.tools.render.passes import show_passes
-    from irexec.tools.render.printing import Printout
     from irexec.tools.status import Status
 
     loaded = load_with_inputs(args)
@@ -72,9 +69,8 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         print_json(found.to_dict(), indent=2)
     else:
-        page = Printout(color=wants_color(sys.stdout))
-        show_passes(found, page, all_passes=args.all)
-        if loaded.chosen:
-            page.paragraph(f"inputs chosen with --seed {args.seed}: {loaded.chosen}", "dim")
-        put(page.text)
+        with printout() as page:
+            show_passes(found, page, all_passes=args.all)
+            if loaded.chosen:
+                page.paragraph(f"inputs chosen with --seed {args.seed}: {loaded.chosen}", "dim")
     return 0 if found.agrees else 1

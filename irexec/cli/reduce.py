@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,7 @@ from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse, refused, refusing
 from irexec.cli.options import add_bounds, add_config, add_limit, add_output, whole
 from irexec.cli.runtimes import add_python, bounds_of, config_of, runtime_for
-from irexec.cli.streams import complain, put
-from irexec.core.diagnostics.render import wants_color
+from irexec.cli.streams import complain, printout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -215,7 +213,6 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
 
     from irexec.tools.compare.runtimes.choose import ONNX_RUNTIME
     from irexec.tools.reduce.case import size_of
-    from irexec.tools.render.printing import Printout
     from irexec.tools.render.reduce import show_reduction
 
     files: list[Path] = repro.write(reduction)
@@ -229,6 +226,5 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
         files += repro.write_openvino_script(reduction, _device(args), config, runtime, limit)
     asked = f"irexec reduce {shlex.quote(Path(args.file).name)} {' '.join(_asked(args))}"
     files.append(repro.write_report(reduction, size_of(reference.model), asked, runtime))
-    page = Printout(color=wants_color(sys.stdout))
-    show_reduction(reduction, size_of(reference.model), [str(file) for file in files], page)
-    put(page.text)
+    with printout() as page:
+        show_reduction(reduction, size_of(reference.model), [str(file) for file in files], page)

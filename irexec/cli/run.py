@@ -25,10 +25,9 @@ from irexec.cli.options import (
     whole,
 )
 from irexec.cli.shown import add_choice_arguments, begin
-from irexec.cli.streams import print_json, print_line, put
+from irexec.cli.streams import print_json, print_line, printout
 from irexec.core.diagnostics import Place, Report, WrongArgument
 from irexec.core.diagnostics.findings import Findings
-from irexec.core.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
     from irexec.frontends.pages.reader import Snippet
@@ -329,25 +328,23 @@ def _print(
     if args.format == "json":
         print_json(to_dict())
         return
-    from irexec.tools.render.printing import Printout
 
-    page = Printout(color=wants_color(sys.stdout))
-    show(page)
-    if args.all_values:
-        from irexec.model.arrays.brief import whole as all_of
+    with printout() as page:
+        show(page)
+        if args.all_values:
+            from irexec.model.arrays.brief import whole as all_of
 
-        page.heading("values")
-        inputs = {entry.name: entry.array for entry in result.inputs if entry.array is not None}
-        for name, array in (inputs | result.arrays()).items():
-            page.line(f"  {name} = {all_of(array)}")
-    if origins is not None:
-        from irexec.tools.render.origins import show_origins
+            page.heading("values")
+            inputs = {entry.name: entry.array for entry in result.inputs if entry.array is not None}
+            for name, array in (inputs | result.arrays()).items():
+                page.line(f"  {name} = {all_of(array)}")
+        if origins is not None:
+            from irexec.tools.render.origins import show_origins
 
-        show_origins(origins, page)
-    if args.output is not None:
-        page.line()
-        page.line(f"saved {args.output}", "dim")
-    put(page.text)
+            show_origins(origins, page)
+        if args.output is not None:
+            page.line()
+            page.line(f"saved {args.output}", "dim")
 
 
 def _refused(args: argparse.Namespace, report: Report, *, stopped: bool = False) -> int:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from irexec.cli.inputs import exit_code, refused
 from irexec.cli.many import gather_all, given_inputs, shared_path, show_findings_about
-from irexec.cli.streams import print_json, put
+from irexec.cli.streams import print_json, printout
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
-from irexec.core.diagnostics.render import wants_color
 from irexec.core.records import replace
 from irexec.model.arrays.brief import plural, shown_seconds, shown_shape
 
@@ -98,15 +96,12 @@ def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], re
 
 
 def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], read: Report) -> None:
-    from irexec.tools.render.printing import Printout
-
-    page = Printout(color=wants_color(sys.stdout))
-    page.table([_row(outcome) for outcome in outcomes], ("name", None, None, "dim"))
-    done = sum(outcome.report.ok for outcome in outcomes)
-    page.line(f"{done} of {plural(len(outcomes), 'input')}; results in {args.output}", "good" if done else "error")
-    page.findings(read, verbose=args.verbose)
-    show_findings_about(outcomes, "inputs", page, verbose=args.verbose)
-    put(page.text)
+    with printout() as page:
+        page.table([_row(outcome) for outcome in outcomes], ("name", None, None, "dim"))
+        done = sum(outcome.report.ok for outcome in outcomes)
+        page.line(f"{done} of {plural(len(outcomes), 'input')}; results in {args.output}", "good" if done else "error")
+        page.findings(read, verbose=args.verbose)
+        show_findings_about(outcomes, "inputs", page, verbose=args.verbose)
 
 
 def _row(outcome: Outcome[InputRun]) -> tuple[str, ...]:

@@ -13,10 +13,10 @@ from irexec.cli.extension import load_extensions
 from irexec.cli.given import weights_of
 from irexec.cli.inputs import check_readable, not_written, refused
 from irexec.cli.options import add_extensions, add_limit, add_random_weights, add_weights
-from irexec.cli.streams import complain, print_json, print_line, put
+from irexec.cli.streams import complain, print_json, print_line, printout
 from irexec.core.diagnostics import Place, Report, WrongArgument
 from irexec.core.diagnostics.findings import Findings
-from irexec.core.diagnostics.render import wants_color, write
+from irexec.core.diagnostics.render import write
 from irexec.ir.beside import Unreadable, text_of
 
 DEFAULT_SECONDS = 60.0
@@ -167,7 +167,6 @@ def _unbake(shapes: Shapes, path: str) -> int:
 
 
 def _print(args: argparse.Namespace, shapes: Shapes, rows: Sequence[Row] | None) -> None:
-    from irexec.tools.render.printing import Printout
     from irexec.tools.render.shapes import show_rows, show_shapes
 
     if args.format == "json":
@@ -178,8 +177,7 @@ def _print(args: argparse.Namespace, shapes: Shapes, rows: Sequence[Row] | None)
             answer["checked"] = [row.to_dict(shapes) for row in rows]
         print_json(answer)
         return
-    page = Printout(color=wants_color(sys.stdout))
-    show_shapes(shapes, page)
-    if rows is not None:
-        show_rows(rows, shapes, page)
-    put(page.text)
+    with printout() as page:
+        show_shapes(shapes, page)
+        if rows is not None:
+            show_rows(rows, shapes, page)

@@ -22,7 +22,7 @@ from irexec.cli.options import (
     add_weights,
 )
 from irexec.cli.shown import add_choice_arguments, begin, write_output
-from irexec.cli.streams import print_json, print_line, put, put_exactly
+from irexec.cli.streams import print_json, print_line, printout, put, put_exactly
 from irexec.core.diagnostics import IRError, Place, Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.render import wants_color, write
@@ -127,7 +127,6 @@ def _show_folder(args: argparse.Namespace) -> int:
     from irexec.model.arrays.brief import plural
     from irexec.tools.language.folder import Folder
     from irexec.tools.language.parts import parts
-    from irexec.tools.render.printing import Printout
     from irexec.tools.render.summary import shown_bytes
 
     _, _, report = begin(args)
@@ -141,19 +140,18 @@ def _show_folder(args: argparse.Namespace) -> int:
     if args.format == "json":
         print_json({"kind": "folder", "file": args.file, "parts": [part.to_dict() for part in found]})
     else:
-        page = Printout(color=wants_color(sys.stdout))
-        page.line(args.file, "heading")
-        for part in found:
-            facts = [part.title]
-            if part.layers:
-                facts.append(plural(part.layers, "layer"))
-            if part.states:
-                facts.append(plural(part.states, "state"))
-            facts += [f"{kind} {shown_bytes(size)}" for kind, size in [*part.weights.items()][:3]]
-            facts += [f"compressed to {part.compressed}"] if part.compressed else []
-            page.line(f"  {part.file}: {', '.join(facts)}; {', '.join(part.written_by)}".removesuffix("; "))
-        page.findings(errors, verbose=False)
-        put(page.text)
+        with printout() as page:
+            page.line(args.file, "heading")
+            for part in found:
+                facts = [part.title]
+                if part.layers:
+                    facts.append(plural(part.layers, "layer"))
+                if part.states:
+                    facts.append(plural(part.states, "state"))
+                facts += [f"{kind} {shown_bytes(size)}" for kind, size in [*part.weights.items()][:3]]
+                facts += [f"compressed to {part.compressed}"] if part.compressed else []
+                page.line(f"  {part.file}: {', '.join(facts)}; {', '.join(part.written_by)}".removesuffix("; "))
+            page.findings(errors, verbose=False)
     return exit_code(errors)
 
 

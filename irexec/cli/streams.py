@@ -6,10 +6,14 @@ import errno
 import io
 import os
 import sys
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 from irexec.core.diagnostics.render.characters import inert, inert_json, visible_text
+
+if TYPE_CHECKING:
+    from irexec.tools.render.printing import Printout
 
 # Errors of an open stream: the disk or the quota is full, the device fails, or the reader is gone.
 _NO_ROOM = {errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EAGAIN, errno.EPIPE, getattr(errno, "EDQUOT", errno.ENOSPC)}
@@ -72,6 +76,17 @@ def is_of_output(error: OSError) -> bool:
 def put(text: str) -> None:
     """Print a text of whole lines, on which neither a terminal nor the reader of a log acts. Colours are kept."""
     sys.stdout.write(inert(text))
+
+
+@contextmanager
+def printout() -> Iterator[Printout]:
+    """Yield the page of a result, in colour on a terminal, and print it."""
+    from irexec.core.diagnostics.render import wants_color
+    from irexec.tools.render.printing import Printout
+
+    page = Printout(color=wants_color(sys.stdout))
+    yield page
+    put(page.text)
 
 
 def put_exactly(text: str) -> None:
