@@ -9,7 +9,7 @@ import os
 from argparse import SUPPRESS
 from collections.abc import Iterator
 
-from irexec.cli.inputs import check_readable, refuse, refused
+from irexec.cli.inputs import check_readable, refused, refusing
 from irexec.cli.options import add_output
 from irexec.cli.streams import print_line
 
@@ -32,18 +32,14 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from irexec.tools.reduce.bundle import NoReduction, bundle
+    from irexec.tools.reduce.bundle import bundle
 
     report = check_readable(args.file)
     if not report.ok:
         return refused(report)
     target = _target(args)
-    try:
+    with refusing(args):
         names = bundle(Path(args.file), Path(target), anonymise=args.anonymize)
-    except NoReduction as error:
-        return refused(refuse("U012", str(error)))
-    except OSError as error:
-        return refused(refuse("U007", f"{error.filename or target}: {error.strerror or error}"))
     print_line(f"saved {target}: {', '.join(names)}")
     return 0
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irexec.cli.inputs import check_readable, refuse, refused
+from irexec.cli.inputs import check_readable, refuse, refused, refusing
 from irexec.cli.many import add_many_arguments, gather_all, log_output
 from irexec.cli.options import add_limit, add_repeatable, amount_above_0, whole
-from irexec.cli.streams import complain, is_of_output, print_json, print_line, put, put_exactly
+from irexec.cli.streams import complain, print_json, print_line, put, put_exactly
 from irexec.core.diagnostics import Place, Report
 from irexec.ir.beside import Unreadable, json_of, text_of
 
@@ -105,9 +105,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.tools.compare.runtimes.hosted import Unusable
     from irexec.tools.conformance.baseline import read_baseline
-    from irexec.tools.conformance.names import UnreadableName
 
     if args.action:
         return _on_results(args)
@@ -122,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
             report.extend(refuse("U012", str(error), place=Place(file=args.baseline)))
     if not report.ok:
         return refused(report)
-    try:
+    with refusing(args):
         task = _task(args)
         if (args.passes or args.causes) and (args.runtime != "openvino" or args.python or args.frontend != "ir"):
             return refused(
@@ -132,14 +130,6 @@ def run(args: argparse.Namespace) -> int:
             return _on_passes(args, task)
         tally = _judged(args, task)
         return _shown(args, task, tally, known)
-    except UnreadableName as error:
-        return refused(refuse("U004", str(error)))
-    except Unusable as error:
-        return refused(refuse(error.code, str(error)))
-    except OSError as error:
-        if is_of_output(error):
-            raise
-        return refused(refuse("U007", f"{error.filename or ''}: {error.strerror or error}"))
 
 
 def _task(args: argparse.Namespace) -> JudgeBlock:

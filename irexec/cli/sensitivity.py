@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments
-from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
+from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused, refusing
 from irexec.cli.many import add_many_arguments, gather_all, given_inputs, log_output, shared_path
 from irexec.cli.options import add_limit, whole
 from irexec.cli.streams import print_json, put
-from irexec.core.diagnostics import Report, WrongArgument
+from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.render.characters import visible_text
 
 if TYPE_CHECKING:
@@ -104,13 +104,9 @@ def run(args: argparse.Namespace) -> int:
             report.extend(check_readable(path, role))
     if not report.ok:
         return refused(report)
-    try:
+    with refusing(args):
         found = _measured(args, simulated)
         saved = [*_saved(args, found)]
-    except OSError as error:
-        return refused(refuse("U007", f"{error.filename or args.apply}: {error.strerror or error}"))
-    except WrongArgument as error:
-        return refused(refuse("U004", str(error)))
     if args.format == "json":
         print_json(found.to_dict())
     else:

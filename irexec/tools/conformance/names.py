@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from irexec.core.diagnostics import Refusal
 from irexec.core.records import field, record, replace
 from irexec.core.types import ElementType, PartialShape
 
@@ -31,7 +32,7 @@ RECIPE = "r5"
 name with another version is refused."""
 
 
-class UnreadableName(ValueError):
+class UnreadableName(Refusal, ValueError):
     """Raised for a text that is not the name of a case."""
 
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
+from irexec.core.diagnostics import Refusal
 from irexec.core.diagnostics.render.markdown import code, fenced, prose
 from irexec.ir.beside import Unreadable, json_of, shaped, text_of
 from irexec.ir.io.files import read_file
@@ -29,8 +30,10 @@ _NAME = "model"
 _EXPECTED = "EXPECTED = "
 
 
-class NoReduction(ValueError):
+class NoReduction(Refusal, ValueError):
     """Raised for a model without the files that `irexec reduce` writes next to it."""
+
+    code = "U012"
 
 
 def bundle(model: Path, target: Path, *, anonymise: bool = False, answers: Sequence[str] = ()) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from irexec.core.diagnostics import Refusal
 from irexec.model.arrays.brief import abridged
 from irexec.runtime.processes.starting import is_own
 from irexec.runtime.processes.worker import Ended, Refused, Worker
@@ -34,7 +35,7 @@ _ONNX_RUNTIME = "[ONNXRuntimeError]"
 _SUMMARY = ("-- Conversion is failed for", "Summary:", "Model wasn't fully converted")
 
 
-class Unusable(Exception):
+class Unusable(Refusal):
     """Raised if a runtime cannot be started. `code`: the code of the finding that a command reports."""
 
     def __init__(self, message: str, code: str = "U010") -> None:
