@@ -82,13 +82,16 @@ def _positioned(node: Node, units: float, values: Mapping[Value, Array]) -> Tole
 
 
 def _turned(node: Node, units: float, values: Mapping[Value, Array]) -> Tolerance:
-    """Return a tolerance of `units` times the sum of the extents of the transformed axes, the second input."""
+    """Return a tolerance of `units` times the sum of the lengths of the transformed axes, the second input. Powers of
+    two, which a fast transform computes in few steps, count by their roots.
+    """
     extents = _extents(node.outputs[0], values)
     axes = node.inputs[1] if node.inputs[1] is None else values.get(node.inputs[1], known_value(node.inputs[1]))
     if extents is None or axes is None:
         return rounded(units * _UNKNOWN_EXTENT)
     # The last axis contains the two parts of each number.
-    return rounded(units * max(1, sum(extents[:-1][int(axis)] for axis in axes)))
+    lengths = [extents[:-1][int(axis)] for axis in axes]
+    return rounded(units * max(1.0, sum(n if n & (n - 1) else math.sqrt(n) for n in lengths)))
 
 
 def _extents(value: Value, values: Mapping[Value, Array]) -> list[int] | None:
