@@ -15,6 +15,7 @@ from irexec.tools.compare.classes import Classes, attributes_of, in_order
 from irexec.tools.compare.culprit import alone, function_of
 from irexec.tools.diff.change import Change, condensed, counted, extremes
 from irexec.tools.diff.changed_constant import ChangedConstant, nearest
+from irexec.tools.diff.onnx_nodes import in_nodes
 from irexec.tools.run.record import same
 
 _FEW = 3
@@ -33,7 +34,7 @@ def diff(a: Model, b: Model) -> list[Change]:
     Layers are aligned by name, tensor names and structure. Sub-graphs of constants are compared by the values that
     other layers read; a different computation of a constant is one line, regardless of its number of layers.
     """
-    return _Diff(a, b, (), Classes()).changes()
+    return in_nodes(_Diff(a, b, (), Classes()).changes(), a, b)
 
 
 class _Diff:

@@ -378,3 +378,21 @@ def test_a_constant_that_another_export_does_not_explain_is_a_line() -> None:
     alone = [change for change in changes if not change.members]
     assert [change.text for change in alone] == ["0.5 became 0.75, read by b3"]
     assert len(changes) == 2
+
+
+def test_another_opset_of_onnx_is_one_line_and_each_node_another(tmp_path: Path) -> None:
+    """Softmax of opset 12 flattens its input, and that of opset 13 does not."""
+    helper = pytest.importorskip("onnx.helper")
+    models = []
+    for opset in (12, 13):
+        x, y = (helper.make_tensor_value_info(name, 1, [2, 3, 4]) for name in "xy")
+        nodes = [helper.make_node("Relu", ["x"], ["r"], "act"), helper.make_node("Softmax", ["r"], ["y"], "prob")]
+        made = helper.make_model(
+            helper.make_graph(nodes, "g", [x], [y]), opset_imports=[helper.make_opsetid("", opset)]
+        )
+        models.append(irexec.read_model(made.SerializeToString()))
+    assert [(each.change, each.a, each.text) for each in diff(*models)] == [
+        ("opset", None, "opset_import: onnx12 became onnx13"),
+        ("replaced", "prob", "Softmax of ONNX, in IR Reshape, SoftMax, ShapeOf, Reshape became SoftMax"),
+    ]
+    assert not diff(models[0], models[0])
