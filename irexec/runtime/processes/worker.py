@@ -186,7 +186,7 @@ class Worker:
         process = self._process
         assert process is not None and process.stdout is not None
         self._too_late = False
-        timer = None if limit is None else threading.Timer(limit, self._give_up, [process])
+        timer = None if limit is None else threading.Timer(float(limit), self._give_up, [process])
         if timer is not None:
             timer.daemon = True
             timer.start()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from irexec.core.arguments import expected
 from irexec.model.arrays.brief import plural
 from irexec.tools.compare.runtimes.hosted import Unusable
 from irexec.tools.conformance.campaign import QUICK, Extent, items_of, task_of
@@ -90,6 +91,8 @@ def conformance(
     one ONNX node. `limit`: seconds for each case. Raises ValueError for names that do not exist, and RuntimeError for a
     runtime that cannot be used.
     """
+    expected(cases, int, "conformance")
+    limit = None if limit is None else float(limit)
     task = task_of(runtime, config or {}, device=device, python=python, seed=seed, limit=limit)
     total = Tally()
     with NotebookStatus() as status:
