@@ -27,7 +27,6 @@ from irexec.ops.spec.attributes import Positive
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import operator, rounded
 from irexec.ops.spec.tensors import FloatTensor, FloatTensor1, IntegerTensor2
-from irexec.ops.spec.traits import NeedsOptional
 
 DEFAULTS: tuple[Activation, ...] = ("tanh",)
 
@@ -56,13 +55,13 @@ def rnn_step(r: Array, batch: int, function: InPlace, clip: float) -> Step:
     return step
 
 
-@operator("RNNCell", "opset1", NeedsOptional, tolerance=rounded(16))
+@operator("RNNCell", "opset1", tolerance=rounded(16))
 def rnn_cell_1(
     x: FloatTensor,
     h: FloatTensor,
     w: FloatTensor,
     r: FloatTensor,
-    b: FloatTensor | None = None,
+    b: FloatTensor,
     /,
     *,
     hidden_size: Positive,
@@ -70,8 +69,7 @@ def rnn_cell_1(
 ) -> FloatTensor:
     """One step: Ho [batch, hidden] from X [batch, input], the state H, W, R and the sum of biases B.
 
-    The page requires B; without it OpenVINO and irexec use zeros. relu, sigmoid and tanh have no parameters, so that
-    activations_alpha and activations_beta change nothing.
+    relu, sigmoid and tanh have no parameters, so that activations_alpha and activations_beta change nothing.
 
     C1: one activation. C2: clip is positive (0: none). C3: X is [batch_size, input_size]. C4: H is
     [batch_size, hidden_size]. C5: W is [hidden_size, input_size]. C6: R is [hidden_size, hidden_size].
@@ -79,8 +77,7 @@ def rnn_cell_1(
     """
     hidden = transposed(widen(h))
     projected = np.matmul(widen(w), widen(x).T)
-    if b is not None:
-        projected += widen(b)[:, None]
+    projected += widen(b)[:, None]
     with np.errstate(over="ignore"):
         rnn_step(widen(r), len(x), activations_of(gates.activations, DEFAULTS)[0], gates.clip)(projected, [hidden])
     return narrow(transposed(hidden), x.dtype)

@@ -169,7 +169,7 @@ _PER = {
     "element": "",
     "root": " times the root of the number of terms",
     "extent": " times the number of elements of the axes that change",
-    "angle": " times the number of elements of the transformed axes",
+    "angle": " times the length of the transformed axes",
 }
 
 

@@ -83,7 +83,7 @@ def _lines(text: str) -> list[Line]:
     """Return the lines of a file; a line that begins with `|` continues the one before."""
     found: list[Line] = []
     inside: list[tuple[int, list[Line]]] = [(-1, found)]
-    for row in re.sub(r"\n\s+\|", " |", text).splitlines():
+    for row in re.sub(r"\n +\|", " |", text).splitlines():
         line = Line(row.strip(), [])
         if line.text and line.text[0] != "#":
             indent = len(row) - len(row.lstrip())

@@ -76,7 +76,7 @@ def test_what_is_said_of_the_text_of_a_shape_is_true(text: str) -> None:
     assert not [judgement for judgement in found if judgement.true is False]
 
 
-OMITTED = ["CumSum-3", "Col2Im-15", "GRUCell-3", "LSTMCell-4", "PriorBoxClustered-1", "RNNCell-1"]
+OMITTED = ["CumSum-3", "Col2Im-15", "GRUCell-3", "LSTMCell-4", "PriorBoxClustered-1"]
 
 
 @pytest.mark.parametrize("name", [*OMITTED, "LSTMCell-1", "Slice-8", "Pad-12"])

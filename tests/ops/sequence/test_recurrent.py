@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.oracle import openvino, run
+from support.oracle import layer_xml, openvino, run, tensor
 from support.recurrent import (
     ACTIVATIONS,
     GATES,
@@ -19,6 +19,9 @@ from support.recurrent import (
     sequence_arrays,
     sequence_shapes,
 )
+
+import irexec
+from irexec.core.types import F32
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
@@ -75,10 +78,27 @@ def test_a_sequence_is_its_cells(kind: str) -> None:
 
 def test_without_bias_it_is_zero() -> None:
     rng = np.random.default_rng(0)
-    for kind in GATES:
+    for kind in ("LSTM", "GRU"):
         *arrays, b = cell_arrays(rng, kind, 2, 3, 2, GATES[kind])
         op = op_of(f"{kind}Cell")
         np.testing.assert_array_equal(run(op, *arrays, hidden_size=2), run(op, *arrays, b * 0, hidden_size=2))
+
+
+@pytest.mark.parametrize(("kind", "code"), [("LSTM", "D011"), ("GRU", "D011"), ("RNN", "P007")])
+def test_openvino_rejects_a_cell_without_bias(kind: str, code: str) -> None:
+    """The pages of LSTMCell and GRUCell say that the bias is optional, that of RNNCell that it is required."""
+    core = pytest.importorskip("openvino").Core()
+    arrays = cell_arrays(np.random.default_rng(0), kind, 2, 3, 4, GATES[kind])
+    whole, without = (
+        layer_xml(op_of(f"{kind}Cell"), given, {"hidden_size": 4}, [tensor(F32, "2,4")] * STATES[kind]).encode()
+        for given in (arrays, arrays[:-1])
+    )
+    core.read_model(whole)
+    assert not [d for d in irexec.validate(whole) if d.code == code]
+    with pytest.raises(RuntimeError, match="out of range"):
+        core.read_model(without)
+    (finding,) = (d for d in irexec.validate(without) if d.code == code)
+    assert finding.openvino and finding.openvino.startswith("rejects")
 
 
 @pytest.mark.parametrize("kind", GATES)
