@@ -61,6 +61,8 @@ class Compiler:
         self.lanes, self.registers = _vectors(features)
         # Whether there are instructions that convert f16; without them LLVM calls functions that may be missing.
         self.converts_halves = any(map(features.get, ("f16c", "avx512f", "neon")))
+        # Whether there are instructions that permute the lanes of vectors.
+        self.permutes = self.lanes in (8, 16) and bool(features.get("avx2"))
         # Whether there are instructions for sums of products of bytes.
         self.has_bytes = _multiplies_bytes(features, self.lanes)
         # Whether there are instructions for sums of products of pairs of bf16.

@@ -15,7 +15,7 @@ from irexec.runtime.lowering.llvm.epilogue import epilogue
 from irexec.runtime.lowering.llvm.products import write_tile
 from irexec.runtime.lowering.llvm.rows import across_lanes
 from irexec.runtime.lowering.llvm.transposing import turned
-from irexec.runtime.lowering.llvm.unpacking import IN_BLOCK, TABLE, Decoder, Group, Packing, load_dwords
+from irexec.runtime.lowering.llvm.unpacking import IN_DWORD, TABLE, Decoder, Group, Packing, load_dwords
 
 # The fields of the record of both functions, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
@@ -39,8 +39,8 @@ def write_few(
 ) -> Code:
     """Write `few(layer, task, scratch, round)`: multiply `rows` rows by some columns, with sums along the depth.
 
-    `is_blocked`: groups are multiples of `IN_BLOCK` 4-bit elements, whose order is permuted; the rows of the left
-    matrix are brought into the same order. Scratch memory holds these rows, then the sums.
+    `is_blocked`: groups are multiples of the 4-bit elements in a vector of dwords, whose order is permuted; the rows of
+    the left matrix are brought into the same order. Scratch memory holds these rows, then the sums.
     """
     code = Code(module, name, 4, lanes)
     layer, task, scratch = fields(code, FEW_TASK)
@@ -49,7 +49,9 @@ def write_few(
         _in_block_order(code, left, scratch, depth * rows)
         left = scratch
     sums, width = scratch + depth * rows, task.last_column - task.first_column
-    height, single = 4 if rows == 1 else 2, packing.least
+    # Looked-up values of a column need two registers of 8 lanes.
+    height = 4 if rows == 1 and not (is_blocked and lanes < TABLE) else 2
+    single = packing.least
     with code.loop(0, width, height) as start:
         columns = [(task.first_column + start + number).at_most(layer.columns - 1) for number in range(height)]
         vectors = [code.zeros()] * (height * rows)
@@ -64,7 +66,7 @@ def write_few(
             rows_of_left = [left + (depth * m + begin) for m in range(rows)]
             vectors, scalars = groups.values[: height * rows], groups.values[height * rows :]
             if is_blocked:
-                with code.folding(0, layer.group, vectors, IN_BLOCK) as blocks:
+                with code.folding(0, layer.group, vectors, IN_DWORD * lanes) as blocks:
                     blocks.values = _block(code, decoders, codes, rows_of_left, blocks.index, blocks.values, packing)
                 vectors = blocks.values
             else:
@@ -108,11 +110,11 @@ def write_few(
 
 
 def _in_block_order(code: Code, source: Run, target: Run, count: Number) -> None:
-    """Copy elements in another order: elements at equal positions in sixteen dwords become adjacent."""
-    with code.loop(0, count, IN_BLOCK) as block, code.loop(0, TABLE) as dword:
-        for place in range(8):
-            value = (source + (block + dword * 8)).scalar(place)
-            (target + (block + dword)).put(place * TABLE, value)
+    """Copy elements in another order: elements at equal positions in a vector of dwords become adjacent."""
+    with code.loop(0, count, IN_DWORD * code.lanes) as block, code.loop(0, code.lanes) as dword:
+        for place in range(IN_DWORD):
+            value = (source + (block + dword * IN_DWORD)).scalar(place)
+            (target + (block + dword)).put(place * code.lanes, value)
 
 
 def _block(
@@ -126,10 +128,10 @@ def _block(
 ) -> list[Any]:
     for address in codes:
         code.prefetch(address + packing.nbytes(index) + AHEAD, AHEAD_LEVEL)
-    dwords = [load_dwords(code, address + packing.nbytes(index), TABLE) for address in codes]
-    for place in range(8):
+    dwords = [load_dwords(code, address + packing.nbytes(index), code.lanes) for address in codes]
+    for place in range(IN_DWORD):
         weights = [decoder.permuted(word, place) for decoder, word in zip(decoders, dwords, strict=True)]
-        values = _added(code, weights, [row.vector(index + place * TABLE) for row in left], values)
+        values = _added(code, weights, [row.vector(index + place * code.lanes) for row in left], values)
     return values
 
 

@@ -15,10 +15,10 @@ from irexec.runtime.engine.packed.rounding import OF_BF16, OF_HALF
 from irexec.runtime.lowering.llvm.code import F32, I32, Code, Number
 
 HALF, I8, I16 = ir.HalfType(), ir.IntType(8), ir.IntType(16)
-# The lanes of AVX-512, whose permutations look up sixteen floats.
-TABLE = 16
-# The number of 4-bit elements in `TABLE` dwords.
-IN_BLOCK = 8 * TABLE
+# The number of values of 4-bit elements. AVX-512 looks up one of sixteen floats by a permutation, AVX2 by two of eight.
+TABLE, HALF_TABLE = 16, 8
+# The number of 4-bit elements in a dword.
+IN_DWORD = 8
 _INTEGERS = ("i4", "u4", "i8", "u8")
 _DROPPED = {"f16": OF_HALF, "bf16": OF_BF16}
 _NORMAL, _INFINITE = 0x3880_0000, 0x477F_F000
@@ -30,7 +30,7 @@ class Packing(NamedTuple):
     `type` is the type of the codes. `steps` are the operations after the conversion: "zero" subtracts the zero point,
     "whole" subtracts it from integers, "scale" multiplies, "raised" multiplies and rounds as
     `round_raised` (engine/packed/rounding.py) does, and the name of a type rounds to that type. `table`: the values of
-    nf4. `permutes`, `halves`: whether the processor can permute vectors of 16 lanes, and convert f16.
+    nf4. `permutes`, `halves`: whether the processor can permute the lanes of vectors, and convert f16.
     """
 
     type: str
@@ -105,9 +105,15 @@ class Decoder:
         return self._from_bits(b.sext(bits, wide) if type == "i8" else b.zext(bits, wide))
 
     def permuted(self, dwords: Any, place: int) -> Any:
-        """Return the values of the 4-bit elements at this place in each of 16 dwords, by permutation."""
-        bits = self._code.builder.lshr(dwords, _whole(4 * place, TABLE)) if place else dwords
-        return self._permuted(self._of_codes, bits)
+        """Return the values of the 4-bit elements at this place in each of the dwords, by permutation."""
+        b, lanes = self._code.builder, dwords.type.count
+        bits = b.lshr(dwords, _whole(4 * place, lanes)) if place else dwords
+        if lanes == TABLE:
+            return self._permuted(self._of_codes, bits)
+        halves = [_constants_of(range(first, first + HALF_TABLE)) for first in (0, HALF_TABLE)]
+        low, high = (self._permuted(b.shuffle_vector(self._of_codes, self._of_codes, half), bits) for half in halves)
+        highest = b.shl(dwords, _whole(28 - 4 * place, lanes)) if place < IN_DWORD - 1 else dwords
+        return b.select(b.icmp_signed("<", highest, _whole(0, lanes)), high, low)
 
     def in_dwords(self, dwords: Any, place: int) -> Any:
         """Return the values of the elements at this place in each of the dwords."""
@@ -120,8 +126,9 @@ class Decoder:
 
     def _permuted(self, values: Any, indices: Any) -> Any:
         # The other bits of an index have no effect.
-        kinds = ir.FunctionType(_of(F32, TABLE), [_of(F32, TABLE), _of(I32, TABLE)])
-        name = "llvm.x86.avx512.permvar.sf.512"
+        lanes = indices.type.count
+        kinds = ir.FunctionType(_of(F32, lanes), [_of(F32, lanes), _of(I32, lanes)])
+        name = "llvm.x86.avx512.permvar.sf.512" if lanes == TABLE else "llvm.x86.avx2.permps"
         found = self._code.module.globals.get(name) or ir.Function(self._code.module, kinds, name)
         return self._code.builder.call(found, [values, indices])
 
@@ -244,6 +251,10 @@ def _load(code: Code, address: Number, kind: Any) -> Any:
 
 def _constants(values: Sequence[float]) -> Any:
     return ir.Constant(_of(F32, len(values)), [float(value) for value in values])
+
+
+def _constants_of(numbers: Sequence[int]) -> Any:
+    return ir.Constant(_of(I32, len(numbers)), list(numbers))
 
 
 def _of(kind: Any, lanes: int) -> Any:
