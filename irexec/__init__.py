@@ -90,7 +90,9 @@ def _is_registered(opset: str) -> bool:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_homes(), *_MODULES, *(f"opset{number}" for number in range(1, 18)), "__version__"})
+    from irexec.ops.spec.contents import OPSETS
+
+    return sorted({*_homes(), *_MODULES, *OPSETS, "__version__"})
 
 
 ModuleAliases.install()

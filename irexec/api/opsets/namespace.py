@@ -74,8 +74,7 @@ class Namespace(types.ModuleType):
 
 
 def namespace(opset: str, node_class: NodeClass) -> Namespace:
-    """Return the module of an opset by its name, such as `opset13` (`opset1` to `opset17`) or `onnx11`. Raises
-    AttributeError.
+    """Return the module of an opset by its name, such as `opset13` or `onnx11`. Raises AttributeError.
 
     `node_class` returns the class of the nodes that its functions create; it is called when the first node is created.
     """

@@ -1,7 +1,7 @@
 """Look-up of the operator for a file's type and version, by the table of contents and the rules of OpenVINO's opsets.
 
-Source: OpenVINO's opset tables, opset1 to opset17. Tables are cumulative: `version="opsetN"` means the newest
-operator of that type introduced at or before N. Only the last table, which is incomplete, is not cumulative: see BEGUN.
+Source: OpenVINO's opset tables. Tables are cumulative: `version="opsetN"` means the newest operator of that type
+introduced at or before N. Only the last table, which is incomplete, is not cumulative: see BEGUN.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTENTS: dict[str, tuple[str, tuple[int, ...]]] = {
 }
 """Type as a file writes it → the module below irexec.ops, and the opsets that introduced a version."""
 
-NEWEST = 17
+NEWEST = max(version for _, versions in CONTENTS.values() for version in versions)
 OPSETS = {f"opset{number}": number for number in range(1, NEWEST + 1)}
 """Version text → opset number; no other spelling names an opset."""
 
@@ -46,8 +46,8 @@ _IN_API = {file: api for api, file in RENAMED.items()}
 # Exceptions to the cumulative rule: types that an opset lacks, and types that it contains before their version.
 ABSENT = {2: {"RNNCell", "ShuffleChannels"}, **{n: {"Reverse", "Xor"} for n in range(3, NEWEST + 1)}}
 ABSENT[2] |= {"Reverse", "Xor"}
-# An opset that is incomplete in OpenVINO: a file may use only these types from it.
-BEGUN = {17: {"BGRtoNV12", "Convert", "ErfInv", "GroupedMatMul", "Parameter", "RGBtoNV12", "ShapeOf"}}
+# An opset that is incomplete in OpenVINO: a file may use only the types that it introduced, and these older ones.
+BEGUN: dict[int, set[str]] = {17: {"Convert", "Parameter", "ShapeOf"}}
 EARLY = {("LogicalXor", 1): 2, ("MVN", 1): 2, ("ROIPooling", 1): 2, ("ReorgYolo", 1): 2}
 
 _FOLDED = {name.lower(): name for name in CONTENTS} | {old.lower(): new for old, new in RENAMED.items()}
@@ -81,9 +81,11 @@ def nearest_types(text: str) -> list[str]:
 
 def introduced(type: str, opset: int) -> int | None:
     """Return the opset that introduced the operator of this type in opset `opset`; None if the opset lacks the type."""
-    if type not in CONTENTS or type in ABSENT.get(opset, ()) or type not in BEGUN.get(opset, CONTENTS):
+    if type not in CONTENTS or type in ABSENT.get(opset, ()):
         return None
     versions = [v for v in CONTENTS[type][1] if v <= opset]
+    if opset in BEGUN and opset not in versions and type not in BEGUN[opset]:
+        return None
     return max(versions) if versions else EARLY.get((type, opset))
 
 

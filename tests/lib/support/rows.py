@@ -120,7 +120,9 @@ def cases_of(row: Row) -> Iterator[Case]:
 def _operator(name: str) -> Operator:
     type, version = name.rsplit("-", 1)
     found = find(type, f"opset{version}" if version.isdigit() else version)
-    assert found is not None and found.versioned_name == name, name
+    assert found is not None and found.versioned_name == name, (
+        f"{name} is not in irexec/ops/spec/table.txt: `python docs/stored.py` adds a declared operator"
+    )
     return found
 
 

@@ -52,7 +52,9 @@ def test_what_is_not_a_release(text: str) -> None:
 def test_releases_ascend_with_the_operation_sets() -> None:
     assert list(FIRST_RELEASE) == list(range(1, len(FIRST_RELEASE) + 1))
     assert sorted(FIRST_RELEASE.values()) == list(FIRST_RELEASE.values())
-    assert max(FIRST_RELEASE) == NEWEST
+    assert max(FIRST_RELEASE) == NEWEST, (
+        f"FIRST_RELEASE of irexec/model/graph/releases.py lacks the release of OpenVINO that introduced opset{NEWEST}"
+    )
 
 
 def test_recent_releases_have_the_newest_operation_sets() -> None:

@@ -166,7 +166,7 @@ LAYER = """<net name="m" version="11"><layers>
         ("Parameter", "opset1", 'shape="1,x" element_type="f32"', False),
         ("Parameter", "opset1", 'shape="1" element_type="FP32"', False),
         ("Parameter", "opset1", 'element_type="f32"', False),
-        ("Parameter", "opset18", 'shape="1" element_type="f32"', False),
+        ("Parameter", "opset99", 'shape="1" element_type="f32"', False),
         ("parameter", "opset1", 'shape="1" element_type="f32"', False),
         ("Clamp", "opset1", 'min="-1e-05" max=" inf "', True),
         ("Clamp", "opset1", 'min="1,5" max="6"', False),
