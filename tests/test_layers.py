@@ -171,7 +171,7 @@ def wrong_ways(path: Path) -> Iterator[str]:
 
 def test_every_package_has_its_layer() -> None:
     packages = {package(path) for path in MODULES} - DIVIDED
-    assert packages == LAYER.keys()
+    assert packages == LAYER.keys(), "a new package needs a place in LAYERS, below all that it imports"
 
 
 def test_the_folder_list_shows_the_layers() -> None:

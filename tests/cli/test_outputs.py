@@ -87,42 +87,13 @@ NOTHING_READ = {("schema", "-o"), ("conformance", "--reproducers")}
 """Options of a command that reads no file, and of a folder for files that are named after cases."""
 
 READ_OR_NOT_FILES = {
-    *("--input", "--inputs", "--weights", "--extension", "--with", "--diff", "--trace", "--compare", "--check"),
-    *(
-        "--shape",
-        "--seed",
-        "--prompt",
-        "--tokens",
-        "--precision",
-        "--page",
-        "--mode",
-        "--format",
-        "--sort",
-        "--until",
-        "--repeat",
-        "--as",
-    ),
-    *("--jobs", "--cluster", "--config", "--limit", "--atol", "--rtol", "--window", "--worst", "--select", "--ignore"),
-    *(
-        *("--device", "--python", "--minutes", "--cases", "--only", "--case", "--baseline"),
-        "--target",
-        "--frontend",
-        "--most",
-        "--fail-on",
-        *("--metric", "--same", "--tries", "--counters", "--sensitivity"),
-        *("--releases", "--check", "--environments", "--skip", "--search", "--layer"),
-        "--from",
-        "--to",
-        "--around",
-        "--explain-value",
-        "--distance",
-        "--iteration",
-        "--opset",
-        "--ir",
-        *("--constant", "--map"),
-        *("--outputs", "--replace", "--static", "--bound", "--layout", "--mean", "--scale", "--reverse-channels"),
-        *("--rename", "--batch"),
-    ),
+    *("--input", "--inputs", "--weights", "--extension", "--with", "--diff", "--trace"),
+    *("--compare", "--check", "--shape", "--prompt", "--precision", "--page", "--until"),
+    *("--cluster", "--config", "--select", "--ignore", "--device", "--python", "--only"),
+    *("--case", "--baseline", "--target", "--metric", "--same", "--counters", "--sensitivity"),
+    *("--releases", "--environments", "--layer", "--from", "--to", "--around", "--explain-value"),
+    *("--constant", "--map", "--outputs", "--replace", "--static", "--bound", "--layout"),
+    *("--mean", "--scale", "--reverse-channels", "--rename", "--batch"),
 }
 """Options with values that write nothing. (`report --dump` names a folder that is read.)"""
 
@@ -242,12 +213,13 @@ SPELLINGS = {"output", "format"}
 
 
 def options() -> Iterator[tuple[str, argparse.Action]]:
-    """Yield every option that takes a value."""
+    """Yield every option whose value may name a file: not a number, and not one of some words."""
     _, commands = command_parsers(COMMANDS)
     for name, parser in commands.items():
         for action in parser._actions:
             older = action.help == argparse.SUPPRESS
-            if action.nargs != 0 and action.option_strings and not (older and action.dest in SPELLINGS):
+            closed = action.nargs == 0 or action.type is not None or action.choices is not None
+            if not closed and action.option_strings and not (older and action.dest in SPELLINGS):
                 yield name, action
 
 
@@ -259,7 +231,9 @@ def test_the_table_has_every_option_that_writes() -> None:
         if (command, names) == ("report", ["--dump"]):
             continue
         written = any((command, name) in table for name in names)
-        assert written != bool({*names} & READ_OR_NOT_FILES), (command, names)
+        assert written != bool({*names} & READ_OR_NOT_FILES), (
+            f"{command} {names[0]}: OUTPUTS lists the options that name a file to write, READ_OR_NOT_FILES the others"
+        )
     declared = set()
     for command in COMMANDS:
         module = importlib.import_module(f"irexec.cli.{command}")
