@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.core.diagnostics import IRError
-from irexec.core.types import Array
-from irexec.model.graph.cut import Cutter
-from irexec.model.graph.model import Value
 from irexec.tools.compare.blame import largest
-from irexec.tools.compare.culprit import Culprit, alone, function_of
+from irexec.tools.compare.proof import with_ours
 from irexec.tools.compare.result import Comparison
 from irexec.tools.compare.rounding import Results
-from irexec.tools.compare.runtimes.runtime import HasLayerPairs, Runtime
+from irexec.tools.compare.runtimes.runtime import Runtime
 from irexec.tools.run.record import Reference
 
 _REPAIR = "with irexec's "
@@ -54,25 +51,11 @@ def unproved(run: Reference, found: Comparison, other: Runtime | None = None) ->
         return "" if told else f"the experiment fails: {error}"
     if _same(run.results(), made):
         return "the values of the named layers do not change the results"
-    repaired = _repaired(run, culprit, other) if other is not None and _REPAIR in found.proof else None
+    repaired = with_ours(run, other.load(run.model), culprit) if other is not None and _REPAIR in found.proof else None
     if repaired is not None and _is_farther(run.results(), repaired, found.plain):
         now, before = (f"{largest(run.results(), results).ulp:g}" for results in (repaired, found.plain))
         return f"with irexec's values of the named layers, the other side is {now} ulp off, before {before}"
     return ""
-
-
-def _repaired(run: Reference, culprit: Culprit, other: Runtime) -> Results | None:
-    """Return the other side's results with irexec's values of the layers; None if irexec does not run that side."""
-    loaded = other.load(run.model)
-    if not isinstance(loaded, HasLayerPairs):
-        return None
-    try:
-        begins, part = alone(Cutter(culprit.model), culprit.nodes, [*culprit.outputs], culprit.inputs)
-        right = function_of(part)([culprit.inputs[value] for value in begins])
-    except (IRError, KeyError):  # KeyError: an input of the layers is not known.
-        return None
-    values: dict[Value, Array] = dict(zip(culprit.outputs, right, strict=True))
-    return loaded.changed(run.steps, [values if step == culprit.step else {} for step in range(len(run.steps))])
 
 
 def _is_farther(ours: Results, repaired: Results, before: Results) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,6 @@ from support.waiting import until
 from support.wrong_text import LINES, MODEL, actions, applied, place, written
 
 pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
-
-
-@pytest.fixture(scope="module")
-def editor() -> Iterator[Editor]:
-    with Editor() as server:
-        yield server
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -28,12 +27,6 @@ PAGE = """# SoftMax
 </layer>
 ```
 """
-
-
-@pytest.fixture(scope="module")
-def editor() -> Iterator[Editor]:
-    with Editor() as server:
-        yield server
 
 
 @pytest.fixture

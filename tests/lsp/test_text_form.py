@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,6 @@ TEXT = """model m (x: f32[?,4], "a b": f32[4]) -> (y, parts.1, rows, sum)
     out b -> 0 axis=0
   sum   = Add("s.1", two)
 """
-
-
-@pytest.fixture(scope="module")
-def editor() -> Iterator[Editor]:
-    with Editor() as server:
-        yield server
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def proof_of(reference: Reference, loaded: Loaded, culprit: Culprit, other: Resu
         texts.append(f"compared with the other side's they are then {_differ(largest(made, other))}")
     except IRError:  # The layers after it do not accept the value.
         texts.append(f"irexec cannot be run with the other side's {name}")
-    repaired = _with_ours(reference, loaded, culprit)
+    repaired = with_ours(reference, loaded, culprit)
     if repaired is not None:
         texts[1:] = [
             f"with irexec's {name}, those of the other side are {_differ(largest(reference.results(), repaired))}"
@@ -48,7 +48,7 @@ def _differ(error: Error) -> str:
     return off(error) if error else "equal"
 
 
-def _with_ours(reference: Reference, loaded: Loaded, culprit: Culprit) -> Results | None:
+def with_ours(reference: Reference, loaded: Loaded, culprit: Culprit) -> Results | None:
     """Return the other model's results with irexec's values of the layers; None if it cannot be run with them."""
     if not isinstance(loaded, HasLayerPairs) or not culprit.outputs:
         return None

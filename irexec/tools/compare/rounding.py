@@ -153,7 +153,8 @@ def _disturbed(array: Array, units: float, rng: np.random.Generator) -> Array:
         return array
     flat = squeezed(array)
     wide = widened(flat)
-    if np.array_equal(wide, np.rint(wide)):  # Masks, counts and positions are intended.
+    # Masks, counts and positions are intended, unless the layer was seen to be wrong by more than a fused one.
+    if units <= FUSED and np.array_equal(wide, np.rint(wide)):
         return array
     scale = np.maximum(np.abs(wide), Typical(flat)[:])
     with np.errstate(all="ignore"):

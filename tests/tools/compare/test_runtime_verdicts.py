@@ -149,7 +149,7 @@ def test_layers_without_errors_explain_nothing() -> None:
 
 
 def test_rounding_inside_bodies_is_carried_to_the_results() -> None:
-    run = Reference(irexec.read_model(iterating().text.encode()), [[np.full((3, 2), 0.3, F)]])
+    run = Reference(irexec.read_model(iterating().text.encode()), [[np.ones((3, 2), F)]])
     nodes = [node for node in run.model.nodes if node.bodies]
     draws = Rounding(run, dict.fromkeys(nodes, 16.0))._drawn(1.0)
     assert all(np.any(a != b) for draw in draws for a, b in pairs(run.results(), draw))
