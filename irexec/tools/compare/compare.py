@@ -145,7 +145,9 @@ def _completed(culprit: Culprit, comparing: Comparing, *, hidden: bool) -> Culpr
     """Return the culprit with fewer layers, if an experiment tells them apart, and with the other side's layers."""
     reference, loaded, noise = comparing.reference, comparing.loaded, comparing.noise
     pairs = comparing.layer_pairs
-    if len(culprit.nodes) > 1 and culprit.outputs and not hidden:
+    # What rounding explains by itself, any connection explains as well.
+    is_choice = culprit.nodes[-1] in comparing.chosen
+    if len(culprit.nodes) > 1 and culprit.outputs and not hidden and not is_choice:
         culprit = slipped(reference, loaded, culprit, noise)
         if pairs is not None and len(culprit.nodes) > 1:
             culprit = replaced(pairs, culprit)

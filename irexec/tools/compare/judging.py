@@ -43,9 +43,15 @@ class Judging:
     def judge(self) -> None:
         """Set the verdict: agreement, the layers that are blamed, or an unexplained difference."""
         found, suspects = self._found, self._comparing.suspects
-        experiments = Experiments(self._reference, self._comparing.deltas, self._with_values)
-        strict, loose = self._allowances()
+        experiments, strict, loose = self._experiments(), *self._allowances()
         blamed = blame(experiments, self._other, strict, loose)
+        if not blamed.agrees and not blamed.nodes and self._comparing.chosen:
+            # Each of these choices is rounding, but not all of them together.
+            suspects |= self._comparing.chosen
+            experiments, strict, loose = self._experiments(), *self._allowances()
+            blamed = blame(experiments, self._other, strict, loose)
+            for row in found.layers:
+                row.agrees &= row.node not in blamed.nodes
         if blamed.agrees or (not blamed.nodes and self._is_decompressed(loose)):
             found.hidden = self._is_fused
             found.results_agree = not found.hidden
@@ -61,6 +67,11 @@ class Judging:
             found.proof = self._proof(experiments, blamed.nodes, strict) if blamed.nodes else ""
         else:
             self._explain()
+
+    def _experiments(self) -> Experiments:
+        """Return the experiments with the errors of the suspects."""
+        deltas = {node: delta for node, delta in self._comparing.deltas.items() if node in self._comparing.suspects}
+        return Experiments(self._reference, deltas, self._with_values)
 
     def _allowances(self) -> tuple[Allowance, Allowance]:
         """Return the rounding of all layers but the suspects, and that of all layers."""

@@ -67,8 +67,12 @@ class Comparing:
         self.unfused = recorded and bounds is None and self.noise is None
         self.shapes: dict[Value, list[tuple[int, ...]]] = {}
         self.suspects: dict[Node, Culprit] = {}
+        self.chosen: dict[Node, Culprit] = {}
+        """Layers that chose other integers, each within what rounding explains: no suspects, unless rounding does not
+        explain the results."""
         self.deltas: dict[Node, list[Delta]] = {}
-        """The errors of the suspects in each step, unless their values have another shape on the other side."""
+        """The errors of the suspects and of `chosen` in each step, unless their values have another shape on the other
+        side."""
         self.nodes = comparable(reference.model)
         self.written, self._read = _written(reference.model), read_values(reference.model)
         self.together = Together(reference.model, self.nodes, isinstance(loaded, HasModules))
@@ -170,9 +174,12 @@ class Comparing:
                 row.own, row.agrees, row.step = own, agrees, step
             if own.whole and not agrees and self.bounds is None:
                 row.tolerance, row.limit = "exact", 0.0
-            if node not in self.suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
+            is_choice = own.whole and node not in self.chosen and self.layer_pairs is None
+            if node not in self.suspects and (
+                not agrees or is_choice or (node.bodies and relation is not Relation.SAME)
+            ):
                 self._suspect(row, nodes, given, their, own, agrees, step)
-            if node in self.suspects and own:
+            if own and (node in self.suspects or node in self.chosen):
                 local = self._local(nodes, given, their, step, right[step].get(node))
                 known = [array for value, array in zip(node.outputs, local, strict=False) if value in their]
                 self._keep_error(node, step, pairs, known)
@@ -284,9 +291,12 @@ class Comparing:
         # An error inside a body may not affect its results: for example, the index of the largest value may stay.
         enters = len(nodes) == 1 and not (pairs is not None and pairs.has_exchanged_bodies(node))
         found = self._inside(suspect, self._whole) if node.bodies and enters else None
-        if found is not None or not agrees:
+        if found is None and agrees and own.whole:
+            self.chosen[node], self.deltas[node] = suspect, []
+        elif found is not None or not agrees:
+            self.chosen.pop(node, None)
             self.suspects[node] = found or suspect
-            self.deltas[node] = []
+            self.deltas.setdefault(node, [])
             row.agrees, row.changed = False, self.layer_pairs is not None and self.layer_pairs.is_changed(node)
 
     def _inputs_of(self, node: Node, behind: Sequence[Node], given: Mapping[Value, Array]) -> dict[Value, Array]:

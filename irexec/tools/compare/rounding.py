@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -59,14 +61,14 @@ class Rounding:
     """Results that random errors in the layers explain, element by element.
 
     irexec runs the model several times with random errors of the measured size in the results of layers. An element of
-    integers is explained only if one of these runs, or of runs with `margin` times as large errors, has it, too.
+    integers is explained only if one of these runs has it, too, or one with `margin` times as large errors.
     """
 
     def __init__(self, reference: Reference, units: Mapping[Node, float], margin: float = MARGIN) -> None:
         """`units`: the errors of layers in units in the last place."""
         self._reference, self._margin = reference, margin
         self._units = {node: error for node, error in units.items() if error > 0}
-        self._draws: dict[float, list[Results]] = {}
+        self._draws: dict[tuple[float, int], Results | None] = {}
 
     def explains(self, found: Results, right: Results | None = None) -> bool:
         """Return whether rounding explains each element of these results. `right`: the results that they are compared
@@ -79,11 +81,30 @@ class Rounding:
             for index, (a, b) in enumerate(zip(some, others, strict=True))
         )
 
+    def _chooses(self, place: tuple[int, int], right: Array, found: Array) -> bool:
+        """Return whether draws have each integer of a result, and about as many that are not irexec's: if all ties are
+        rounded in the other direction, it is another rule. More is drawn as long as this explains more integers.
+        """
+        step, index = place
+        ours, error = self._reference.results()[step][index], apart(right, found)
+        count, most = int(np.count_nonzero(error)), 0
+        for times in (1.0, self._margin):
+            for seed in itertools.count():
+                left, drawn = np.count_nonzero(error), self._draw(times, seed)
+                if drawn is not None and (draw := drawn[step][index]).shape == found.shape:
+                    error = np.where(apart(found, draw) == 0, 0.0, error)
+                    most = max(most, int(np.count_nonzero(apart(ours, draw))))
+                if seed + 1 >= _DRAWS and np.count_nonzero(error) in (0, left):
+                    break
+            if not error.any() and count <= most + math.sqrt(most):
+                return True
+        return False
+
     @property
     def largest(self) -> Error:
         """The largest change of a result in the draws."""
         right = self._reference.results()
-        return worst(measure(a, b) for draw in self._drawn(1.0) for a, b in pairs(right, draw))
+        return worst(measure(a, b) for draw in self._drawn() for a, b in pairs(right, draw))
 
     def _explains(self, place: tuple[int, int], right: Array, found: Array) -> bool:
         if right.shape != found.shape:
@@ -93,32 +114,24 @@ class Rounding:
             return not error.any()
         step, index = place
         if not ElementType.of(right.dtype).is_real:
-            for times in (1.0, self._margin):
-                for draw in self._drawn(times):
-                    error = np.where(_is_equal(found, draw[step][index]), 0.0, error)
-                if not error.any():
-                    return True
-            return False
+            return self._chooses(place, right, found)
         ours = self._reference.results()[step][index]
-        draws = [draw[step][index] for draw in self._drawn(1.0)]
+        draws = [draw[step][index] for draw in self._drawn()]
         return bool(np.all(error <= _bound(ours, [draw for draw in draws if draw.shape == ours.shape], self._margin)))
 
-    def _drawn(self, times: float) -> list[Results]:
-        """Return the results of the runs with random errors of this multiple of the measured size."""
-        if times not in self._draws:
-            self._draws[times] = []
-            larger = {node: times * error for node, error in self._units.items()}
-            for seed in range(_DRAWS):
-                rng = np.random.default_rng((seed, int(times)))
-                try:
-                    self._draws[times].append(self._reference.changed(_disturbances(larger, rng)))
-                except IRError:  # A value that depends on rounding was close to the limit of a shape or an index.
-                    continue
-        return self._draws[times]
+    def _drawn(self) -> list[Results]:
+        """Return the results of the runs with random errors of the measured size."""
+        return [draw for seed in range(_DRAWS) if (draw := self._draw(1.0, seed)) is not None]
 
-
-def _is_equal(found: Array, draw: Array) -> Any:
-    return apart(found, draw) == 0 if found.shape == draw.shape else False
+    def _draw(self, times: float, seed: int) -> Results | None:
+        """Return the results of a run with random errors of this multiple of the measured size; None if it fails."""
+        if (times, seed) not in self._draws:
+            rng = np.random.default_rng((seed, int(times)))
+            try:
+                self._draws[times, seed] = self._reference.changed(_disturbances(self._units, times, rng))
+            except IRError:  # A value that depends on rounding was close to the limit of a shape or an index.
+                self._draws[times, seed] = None
+        return self._draws[times, seed]
 
 
 def _bound(ours: Array, draws: Sequence[Array], margin: float) -> Array:
@@ -137,17 +150,17 @@ def _bound(ours: Array, draws: Sequence[Array], margin: float) -> Array:
     return np.asarray(bound.reshape(ours.shape))
 
 
-def _disturbances(units: Mapping[Node, float], rng: np.random.Generator) -> Moves:
-    """Return random changes of up to this number of units in the last place in the results of layers."""
+def _disturbances(units: Mapping[Node, float], times: float, rng: np.random.Generator) -> Moves:
+    """Return random changes of the results of layers, of up to `times` their number of units in the last place."""
     made: dict[Value, Callable[[Array], Array]] = {}
     for node, error in units.items():
         inner = [n for body in node.bodies for n in body.model.walk() if n.inputs and not n.bodies]
         for value in (value for n in inner or [node] if n.type != RESULT for value in n.outputs):
-            made[value] = partial(_disturbed, units=error, rng=rng)
+            made[value] = partial(_disturbed, units=error, times=times, rng=rng)
     return made
 
 
-def _disturbed(array: Array, units: float, rng: np.random.Generator) -> Array:
+def _disturbed(array: Array, units: float, times: float, rng: np.random.Generator) -> Array:
     kind = ElementType.of(array.dtype)
     if not kind.is_real or not array.size:
         return array
@@ -158,7 +171,7 @@ def _disturbed(array: Array, units: float, rng: np.random.Generator) -> Array:
         return array
     scale = np.maximum(np.abs(wide), Typical(flat)[:])
     with np.errstate(all="ignore"):
-        step = units * unit(scale, kind) * rng.uniform(-1, 1, wide.shape)
+        step = times * units * unit(scale, kind) * rng.uniform(-1, 1, wide.shape)
         # Exact zeros and infinities, such as masks and padding, are intended.
         moved = np.where((wide == 0) | ~np.isfinite(wide), wide, wide + step)
         made: Array = moved.astype(array.dtype).reshape(array.shape)

@@ -30,6 +30,12 @@ def has_avx2() -> bool:
     return bool({"AVX2", "X86_V3"} & found()) and os.environ.get("OV_CPU_MAX_ISA") not in ("SSE41", "SSE42", "AVX")
 
 
+def rounds_bf16() -> bool:
+    """Return whether OpenVINO rounds results to the nearest bf16: before AVX-512, some become the neighbour."""
+    lowered = os.environ.get("OV_CPU_MAX_ISA") or "AVX512_CORE"
+    return bool({"AVX512F", "X86_V4"} & found()) and lowered.startswith("AVX512")
+
+
 def skip_unless_computed(name: str) -> None:
     """Skip a test where OpenVINO's CPU plugin computes an operator wrongly with the instructions of this processor."""
     if IS_X86 and name in WITHOUT_AVX2 and not has_avx2():

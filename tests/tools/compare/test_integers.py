@@ -132,3 +132,21 @@ def test_integers_divided_by_zero_are_no_fault_of_the_layer(division: Callable[.
     )
     assert found.culprit is None
     assert "because layer has no defined result for its inputs" in found.verdict
+
+
+def test_all_ties_rounded_in_the_other_direction_are_no_rounding(tmp_path: Path) -> None:
+    """Each tie alone may be rounded either way; that all are, is another rule: quantize, then add an odd zero point."""
+
+    def build(x: Any) -> list[Any]:
+        levels = ops.round(ops.divide(x, F(1), name="divided"), "half_to_even", name="rounded")
+        return [ops.convert(ops.clamp(ops.add(levels, F(5), name="moved"), -128, 127, name="held"), "i8", name="layer")]
+
+    given = np.arange(-20, 20, 0.5, dtype=F)
+    right = (np.rint(given) + 5).astype(np.int8)
+    found = _compared(given, build, tmp_path, lambda made: made.__setitem__(0, np.rint(given + 5).astype(np.int8)))
+    assert found.culprit is not None and found.culprit.nodes[-1].friendly_name == "layer" and not found.agrees
+    assert "with the error of layer, irexec's results are off by 1 as well" in found.proof
+    assert [row.agrees for row in found.layers] == [False] and not found.culprit.changes
+    one = right.copy()
+    one[1] += 1
+    assert _compared(given, build, tmp_path, lambda made: made.__setitem__(0, one)).agrees

@@ -118,7 +118,7 @@ def test_rounding_follows_the_sensitivity_of_the_results() -> None:
 
 def test_rounding_is_judged_for_each_element() -> None:
     rounding = steep(100.0)
-    draw = rounding._drawn(1.0)[0]
+    draw = rounding._drawn()[0]
     assert rounding.explains(draw)
     right = chain(last=lambda value: ops.exp(ops.multiply(value, F(100)))).results()
     changes = np.abs(draw[0][0] - right[0][0])
@@ -151,7 +151,7 @@ def test_layers_without_errors_explain_nothing() -> None:
 def test_rounding_inside_bodies_is_carried_to_the_results() -> None:
     run = Reference(irexec.read_model(iterating().text.encode()), [[np.ones((3, 2), F)]])
     nodes = [node for node in run.model.nodes if node.bodies]
-    draws = Rounding(run, dict.fromkeys(nodes, 16.0))._drawn(1.0)
+    draws = Rounding(run, dict.fromkeys(nodes, 16.0))._drawn()
     assert all(np.any(a != b) for draw in draws for a, b in pairs(run.results(), draw))
 
 
