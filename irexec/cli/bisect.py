@@ -110,12 +110,12 @@ def _search(args: argparse.Namespace, reference: Reference | None) -> int:
     found: list[Bisection | SettingsFound] = []
     with Status() as status:
         if reference is None:
-            check, known = ByCommand(args.check, args.file, args.limit_of_each), {} if log is None else log.failures
+            check, known = ByCommand(args.check, args.file, args.timeout), {} if log is None else log.failures
             keep = (lambda failures: None) if log is None else (lambda failures: log.keep(failures, None))
             releases = environments.releases(args.releases)
             found.append(bisect(check, releases, environments, status.show, known, keep))
         else:
-            config, bounds, limit = config_of(args), bounds_of(args), args.limit_of_each
+            config, bounds, limit = config_of(args), bounds_of(args), args.timeout
             search = OfModel(reference, args.other, environments, config, bounds, limit, status.show)
             searched = None if args.releases is None else search.releases(args.releases, log)
             found += [] if searched is None else [searched]

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="openvino, openvino:DEVICE or onnxruntime (.onnx only); default: openvino",
     )
     add_config(parser)
-    add_limit(parser, 120, response="answer of the runtime")
+    add_limit(parser, 120, each="answer of the runtime")
     parser.add_argument(
         "--skip",
         action="append",
@@ -62,10 +62,10 @@ def run(args: argparse.Namespace) -> int:
     reference, config = load_with_inputs(args).reference, config_of(args)
     with refusing(args), Status() as status:
         environments = Environments(package_of(args.other), args.environments, interpreters(args.python))
-        runtime = runtime_of(args.other, config, reference.model, args.limit_of_response)
+        runtime = runtime_of(args.other, config, reference.model, args.timeout)
         work = Blaming(
             reference, runtime, args.other, config, environments,
-            releases=args.releases, skip=args.skip, bounds=bounds_of(args), limit=args.limit_of_response,
+            releases=args.releases, skip=args.skip, bounds=bounds_of(args), limit=args.timeout,
             progress=status.show,
         )  # fmt: skip
         found = work.run(Path(args.output))

@@ -6,22 +6,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from argparse import SUPPRESS
 from collections.abc import Iterator
 
 from irexec.cli.inputs import check_readable, refused, refusing
-from irexec.cli.options import add_output
+from irexec.cli.options import add_older, add_output
 from irexec.cli.streams import print_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="REPRO", help="the model written by irexec reduce (.xml, .onnx)")
-    parser.add_argument(
-        "--anonymize",
-        action="store_true",
-        help="replace the names of layers, tensors and files, and leave out runtime information and the report",
-    )
-    parser.add_argument("--anonymise", dest="anonymize", action="store_true", help=SUPPRESS)
+    about = "replace the names of layers, tensors and files, and leave out runtime information and the report"
+    add_older(parser, parser.add_argument("--anonymize", action="store_true", help=about), "--anonymise")
     add_output(parser, "OUT.zip", "the archive to write (default: REPRO with .zip)")
 
 

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_config(parser)
     add_python(parser)
-    add_limit(parser, 600, response="response of OTHER")
+    add_limit(parser, 600, each="response of OTHER")
     add_input_arguments(parser, steps=True)
     about = "a step of preprocessing that only MODEL contains, e.g. image=NHWC->NCHW, image=u8 or image=mean:1,2,3"
     add_repeatable(parser, "--map", "INPUT=STEP", f"{about}: the model of --with gets it as well")

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.cli.inputs import check_readable, refuse, refused, refusing
 from irexec.cli.many import add_many_arguments, gather_all, log_output
-from irexec.cli.options import add_limit, add_repeatable, amount_above_0, whole
+from irexec.cli.options import add_config, add_limit, add_repeatable, amount_above_0, whole
+from irexec.cli.runtimes import config_of
 from irexec.cli.streams import complain, print_json, print_line, put, put_exactly
 from irexec.core.diagnostics import Place, Report
 from irexec.ir.beside import Unreadable, json_of, text_of
@@ -58,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="lowered",
         help="with --with irexec: test its compiled code (lowered) or its kernels (default: lowered)",
     )
-    add_repeatable(judged, "--config", "KEY=VALUE", "set a property of the runtime")
+    add_config(judged)
     judged.add_argument(
         "--python", default="", metavar="PATH", help="the Python interpreter in which the runtime is installed"
     )
@@ -67,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="judge the passes of OpenVINO's compiler instead of its results",
     )
-    add_limit(judged, 60, response="case")
+    add_limit(judged, 60, each="case")
     cases = parser.add_argument_group("cases")
     amount = cases.add_mutually_exclusive_group()
     amount.add_argument("--quick", action="store_true", help="run 16 cases of each operator and pattern (default)")
@@ -135,10 +136,9 @@ def run(args: argparse.Namespace) -> int:
 def _task(args: argparse.Namespace) -> JudgeBlock:
     from irexec.tools.conformance.campaign import task_of
 
-    config = dict(text.partition("=")[::2] for text in args.config)
     return task_of(
-        args.runtime, config, device=args.device, mode=args.mode, python=args.python, seed=args.seed,
-        limit=args.limit_of_response,
+        args.runtime, config_of(args), device=args.device, mode=args.mode, python=args.python, seed=args.seed,
+        limit=args.timeout,
     )  # fmt: skip
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from argparse import SUPPRESS
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import Loaded, add_input_arguments, findings_and_inputs
 from irexec.cli.inputs import exit_code_of_use, not_written, refused
-from irexec.cli.options import add_limit, add_output, whole
+from irexec.cli.options import add_limit, add_older, add_output, whole
 from irexec.cli.streams import put
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.render import write
@@ -47,10 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_input_arguments(parser)
     add_limit(parser)
-    parser.add_argument(
-        "--anonymize", action="store_true", help="replace names and values with random ones and drop rt_info"
-    )
-    parser.add_argument("--anonymise", dest="anonymize", action="store_true", help=SUPPRESS)
+    about = "replace names and values with random ones and drop rt_info"
+    add_older(parser, parser.add_argument("--anonymize", action="store_true", help=about), "--anonymise")
     add_output(
         parser, "OUT.xml", "the file to write (default: cut.xml), with .bin, .irt and .npz beside it", default="cut.xml"
     )

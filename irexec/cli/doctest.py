@@ -81,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
             return 2
     from irexec.tools.parallel.pages import CheckPage
 
-    outcomes = gather_all(args, CheckPage(args.large), [shared_path(args, file) for file in files], "pages")
+    items = [shared_path(args, file) for file in files]
+    outcomes = gather_all(args, CheckPage(args.large), items, "pages", args.timeout)
     pages = [chosen_of(outcome.result or _failed(outcome), choice) for outcome in outcomes]
     _show(args, pages)
     unwritten = _write_errata(args.errata, pages) if args.errata is not None else None
@@ -97,7 +98,7 @@ def _fixed(args: argparse.Namespace, file: str, out: IO[str], choice: Choice) ->
 
     if len(missing := check_readable(file, "a page")):
         return missing
-    how: dict[str, Any] = {"diff": args.diff, "out": out, "limit": args.limit_of_each}
+    how: dict[str, Any] = {"diff": args.diff, "out": out, "limit": args.timeout}
     return fixed_by(file, lambda: fix_page(file, unsafe=args.unsafe, wanted=choice.keeps, write=not args.diff), **how)
 
 

@@ -67,12 +67,12 @@ def _reports(files: list[str], args: argparse.Namespace, choice: Choice, changed
     how: dict[str, Any] = {"weights": args.weights, "unsafe": args.unsafe, "wanted": choice.keeps}
     for path in files:
         if path == STDIN:
-            with time_limit(args.limit_of_each):
+            with time_limit(args.timeout):
                 remaining = _stdin_fixed(args.diff, changed, **how)
         else:
             missing = check_readable(path, stdin=True)
             out = sys.stderr if args.format in FOR_MACHINES and not args.diff else sys.stdout
-            how_shown: dict[str, Any] = {"diff": args.diff, "out": out, "limit": args.limit_of_each, "changed": changed}
+            how_shown: dict[str, Any] = {"diff": args.diff, "out": out, "limit": args.timeout, "changed": changed}
             remaining = missing if len(missing) else fixed(path, **how_shown, **how)
         yield choice.of(remaining)
 

@@ -24,7 +24,8 @@ OPTIONS = {
     "--junit": ("--format junit",), "--markdown": ("--format markdown",), "--max": ("--most", "--worst"),
     "--niter": ("--repeat",), "--num-workers": ("--jobs",), "--processes": ("--jobs",), "--profile": ("--trace",),
     "--reference": ("--with",), "--runtime": ("--with",), "--sarif": ("--format sarif",), "--tol": ("--atol", "--rtol"),
-    "--svg": ("--format svg",), "--threads": ("--jobs",), "--timeout": ("--limit",),
+    "--svg": ("--format svg",), "--threads": ("--jobs",), "--time-limit": ("--timeout",),
+    "--timeout": ("--time-limit",),
     "--tolerance": ("--atol", "--rtol"),
     "--top": ("--worst", "--most"), "--workers": ("--jobs",),
 }  # fmt: skip

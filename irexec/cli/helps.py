@@ -40,7 +40,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     ),
     "lsp": (
         ("irexec lsp", "start the language server; editors run this command"),
-        ("irexec lsp --limit 10", "stop each check of a document after 10 seconds"),
+        ("irexec lsp --timeout 10", "stop each check of a document after 10 seconds"),
     ),
     "compare": (
         ("irexec compare model.xml --with openvino", "find the first layer that differs on OpenVINO's CPU plugin"),

@@ -45,5 +45,5 @@ def run(args: argparse.Namespace) -> int:
     # The server uses copies, because it closes its streams, and because printed output must not mix with its messages.
     numbers = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
     with os.fdopen(numbers[0], "rb") as stdin, os.fdopen(numbers[1], "wb") as stdout, redirect_stdout(sys.stderr):
-        make_server(args.limit_of_each, _project).start_io(stdin, stdout)
+        make_server(args.timeout, _project).start_io(stdin, stdout)
     return 0

@@ -110,7 +110,8 @@ def _dispatch(arguments: list[str]) -> int:
     if unknown:
         command = commands[chosen]
         # Option names of earlier versions are accepted, but not suggested.
-        known = {name for name, entry in command._option_string_actions.items() if entry.help != argparse.SUPPRESS}
+        shown = (entry for entry in command._actions if entry.help != argparse.SUPPRESS)
+        known = {name for entry in shown for name in entry.option_strings}
         command.error(f"unrecognized arguments: {' '.join(unknown)}{_advice(unknown[0].partition('=')[0], known)}")
     with guarded(), _time_limit(args):
         for option, paths in args.outputs(args):
@@ -130,12 +131,12 @@ def _missing_folder(path: str) -> str | None:
 
 def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
     """Return a context that applies the time limit of a command, if it has one limit for all of its work."""
-    limit = getattr(args, "limit_of_all", None)
+    limit = getattr(args, "time_limit", None)
     if limit is None:
         return nullcontext()
     from irexec.core.diagnostics.deadline import time_limit
 
-    return time_limit(limit)
+    return time_limit(limit, option="--time-limit")
 
 
 def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:

@@ -88,8 +88,11 @@ def given_inputs(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], what: str) -> list[Outcome[R]]:
+def gather_all(
+    args: argparse.Namespace, task: Task[R], items: Sequence[str], what: str, limit: float | None = None
+) -> list[Outcome[R]]:
     """Return the outcome for each item, computed by the processes or the cluster given by the options.
+    `limit`: seconds for each item.
 
     Raises IRError, and OutputIsInput if a file is written for one item and read for another.
     """
@@ -106,7 +109,7 @@ def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], wh
 
     try:
         with _executor(args) as executor, _log(args, task) as log, Status() as status:
-            outcomes = list(gather(_extended(args, _limited(args, task)), items, executor, log=log, done=count))
+            outcomes = list(gather(_extended(args, _limited(task, limit)), items, executor, log=log, done=count))
     except KeyboardInterrupt:
         if len(items) > 1:
             kept = f"; run the same command again to continue from {args.resume}" if args.resume is not None else ""
@@ -189,10 +192,9 @@ def _refused(code: str, message: str, **details: Any) -> IRError:
     return IRError(findings.report)
 
 
-def _limited(args: argparse.Namespace, task: Task[R]) -> Task[R]:
-    """Return the task with --limit, which applies to each item in any process."""
-    limit = getattr(args, "limit_of_each", None)
-    return task if limit is None else Limited(task, limit)
+def _limited(task: Task[R], seconds: float | None) -> Task[R]:
+    """Return the task with a time limit for each item, in any process."""
+    return task if seconds is None else Limited(task, seconds)
 
 
 def _extended(args: argparse.Namespace, task: Task[R]) -> Task[R]:

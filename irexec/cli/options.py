@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from argparse import SUPPRESS, ArgumentTypeError, _ActionsContainer
+from argparse import Action, ArgumentTypeError, _ActionsContainer
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -27,9 +27,9 @@ def add_random_weights(parser: _ActionsContainer, *, seed: bool = False) -> None
         parser.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of random weights (default: 0)")
 
 
-def add_repeatable(parser: _ActionsContainer, option: str, metavar: str, help: str, **more: str) -> None:
+def add_repeatable(parser: _ActionsContainer, option: str, metavar: str, help: str, **more: str) -> Action:
     """Add an option that may be given several times; its value is the list of all values."""
-    parser.add_argument(option, action="append", default=[], metavar=metavar, help=help, **more)  # type: ignore[arg-type]
+    return parser.add_argument(option, action="append", default=[], metavar=metavar, help=help, **more)  # type: ignore[arg-type]
 
 
 def add_shapes(parser: _ActionsContainer) -> None:
@@ -57,16 +57,16 @@ def add_bounds(parser: _ActionsContainer) -> None:
 def add_output(
     parser: _ActionsContainer, metavar: str, help: str, *, default: str | None = None, older: str | None = None
 ) -> None:
-    """Add `-o`, `--output`. `older`: the name of this option in version 0.1, which version 0.3 removes."""
-    parser.add_argument("-o", "--output", default=default, metavar=metavar, help=help)
+    """Add `-o`, `--output`. `older`: the name of this option in version 0.1."""
+    option = parser.add_argument("-o", "--output", default=default, metavar=metavar, help=help)
     if older is not None:
-        parser.add_argument(older, dest="output", default=SUPPRESS, metavar=metavar, help=SUPPRESS)
+        add_older(parser, option, older)
 
 
 def add_no_repairs(parser: _ActionsContainer) -> None:
-    """Add `--no-repairs`, and its older name `--strict` of version 0.1, which version 0.3 removes."""
-    parser.add_argument("--no-repairs", action="store_true", help="treat repairs of incomplete snippets as errors")
-    parser.add_argument("--strict", dest="no_repairs", action="store_true", default=SUPPRESS, help=SUPPRESS)
+    """Add `--no-repairs`, and its older name `--strict` of version 0.1."""
+    about = "treat repairs of incomplete snippets as errors"
+    add_older(parser, parser.add_argument("--no-repairs", action="store_true", help=about), "--strict")
 
 
 def whole(least: int = 0) -> Callable[[str], int]:
@@ -112,20 +112,20 @@ def seconds(text: str) -> float | None:
     return value if 0 < value <= _LONGEST else None
 
 
-def add_limit(parser: _ActionsContainer, default: float | None = None, *, each: str = "", response: str = "") -> None:
-    """Add `--limit SECONDS`. `each`: the unit of work that has this limit; `response`: instead, the work of another
-    program, for which the command waits; without them, the whole command.
+def add_limit(parser: _ActionsContainer, default: float | None = None, *, each: str = "") -> None:
+    """Add `--timeout SECONDS` for each unit of work, such as a file or a response of another program; without `each`,
+    `--time-limit SECONDS` for the whole command. Both were `--limit` first.
     """
     usual = f"{default:g}" if default else "no limit"
-    of = f"for each {each or response}" if each or response else "for the whole command"
-    parser.add_argument(
-        "--limit",
-        dest="limit_of_each" if each else "limit_of_response" if response else "limit_of_all",
-        type=seconds,
-        default=default,
-        metavar="SECONDS",
-        help=f"time limit in seconds {of}; 0 or none: no limit (default: {usual})",
-    )
+    name, of = ("--timeout", f"each {each}") if each else ("--time-limit", "the whole command")
+    about = f"time limit in seconds for {of}; 0 or none: no limit (default: {usual})"
+    option = parser.add_argument(name, type=seconds, default=default, metavar="SECONDS", help=about)
+    add_older(parser, option, "--limit")
+
+
+def add_older(parser: _ActionsContainer, option: Action, name: str) -> None:
+    """Accept an earlier name of an option, which neither the help nor completion shows. Version 0.3 removes it."""
+    parser._option_string_actions[name] = option
 
 
 def release(text: str) -> tuple[int, int]:

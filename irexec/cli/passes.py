@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="openvino (default) or openvino:DEVICE; the passes of the CPU plugin can be shown",
     )
     add_config(parser)
-    add_limit(parser, 600, response="compilation")
+    add_limit(parser, 600, each="compilation")
     add_input_arguments(parser, steps=True)
     show = parser.add_argument_group("output")
     add_format_argument(show, "json prints one object")
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
             loaded.reference,
             device=device_of(args.other),
             config=config_of(args),
-            limit=args.limit_of_response,
+            limit=args.timeout,
             compiling=lambda passes: status.show(f"compiling: {passes} passes"),
             progress=lambda done, total: status.count(done, total, "graphs run"),
         )

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_config(parser)
     add_python(parser)
-    add_limit(parser, 120, response="candidate")
+    add_limit(parser, 120, each="candidate")
     parser.add_argument(
         "--same",
         default="",
@@ -144,7 +144,7 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
     same = Sameness(args.same, args.tries)
     if args.check is not None:
         suffix = _suffix(args)
-        judge = ByCommand(args.check, args.limit_of_response, same, suffix)
+        judge = ByCommand(args.check, args.timeout, same, suffix)
         if suffix == ".xml":
             return judge, [whole(reference)], STAGES
         from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_whole
@@ -155,7 +155,7 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
 
         if args.python:
             raise CannotRun("it requires OpenVINO in this environment, not --python", "U003")
-        return ByPasses(_device(args), config_of(args), args.limit_of_response, same), [whole(reference)], STAGES
+        return ByPasses(_device(args), config_of(args), args.timeout, same), [whole(reference)], STAGES
     bounds, runtime = bounds_of(args), runtime_for(args, args.other, reference.model)
     if args.other == ONNX_RUNTIME and not args.file.lower().endswith(".onnx"):
         raise CannotRun("ONNX Runtime cannot read an IR; reduce the original .onnx file instead", "U012")
@@ -218,11 +218,11 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
     files: list[Path] = repro.write(reduction)
     runtime: Runtime | None = getattr(judge, "runtime", None)
     if args.check is not None:
-        files.append(repro.write_command_script(reduction, shlex.split(args.check), args.same, args.limit_of_response))
+        files.append(repro.write_command_script(reduction, shlex.split(args.check), args.same, args.timeout))
     elif args.other == ONNX_RUNTIME:
-        files += repro.write_onnx_runtime_script(reduction, runtime, args.limit_of_response)
+        files += repro.write_onnx_runtime_script(reduction, runtime, args.timeout)
     else:
-        config, limit = config_of(args), args.limit_of_response
+        config, limit = config_of(args), args.timeout
         files += repro.write_openvino_script(reduction, _device(args), config, runtime, limit)
     asked = f"irexec reduce {shlex.quote(Path(args.file).name)} {' '.join(_asked(args))}"
     files.append(repro.write_report(reduction, size_of(reference.model), asked, runtime))

@@ -17,6 +17,7 @@ from irexec.cli.options import (
     add_extensions,
     add_limit,
     add_no_repairs,
+    add_older,
     add_output,
     add_random_weights,
     add_repeatable,
@@ -112,13 +113,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument("--until", metavar="LAYER", help="stop after this layer and print its outputs")
     watch.add_argument("--worst", type=whole(1), metavar="N", help="show only the N layers that take the most time")
     watch.add_argument("--repeat", type=whole(1), metavar="N", help="run N times and print the minimum and median time")
-    watch.add_argument(
-        "--sanitize",
-        action="store_true",
-        help="report the layers where NaN, overflow, undefined ordering or loss of precision first occurs",
-    )
-    # The spelling of version 0.1, which version 0.3 removes.
-    watch.add_argument("--sanitise", dest="sanitize", action="store_true", help=argparse.SUPPRESS)
+    about = "report the layers where NaN, overflow, undefined ordering or loss of precision first occurs"
+    add_older(watch, watch.add_argument("--sanitize", action="store_true", help=about), "--sanitise")
     watch.add_argument(
         "--explain",
         action="store_true",

@@ -18,8 +18,10 @@ def add_python(parser: argparse.ArgumentParser) -> None:
 
 
 def config_of(args: argparse.Namespace) -> dict[str, str]:
-    """Return the properties of `--config`."""
-    return dict(entry.partition("=")[::2] for entry in args.config)
+    """Return the properties of `--config`. Raises IRError."""
+    from irexec.tools.run.values import read_properties
+
+    return read_properties(args.config)
 
 
 def bounds_of(args: argparse.Namespace) -> Bounds | None:
@@ -35,4 +37,4 @@ def runtime_for(args: argparse.Namespace, text: str, model: Model) -> Runtime:
     """
     from irexec.tools.compare.runtimes.choose import runtime_of
 
-    return runtime_of(text, config_of(args), model, args.limit_of_response, args.python)
+    return runtime_of(text, config_of(args), model, args.timeout, args.python)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from irexec.cli.extension import load_extensions
 from irexec.cli.given import weights_of
 from irexec.cli.inputs import check_readable, not_written, refused
-from irexec.cli.options import add_extensions, add_limit, add_random_weights, add_weights
+from irexec.cli.options import (
+    add_extensions,
+    add_limit,
+    add_older,
+    add_random_weights,
+    add_repeatable,
+    add_weights,
+)
 from irexec.cli.streams import complain, print_json, print_line, printout
 from irexec.core.diagnostics import Place, Report, WrongArgument
 from irexec.core.diagnostics.findings import Findings
@@ -30,14 +37,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx, .irt)")
-    parser.add_argument(
-        "--input",
-        "--shape",
-        action="append",
-        default=[],
-        metavar="NAME=SIZES",
-        help="set the shape of an input, e.g. image=?,3,?,?, or the size of a symbol in the output, e.g. seq=128",
-    )
+    about = "set the shape of an input, e.g. image=?,3,?,?, or the size of a symbol in the output, e.g. seq=128"
+    add_older(parser, add_repeatable(parser, "--shape", "NAME=SIZES", about), "--input")
     parser.add_argument(
         "--check",
         metavar="FILE.csv",
@@ -111,27 +112,21 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
 def _studied(model: Model, args: argparse.Namespace, status: Status, findings: Findings) -> Shapes | None:
     """Return the accepted shapes, given the inputs and sizes that options set; None, with findings, if one is wrong."""
     from irexec.model.graph.ports import port_name
+    from irexec.tools.run.values import named
     from irexec.tools.shapes.ask import UnknownName, accepted_shapes
 
-    given: dict[str, str] = {}
-    for option in args.input:
-        name, separator, text = option.rpartition("=")
-        if not separator or not name or not text:
-            findings.add(
-                "U004", f"--input {option}: the option does not have the form NAME=SIZES", hint="write image=?,3,?,?"
-            )
-        given[name] = text
+    given = named(args.shape, str, findings, "--shape", "image=?,3,?,?", last=True)
     if not findings.report.ok:
         return None
     try:
-        seconds = math.inf if args.limit_of_each is None else args.limit_of_each
+        seconds = math.inf if args.timeout is None else args.timeout
         progress = lambda count: status.show(f"{count} combinations of sizes")  # noqa: E731
         return accepted_shapes(model, given, seconds=seconds, progress=progress)
     except UnknownName as error:
         known = f"the inputs are {', '.join(port_name(value) for value in model.inputs)}"
-        findings.add("U005", f"--input: {error}", hint=error.hint or known)
+        findings.add("U005", f"--shape: {error}", hint=error.hint or known)
     except WrongArgument as error:
-        findings.add("U004", f"--input: {error}")
+        findings.add("U004", f"--shape: {error}")
     return None
 
 

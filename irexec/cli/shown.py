@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from argparse import SUPPRESS
 from collections.abc import Iterable
 from typing import IO
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, not_written, refuse, refused
-from irexec.cli.options import add_output, whole
+from irexec.cli.options import add_older, add_output, whole
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.choice import Choice, names_no_code
 from irexec.core.diagnostics.codes import CODES
@@ -32,14 +31,9 @@ def add_choice_arguments(parser: argparse._ActionsContainer) -> None:
 def add_showing_arguments(parser: argparse.ArgumentParser, *, to_file: bool = False) -> None:
     """Add the options for the output of findings. `to_file`: also `-o`, which `write_output` writes."""
     show = parser.add_argument_group("output")
-    show.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="text",
-        help="output format of the findings (default: text)",
-    )
-    # The name of this option in ruff.
-    show.add_argument("--output-format", dest="format", choices=FORMATS, default=SUPPRESS, help=SUPPRESS)
+    about = "output format of the findings (default: text)"
+    option = show.add_argument("--format", choices=FORMATS, default="text", help=about)
+    add_older(show, option, "--output-format")  # The name of this option in ruff.
     if to_file:
         add_output(show, "FILE", "write the findings to this file (default: standard output)")
     show.add_argument("--statistics", action="store_true", help="print only the number of findings per code")

@@ -96,10 +96,10 @@ def _reports(files: list[str], args: argparse.Namespace, settings: Settings, cho
     reports = {path: _prepared(path, args, choice) for path in files}
     task = Validate(mode, args.no_repairs, weights, others=not args.alone, target=args.target, lines=args.verbose)
     if STDIN in reports:
-        with time_limit(args.limit_of_each):
+        with time_limit(args.timeout):
             reports[STDIN] = task.of(read_stdin())
     wanted = [path for path in files if path != STDIN and not len(reports[path])]
-    for outcome in gather_all(args, task, wanted, "files"):
+    for outcome in gather_all(args, task, wanted, "files", args.timeout):
         reports[outcome.item] = outcome.report
     yield from map(choice.of, reports.values())
 
@@ -110,7 +110,7 @@ def _prepared(path: str, args: argparse.Namespace, choice: Choice) -> Report:
     if args.fix and path != STDIN and not len(missing) and not is_onnx(path):
         from irexec.cli.fix import fixed
 
-        how = {"weights": args.weights, "wanted": choice.keeps, "limit": args.limit_of_each}
+        how = {"weights": args.weights, "wanted": choice.keeps, "limit": args.timeout}
         remaining = fixed(path, out=sys.stderr, **how)
         return remaining if exit_code(remaining) == 2 else missing
     return missing

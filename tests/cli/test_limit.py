@@ -1,4 +1,4 @@
-"""`--limit`: commands that stop with the findings so far and exit code 2, and leave their outputs unchanged."""
+"""`--time-limit` and `--timeout`: commands stop with the findings so far and exit code 2, and write no output."""
 
 from __future__ import annotations
 
@@ -24,20 +24,24 @@ USUAL = {
 }  # fmt: skip
 
 
-def options(command: str) -> argparse.ArgumentParser:
-    return command_parsers([command])[1][command]
+def limit_of(command: str) -> argparse.Action:
+    """The option that limits the time of a command, or of each part of its work."""
+    parser = command_parsers([command])[1][command]
+    (option,) = [each for each in parser._actions if {"--time-limit", "--timeout"} & {*each.option_strings}]
+    return option
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS.keys() - WITHOUT))
 def test_every_command_that_may_take_long_has_a_limit(command: str) -> None:
-    (option,) = [action for action in options(command)._actions if "--limit" in action.option_strings]
+    option = limit_of(command)
     assert option.default == USUAL.get(command)
+    assert option.option_strings == ["--timeout" if command in USUAL else "--time-limit"]
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS.keys() - WITHOUT))
 @pytest.mark.parametrize("none", ["0", "none", "inf", "1e30"])
 def test_every_command_takes_the_same_words_for_no_limit(command: str, none: str) -> None:
-    (option,) = [action for action in options(command)._actions if "--limit" in action.option_strings]
+    option = limit_of(command)
     assert callable(option.type)
     assert option.type(none) is None
     assert option.type("0.5") == 0.5
@@ -63,9 +67,11 @@ def test_a_command_that_stops(
 ) -> None:
     Clock(monkeypatch)
     monkeypatch.chdir(tmp_path)
-    assert main([*arguments, "--limit", "40"]) == 2
+    name = limit_of(arguments[0]).option_strings[0]
+    assert main([*arguments, name, "40"]) == 2
     captured = capsys.readouterr()
     assert "error[U009]: stopped after 40 s" in captured.out + captured.err
+    assert f"increase the limit with {name} SECONDS" in captured.out + captured.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -76,11 +82,11 @@ def test_fix_stops_and_leaves_the_file(
     for path in (wrong, fixed):
         shutil.copy(SAMPLES / "wrong.xml", path)
     before, clock = wrong.read_bytes(), Clock(monkeypatch)
-    assert main(["fix", str(fixed), "--limit", "1000000"]) == 1
+    assert main(["fix", str(fixed), "--timeout", "1000000"]) == 1
     assert fixed.read_bytes() != before
     capsys.readouterr()
     for limit in (1, clock.looks // 3, clock.looks // 2):
-        assert main(["fix", str(wrong), "--limit", str(limit)]) == 2
+        assert main(["fix", str(wrong), "--timeout", str(limit)]) == 2
         captured = capsys.readouterr()
         assert f"error[U009]: stopped after {limit} s" in captured.out + captured.err
         assert wrong.read_bytes() == before
@@ -89,7 +95,7 @@ def test_fix_stops_and_leaves_the_file(
 @pytest.mark.parametrize("none", ["0", "none"])
 def test_no_limit(none: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock(monkeypatch)
-    assert main(["validate", MODEL, "--limit", none]) == 0
+    assert main(["validate", MODEL, "--timeout", none]) == 0
     assert clock.looks == 0
 
 
@@ -99,17 +105,17 @@ def test_no_limit_for_the_responses_of_another_program(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("openvino")
-    assert main(["compare", MODEL, "--with", "openvino", "--input", INPUT, "--limit", none]) == 0
+    assert main(["compare", MODEL, "--with", "openvino", "--input", INPUT, "--timeout", none]) == 0
     check = f"{sys.executable} -c 'import sys; sys.exit(3)' {{}}"
-    assert main(["reduce", MODEL, "--check", check, "--input", INPUT, "--limit", none]) == 0
+    assert main(["reduce", MODEL, "--check", check, "--input", INPUT, "--timeout", none]) == 0
     assert "LIMIT = None\n" in Path("repro.py").read_text()
-    assert main(["conformance", "--only", "Abs", "--cases", "1", "--limit", none]) == 0
+    assert main(["conformance", "--only", "Abs", "--cases", "1", "--timeout", none]) == 0
 
 
 @pytest.mark.parametrize("wrong", ["-1", "soon", "nan"])
 def test_what_is_not_a_limit(wrong: str) -> None:
     with pytest.raises(SystemExit):
-        main(["validate", MODEL, "--limit", wrong])
+        main(["validate", MODEL, "--timeout", wrong])
 
 
 def test_each_file_has_its_own_time(
@@ -118,7 +124,7 @@ def test_each_file_has_its_own_time(
     small = tmp_path / "small.xml"
     shutil.copy(SAMPLES / "wrong.xml", small)
     Clock(monkeypatch)
-    assert main(["validate", MODEL, str(small), MODEL, "--limit", "60", "--format", "json"]) == 2
+    assert main(["validate", MODEL, str(small), MODEL, "--timeout", "60", "--format", "json"]) == 2
     found = json.loads(capsys.readouterr().out)["diagnostics"]
     assert {(Path(d["file"]).name, d["code"]) for d in found} == {
         ("model.xml", "U009"), ("small.xml", "D001"), ("small.xml", "P004"),
@@ -126,7 +132,7 @@ def test_each_file_has_its_own_time(
 
 
 def test_the_limit_holds_in_other_processes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", MODEL, str(SAMPLES / "wrong.xml"), "-j", "2", "--limit", "0.000001"]) == 2
+    assert main(["validate", MODEL, str(SAMPLES / "wrong.xml"), "-j", "2", "--timeout", "0.000001"]) == 2
     assert capsys.readouterr().out.count("error[U009]") == 2
 
 
@@ -138,9 +144,19 @@ def test_a_page_shows_what_was_checked(
     page = tmp_path / "page.md"
     page.write_text("".join(f"# ReLU\n\n```xml\n{layer}\n```\n\n" for _ in range(30)))
     clock = Clock(monkeypatch)
-    assert main(["doctest", str(page), "--limit", "1000000"]) == 0
+    assert main(["doctest", str(page), "--timeout", "1000000"]) == 0
     assert "example 29 " in capsys.readouterr().out
-    assert main(["doctest", str(page), "--limit", str(int(0.9 * clock.looks))]) == 2
+    assert main(["doctest", str(page), "--timeout", str(int(0.9 * clock.looks))]) == 2
     out = capsys.readouterr().out
     assert "example 1 " in out and "example 29 " not in out
     assert "error[U009]: stopped after" in out
+
+
+def test_the_earlier_name_of_both_options(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    Clock(monkeypatch)
+    for command in (["validate", MODEL], ["show", MODEL]):
+        assert main([*command, "--limit", "40"]) == 2
+        assert "error[U009]: stopped after 40 s" in "".join(capsys.readouterr())
+        with pytest.raises(SystemExit):
+            main([command[0], "--help"])
+        assert "--limit" not in capsys.readouterr().out

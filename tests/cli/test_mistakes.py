@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from irexec.cli import guesses
@@ -127,8 +128,8 @@ def test_the_package_for_onnx_is_not_there(
         (("run", "m.xml", "--format", "yaml"), "argument --format: invalid choice: 'yaml'"),
         (("sensitivity", "m.xml", "--as", "int8"), "'int4-weights'): did you mean int8-weights?"),
         (("validate", "m.xml", "--most", "-1"), "argument --most: '-1' is not an integer of 0 or more"),
-        (("compare", "m.xml", "--with", "openvino", "--limit", "soon"), "'soon' is not a number of 0 or more"),
-        (("conformance", "--limit", "-1"), "'-1' is not a number of 0 or more"),
+        (("compare", "m.xml", "--with", "openvino", "--timeout", "soon"), "'soon' is not a number of 0 or more"),
+        (("conformance", "--timeout", "-1"), "'-1' is not a number of 0 or more"),
         (("compare", "m.xml", "--with", "openvino", "--atol", "-0.5"), "'-0.5' is not a number of 0 or more"),
         (("reduce", "m.xml"), "one of the arguments --with --check is required"),
         (("compare", "m.xml", "n.xml"), "unrecognized arguments: n.xml: did you mean --with n.xml?"),
@@ -244,3 +245,19 @@ def test_a_model_without_its_weights_is_still_shown_as_it_is(capsys: pytest.Capt
     for line in ("layers", "parameters", "weights"):
         (shown,) = re.findall(rf"^  {line} .*$", whole, re.MULTILINE)
         assert shown in text.splitlines()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["compare", "compare --inputs x.npz -j 2", "passes", "reduce", "bisect --settings", "blame", "conformance"],
+)
+@pytest.mark.parametrize("option", ["INFERENCE_PRECISION_HINT", "=f32"])
+def test_a_property_without_name_or_value(command: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(CLASSIFIER / "model.xml", "m.xml")
+    shutil.copy(CLASSIFIER / "model.bin", "m.bin")
+    np.savez("x.npz", image=np.zeros((1, 3, 32, 32), np.float32))
+    name, *more = command.split()
+    model = [] if name == "conformance" else ["m.xml", *("--input", "x.npz") * ("--inputs" not in more)]
+    code, text = told(capsys, name, *model, *more, "--with", "openvino", "--config", option)
+    assert code == 2
+    assert f"error[U004]: --config {option}: the option does not have the form INFERENCE_PRECISION_HINT=f32" in text

@@ -141,20 +141,20 @@ def test_a_table_that_cannot_be_read(
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        ("H", "the option does not have the form NAME=SIZES"),
+        ("H", "the option does not have the form image=?,3,?,?"),
         ("Hight=64", "no input or symbol 'Hight'"),
         ("image=1,4,?,?", "contradicts the declared shape"),
         ("imag=1,3,?,?", "did you mean image?"),
     ],
 )
 def test_an_input_that_cannot_be_set(option: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["shapes", SEGMENTER, "--input", option]) == 2
+    assert main(["shapes", SEGMENTER, "--shape", option]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and expected in captured.err
 
 
 def test_a_size_and_a_shape_are_set(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["shapes", SEGMENTER, "--input", "H=8", "--input", "image=1,3,?,?"]) == 0
+    assert main(["shapes", SEGMENTER, "--shape", "H=8", "--input", "image=1,3,?,?"]) == 0
     assert "image  f32 [1, 3, 8, W]" in printed(capsys)
 
 

@@ -16,8 +16,8 @@ from irexec.core.diagnostics.findings import Findings
 
 T = TypeVar("T")
 
-_ends: ContextVar[tuple[float, float] | None] = ContextVar("deadline", default=None)
-"""The time at which the work has to end, and the time limit in seconds."""
+_ends: ContextVar[tuple[float, float, str] | None] = ContextVar("deadline", default=None)
+"""The time at which the work has to end, the time limit in seconds, and the option that sets it."""
 
 
 class OutOfTime(BaseException):
@@ -26,9 +26,9 @@ class OutOfTime(BaseException):
     `doing`: the stage that was reached, as in "while inferring types"; `item`: the layer being processed.
     """
 
-    def __init__(self, seconds: float, doing: str, progress: str = "", item: object = None) -> None:
+    def __init__(self, seconds: float, option: str, doing: str, progress: str = "", item: object = None) -> None:
         super().__init__(f"stopped after {seconds:g} s, while {doing}{progress}")
-        self.seconds, self.doing, self.progress, self.item = seconds, doing, progress, item
+        self.seconds, self.option, self.doing, self.progress, self.item = seconds, option, doing, progress, item
 
     def add_to(self, findings: Findings) -> None:
         """Add the finding to a report, at the layer that was being processed."""
@@ -37,23 +37,23 @@ class OutOfTime(BaseException):
         at = getattr(layer, "at", None)
         where = "" if ref is None else f" in layer {ref.name!r} ({ref.type})"
         message = f"stopped after {self.seconds:g} s{where}, while {self.doing}{self.progress}"
-        hint = "increase the limit with --limit SECONDS, or remove it with --limit 0"
+        hint = f"increase the limit with {self.option} SECONDS, or remove it with {self.option} 0"
         findings.add("U009", message, at=At(at) if isinstance(at, int) else None, layer=ref, hint=hint)
 
 
 @contextmanager
-def time_limit(seconds: float | None, *, file: str | None = None) -> Iterator[None]:
+def time_limit(seconds: float | None, *, file: str | None = None, option: str = "--timeout") -> Iterator[None]:
     """Limit the time of the enclosed work to this many seconds; None or 0: no limit.
 
     Functions that return a report, such as `irexec.validate`, return the findings made until then and a finding about
     the progress (U009). Other functions raise IRError with that finding. The deadline applies to this thread; the
     earliest of several deadlines applies. A single NumPy call is not interrupted. `file`: the file that the finding
-    names.
+    names. `option`: the option of commands that sets the limit.
     """
     if not seconds:
         yield
         return
-    mine, around = (monotonic() + seconds, seconds), _ends.get()
+    mine, around = (monotonic() + seconds, seconds, option), _ends.get()
     nearest = mine if around is None else min(mine, around)
     token = _ends.set(nearest)
     try:
@@ -72,7 +72,7 @@ def ask(doing: str) -> None:
     """Raise OutOfTime when the deadline, if there is one, has passed."""
     ends = _ends.get()
     if ends is not None and monotonic() >= ends[0]:
-        raise OutOfTime(ends[1], doing)
+        raise OutOfTime(ends[1], ends[2], doing)
 
 
 def seconds_left(most: float) -> float:
@@ -93,11 +93,11 @@ def watched(
 
 
 def _watched(
-    items: Iterable[T], ends: tuple[float, float], doing: str, what: str, of: Callable[[int, T], Any]
+    items: Iterable[T], ends: tuple[float, float, str], doing: str, what: str, of: Callable[[int, T], Any]
 ) -> Iterator[T]:
-    end, seconds = ends
+    end, seconds, option = ends
     for number, item in enumerate(items):
         if monotonic() >= end:
             total = f" of {len(items):,}" if isinstance(items, Sized) else ""
-            raise OutOfTime(seconds, doing, f"; {number:,}{total} {what} completed", of(number, item))
+            raise OutOfTime(seconds, option, doing, f"; {number:,}{total} {what} completed", of(number, item))
         yield item

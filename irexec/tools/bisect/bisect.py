@@ -10,6 +10,7 @@ from typing import Any
 from irexec.core.diagnostics import WrongArgument
 from irexec.runtime.processes.starting import outcome
 from irexec.tools.bisect.environments import Environments, NoRelease, version_key
+from irexec.tools.run.values import split
 
 Check = Callable[[str, str], bool]
 """A check of a release: (release, its Python interpreter) → whether the failure is there. Raises NoRelease."""
@@ -192,8 +193,8 @@ def interpreters(options: Sequence[str]) -> Mapping[str, str]:
     """Return the interpreters of PATH=RELEASE by release. Raises WrongArgument."""
     found: dict[str, str] = {}
     for option in options:
-        path, separator, release = option.rpartition("=")
-        if not separator or not path or not release:
+        path, release = split(option, last=True) or ("", "")
+        if not release:
             raise WrongArgument(f"{option}: write PATH=RELEASE, such as venv/bin/python=2024.5.0")
         found[release] = path
     return found

@@ -9,6 +9,7 @@ from typing import TypeVar
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import ElementType
 from irexec.tools.edit.changes import Numbers, Wanted
+from irexec.tools.run.values import named, split
 
 T = TypeVar("T")
 
@@ -16,35 +17,27 @@ T = TypeVar("T")
 def wanted_of(args: Namespace, findings: Findings) -> Wanted:
     """Return the changes that options ask for; invalid ones are reported as findings."""
 
-    def named(option: str, convert: Callable[[str], T], form: str, *, only: bool = False) -> dict[str, T]:
+    def given(option: str, convert: Callable[[str], T], form: str, *, only: bool = False) -> dict[str, T]:
         """`only`: the name may be left out for the only input."""
-        found: dict[str, T] = {}
-        for text in getattr(args, f"edit_{option}"):
-            name, separator, value = text.rpartition("=")
-            try:
-                if not (separator and name) and not (only and not separator):
-                    raise ValueError(f"the option does not have the form {form}")
-                found[name] = convert(value)
-            except ValueError as error:
-                findings.add("U004", f"--{option} {text}: {error}", hint=f"write {form}")
-        return found
+        texts = getattr(args, f"edit_{option}")
+        return named(texts, convert, findings, f"--{option}", form, last=True, nameless=only)
 
     batch = args.edit_batch
     return Wanted(
-        shapes=named("shape", str, "INPUT=1,3,224,224"),
+        shapes=given("shape", str, "INPUT=1,3,224,224"),
         batch=int(batch) if batch is not None and batch.isdecimal() else batch,
-        static=named("static", _size, "SYMBOL=512"),
-        bounds=named("bound", _size, "SYMBOL=512"),
-        layouts=named("layout", str, "INPUT=NHWC->NCHW", only=True),
-        means=named("mean", _numbers, "INPUT=123.7,116.3,103.5", only=True),
-        scales=named("scale", _numbers, "INPUT=58.4,57.1,57.4", only=True),
+        static=given("static", _size, "SYMBOL=512"),
+        bounds=given("bound", _size, "SYMBOL=512"),
+        layouts=given("layout", str, "INPUT=NHWC->NCHW", only=True),
+        means=given("mean", _numbers, "INPUT=123.7,116.3,103.5", only=True),
+        scales=given("scale", _numbers, "INPUT=58.4,57.1,57.4", only=True),
         reverse_channels=args.edit_reverse_channels,
-        precisions=named("precision", str, "NAME=u8", only=True),
+        precisions=given("precision", str, "NAME=u8", only=True),
         inputs=args.edit_inputs,
         outputs=args.edit_outputs,
-        types=named("replace", str, "LAYER=Sigmoid"),
+        types=given("replace", str, "LAYER=Sigmoid"),
         fold=args.fold,
-        names=named("rename", str, "OLD=NEW"),
+        names=given("rename", str, "OLD=NEW"),
     )
 
 
@@ -56,7 +49,7 @@ def mapped(options: Sequence[str], findings: Findings) -> Wanted:
     numbers: dict[str, dict[str, Numbers]] = {"mean": {}, "scale": {}}
     reverse = []
     for option in options:
-        name, _, step = option.rpartition("=")
+        name, step = split(option, last=True, nameless=True) or ("", option)
         kind, _, values = step.partition(":")
         try:
             if "->" in step:

@@ -43,7 +43,7 @@ class CompareInput(OnInputs[InputComparison]):
 
     other: str
     version: str = ""
-    config: tuple[str, ...] = ()
+    config: tuple[tuple[str, str], ...] = ()
     bounds: tuple[float, float] | None = None
     window: int | None = None
     limit: float | None = 600
@@ -77,6 +77,6 @@ class CompareInput(OnInputs[InputComparison]):
 
 
 @lru_cache(maxsize=1)
-def _runtime(other: str, config: tuple[str, ...], model: Model, limit: float | None) -> Runtime:
+def _runtime(other: str, config: tuple[tuple[str, str], ...], model: Model, limit: float | None) -> Runtime:
     """Return the other runtime, which each process creates once. Raises CannotRun."""
-    return runtime_of(other, dict(entry.partition("=")[::2] for entry in config), model, limit)
+    return runtime_of(other, dict(config), model, limit)

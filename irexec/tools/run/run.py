@@ -175,7 +175,7 @@ def report_wrong_shape(findings: Findings, port: Value, asked: str, name: str, s
         dims = ",".join(
             str(given) if dim.compatible(given) else "?" for dim, given in zip(declared, shape, strict=True)
         )
-        hint = f"`irexec shapes MODEL --input {name}={dims}` lists the sizes that the layers would accept"
+        hint = f"`irexec shapes MODEL --shape {name}={dims}` lists the sizes that the layers would accept"
     findings.add("O008", message, layer=port.node.ref, found=found, allowed=str(declared), hint=hint)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from irexec.core.diagnostics import Place
+from irexec.core.diagnostics import IRError, Place
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import did_you_mean, likely_names
 from irexec.core.types import FOREIGN, Array, ElementType, PartialShape
@@ -16,7 +16,51 @@ from irexec.frontends.pages.listed import Listed, read_values
 from irexec.ir.io.files import unreadable
 from irexec.model.arrays.loading import BadArrayFile, load
 
+T = TypeVar("T")
 _FORMS = "write NAME=FILE.npy, NAME=@FILE.npz:KEY or NAME=[1, 2, 3]"
+
+
+def split(option: str, *, last: bool = False, nameless: bool = False) -> tuple[str, str] | None:
+    """Return the name and the value of NAME=VALUE; None for other texts. `last`: the name may contain `=`, but not the
+    value. `nameless`: the name may be left out, and is empty then.
+    """
+    if nameless and "=" not in option:
+        return "", option
+    name, equals, value = option.rpartition("=") if last else option.partition("=")
+    return (name, value) if equals and name else None
+
+
+def named(
+    options: Iterable[str],
+    convert: Callable[[str], T],
+    findings: Findings,
+    flag: str,
+    form: str,
+    *,
+    last: bool = False,
+    nameless: bool = False,
+) -> dict[str, T]:
+    """Return the values of the options `flag` NAME=VALUE by name. Options of another form than the example `form`, and
+    those for whose value `convert` raises ValueError, are findings. `last`, `nameless`: see `split`.
+    """
+    found = {}
+    for option in options:
+        try:
+            if (pair := split(option, last=last, nameless=nameless)) is None:
+                raise ValueError(f"the option does not have the form {form}")
+            found[pair[0]] = convert(pair[1])
+        except ValueError as error:
+            findings.add("U004", f"{flag} {option}: {error}", hint=f"write {form}")
+    return found
+
+
+def read_properties(options: Iterable[str]) -> dict[str, str]:
+    """Return the properties of a runtime that --config states. Raises IRError."""
+    findings = Findings()
+    found = named(options, str, findings, "--config", "INFERENCE_PRECISION_HINT=f32")
+    if not findings.report.ok:
+        raise IRError(findings.report)
+    return found
 
 
 def read_inputs(
@@ -30,10 +74,8 @@ def read_inputs(
     """
     supplied: dict[str, Any] = {}
     for option in options:
-        name, separator, text = option.partition("=")
-        if not separator and (separator := "=" if _is_value(option) else ""):
-            name, text = "0", option
-        if not separator or not name or not text:
+        name, text = split(option) or (("0", option) if "=" not in option and _is_value(option) else ("", ""))
+        if not text:
             findings.add("U004", f"{flag} {option}: the option does not have the form NAME=VALUE", hint=_FORMS)
         elif name == "0" and text == option and option.endswith(".npz"):
             arrays = _whole_archive(option, findings, flag)
@@ -50,8 +92,7 @@ def file_of_option(option: str) -> tuple[str, str, str] | None:
 
     Return None for an option that contains the value itself.
     """
-    _, separator, value = option.partition("=")
-    value = value if separator else option
+    _, value = split(option, nameless=True) or ("", option)
     if not value.startswith("@") and (value.startswith(("[", "{")) or _written_out(value) is not None):
         return None
     named = value.removeprefix("@")
@@ -63,9 +104,9 @@ def read_precisions(options: Iterable[str], findings: Findings) -> dict[str, Ele
     """Return element types by input name; FIRST_GROUP is the key of a type that is given without a name."""
     found = {}
     for option in options:
-        name, separator, text = option.rpartition("=")
+        name, text = split(option, last=True, nameless=True) or ("", "")
         kind = ElementType.from_attribute(text) or ElementType.from_port(text)
-        if kind is None or kind.is_dynamic or (separator and not name):
+        if kind is None or kind.is_dynamic:
             names = sorted(n for n, t in ElementType.by_name.items() if t.dtype is not None and t not in FOREIGN)
             hint = did_you_mean(text, names, 1)
             message = f"--precision {option}: {text!r} is not an element type"
@@ -77,16 +118,7 @@ def read_precisions(options: Iterable[str], findings: Findings) -> dict[str, Ele
 
 def read_shapes(options: Iterable[str], findings: Findings) -> dict[str, tuple[int, ...]]:
     """Return static shapes by input name: `x=1,3,224,224`, `x=[1,3]`, `x=` for a scalar."""
-    found = {}
-    for option in options:
-        name, separator, text = option.partition("=")
-        try:
-            if not separator or not name:
-                raise ValueError("the option does not have the form NAME=DIMS")
-            found[name] = PartialShape.parse(text).to_shape()
-        except ValueError as error:
-            findings.add("U004", f"--shape {option}: {error}", hint="write NAME=1,3,224,224")
-    return found
+    return named(options, lambda text: PartialShape.parse(text).to_shape(), findings, "--shape", "NAME=1,3,224,224")
 
 
 def _is_value(text: str) -> bool:

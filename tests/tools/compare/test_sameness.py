@@ -38,7 +38,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_failure_that_is_another_one_does_not_count(model: str) -> None:
     """Both failures have exit code 1: without --same any model fails."""
-    command = ["reduce", model, "--check", f"{sys.executable} check.py {{}}", "--limit", f"{PATIENCE}"]
+    command = ["reduce", model, "--check", f"{sys.executable} check.py {{}}", "--timeout", f"{PATIENCE}"]
     for options, types in (([], False), (["--same", "before Soft.ax"], True)):
         assert main([*command, *options, "--restart"]) == 0
         text = Path("repro.xml").read_text()

@@ -381,7 +381,7 @@ def test_what_hangs_is_shown_to_hang(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hang.py").write_text("import time\ntime.sleep(1000)\n")
     model = str(SAMPLES / "classifier" / "model.xml")
-    assert main(["reduce", model, "--check", f"{sys.executable} hang.py {{}}", "--limit", "0.2"]) == 0
+    assert main(["reduce", model, "--check", f"{sys.executable} hang.py {{}}", "--timeout", "0.2"]) == 0
     assert "does not finish within 0.2 s" in capsys.readouterr().out.splitlines()[0]
     shown = subprocess.run([sys.executable, "repro.py"], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE)
     assert shown.stdout.splitlines() == ["no end within 0.2 s", "reproduced"] and shown.returncode == 1, shown.stderr

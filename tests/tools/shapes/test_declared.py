@@ -49,7 +49,7 @@ def test_one_name_is_one_size(path: str) -> None:
 
 
 def test_the_command_takes_a_name_as_one_size(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["shapes", path, "--input", "seq=7"]) == 0
+    assert main(["shapes", path, "--shape", "seq=7"]) == 0
     printed = capsys.readouterr().out
     assert "tokens  f32 [batch, 7, 4]" in printed
     assert "mask  f32 [7, 7]" in printed
