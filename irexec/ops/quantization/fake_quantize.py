@@ -80,7 +80,7 @@ def fake_quantize_1(
 
 def _limit(x: Array, limit: Array, how: Broadcasting) -> Array:
     """Return the limit with axes of extent 1 added, so that it has as many axes as x."""
-    if limit.size > 1 and limit.shape != x.shape:
+    if limit.size != 1 and limit.shape != x.shape:
         limit = aligned(x, limit, how)
     return limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
 
@@ -148,11 +148,11 @@ def _broadcasts(x: PartialShape, limit: PartialShape, how: Broadcasting) -> bool
 
 
 @fake_quantize_1.oracle.undefined_for
-def _(x: Array, *limits: Array, levels: int) -> Undefined:
+def _(x: Array, *limits: Array, levels: int, how: Broadcasting) -> Undefined:
     """The result is undefined for values so close to the middle between two levels that it depends on rounding
     errors.
     """
-    wide, low, high = (a.astype(np.float64) for a in (x, *limits[:2]))
+    wide, low, high = (a.astype(np.float64) for a in (x, *(_limit(x, limit, how) for limit in limits[:2])))
     with np.errstate(all="ignore"):
         place = (wide - low) / (high - low) * (levels - 1)
     inside = (wide > low) & (wide < high)
