@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from irexec.core.types import ElementType
+
 
 def i32s(*values: int) -> np.ndarray:
     return np.array(values, np.int32)
@@ -210,3 +212,17 @@ def sparse_steps(query: Any, key: Any, value: Any, blocks: Any, ratio: int, scal
         weights = np.exp(key[n, shared, at] @ query[n, h, row] * scale) if at else np.zeros(0)
         result[n, h, row] = weights @ value[n, shared, at] / max(weights.sum(), 1e-300) if at else 0
     return result
+
+
+def leveled(x: Any, low: Any, high: Any, output_low: Any, output_high: Any, levels: int) -> np.ndarray:
+    """Return what the page of FakeQuantize computes."""
+    with np.errstate(all="ignore"):
+        level = np.rint((x - low) / (high - low) * (levels - 1))
+    between = level / (levels - 1) * (output_high - output_low) + output_low
+    cases = [np.isnan(x), x <= np.minimum(low, high), x > np.maximum(low, high)]
+    return np.select(np.broadcast_arrays(*cases), np.broadcast_arrays(x, output_low, output_high, between)[:3], between)
+
+
+def in_float8(x: Any, kind: str) -> np.ndarray:
+    """Return the nearest numbers of an eight-bit type, in f64."""
+    return np.asarray(x, np.float32).astype(ElementType.by_name[kind].dtype).astype(np.float64)
