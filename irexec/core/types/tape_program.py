@@ -1,74 +1,75 @@
-"""Replaying a tape (traced.py) for one combination of sizes: its guards are checked and its numbers computed."""
+"""Replaying a tape (traced.py) for one combination of sizes: its guards are checked and its numbers computed.
+
+A tape becomes a Python function, which is compiled when it is first called.
+"""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from irexec.core.types.traced import APPLY, COMPARE, Operand, Tape
+from irexec.core.types.traced import Operand, Tape
+
+# Operations and guards as Python's expressions; a function is called by its name.
+_EXPRESSIONS = dict.fromkeys(("+", "-", "*", "//", "%", "==", "<", "<="), "{0} {operation} {1}") | dict.fromkeys(
+    ("min", "max"), "{operation}({0}, {1})"
+)
 
 
 class Program:
-    """The operations and guards of a tape as steps, which are run for one combination of sizes."""
+    """The operations and guards of a tape as a function of a combination of sizes."""
 
     def __init__(self, tape: Tape, wanted: Sequence[Operand]) -> None:
-        self._blank: list[Any] = [None] * len(tape.entries)
-        self._sizes: list[tuple[Operand, int]] = []
-        # (function, left, right, target, result). A guard has no target: its comparison must give `result`. A call of a
-        # function has its operands in `result`.
-        self._steps: list[tuple[Callable[..., Any], Operand, Operand, Operand | None, Any]] = []
-        self._wanted = list(wanted)
-        known = [False] * len(tape.entries)
+        self._lines: list[str] = []
+        self._functions: dict[str, Callable[..., int]] = {}
+        # The expression of each entry that has been computed: a size, a number or a variable.
+        self._texts: dict[Operand, str] = {}
+        self._run: Callable[[Sequence[int]], list[int] | None] | None = None
         for (operation, left, right), result in tape.guards.items():
-            self._need(tape, left, known)
-            self._need(tape, right, known)
-            self._steps.append((COMPARE[operation], left, right, None, result))
+            self._refuse("not " if result else "", operation, self._text(tape, left), self._text(tape, right))
         for entry in tape.pinned:
-            self._need(tape, entry, known)
-            number = tape.constant(tape.values[entry])
-            if number == len(self._blank):
-                self._blank.append(None)
-                known.append(False)
-            self._need(tape, number, known)
-            self._steps.append((operator.eq, entry, number, None, True))
-        for entry in wanted:
-            self._need(tape, entry, known)
+            self._refuse("not ", "==", self._text(tape, entry), f"({tape.values[entry]})")
+        self._lines.append(f"return [{', '.join([self._text(tape, entry) for entry in wanted])}]")
 
-    def _need(self, tape: Tape, entry: Operand, known: list[bool]) -> None:
+    def _refuse(self, wrong: str, operation: str, left: str, right: str) -> None:
+        """Add a guard; `wrong`: "not " if the comparison must hold."""
+        comparison = _EXPRESSIONS[operation].format(left, right, operation=operation)
+        self._lines.append(f"if {wrong}{comparison}: return None")
+
+    def _text(self, tape: Tape, entry: Operand) -> str:
+        """Return the expression of an entry, after the lines that compute it and its operands."""
         waiting = [entry]
         while waiting:
             current = waiting.pop()
-            if known[current]:
+            if current in self._texts:
                 continue
             kind, *operands = tape.entries[current]
             function = operands.pop(0) if kind == "call" else None
             if kind == "size":
-                self._sizes.append((current, operands[0]))
+                self._texts[current] = f"sizes[{operands[0]}]"
             elif kind == "constant":
-                self._blank[current] = operands[0]
-            elif missing := [each for each in operands if not known[each]]:
+                self._texts[current] = f"({operands[0]})"
+            elif missing := [each for each in operands if each not in self._texts]:
                 waiting += [current, *missing]
-                continue
-            elif function is not None:
-                self._steps.append((function, 0, 0, current, operands))
             else:
-                self._steps.append((APPLY[kind], *operands, current, None))
-            known[current] = True
+                given = [self._texts[each] for each in operands]
+                if function is not None:
+                    name = f"f{len(self._functions)}"
+                    self._functions[name] = function
+                    made = f"{name}({', '.join(given)})"
+                else:
+                    made = _EXPRESSIONS[kind].format(*given, operation=kind)
+                self._texts[current] = f"v{current}"
+                self._lines.append(f"v{current} = {made}")
+        return self._texts[entry]
 
     def run(self, sizes: Sequence[int]) -> list[int] | None:
         """Return the numbers of the requested entries; None if the tape's guards do not hold for these sizes."""
-        values = self._blank.copy()
-        for entry, dim in self._sizes:
-            values[entry] = sizes[dim]
+        if self._run is None:
+            known: dict[str, Any] = dict(self._functions)
+            exec("def run(sizes):\n " + "\n ".join(self._lines), known)
+            self._run = known["run"]
         try:
-            for apply, left, right, target, result in self._steps:
-                if target is not None and result is not None:
-                    values[target] = apply(*(values[each] for each in result))
-                elif target is not None:
-                    values[target] = apply(values[left], values[right])
-                elif apply(values[left], values[right]) is not result:
-                    return None
+            return self._run(sizes)
         except ZeroDivisionError:
             return None
-        return [values[entry] for entry in self._wanted]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from itertools import count
+from itertools import accumulate, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.capacity import beyond_memory
 from irexec.ops.spec.operator import Breach, Operator
 from irexec.runtime.engine.errors import broken_constraints, too_large, wrong_result
+from irexec.runtime.engine.kernels import attributes_key
 
 if TYPE_CHECKING:
     from irexec.core.types.tape_program import Program
@@ -33,71 +34,109 @@ _MAX_PROOFS = 3
 _MAX_COMPARED = 32
 
 
-def checked(
-    call: Callable[..., Any], node: Node, given: Sequence[TensorType | None], model: Model
-) -> Callable[..., Any]:
-    """Return the call of a layer with unknown shapes: runs the shape rule when a combination of shapes first occurs,
-    unless a proof for other extents covers it.
+class Rules:
+    """The shape rules of layers with unknown shapes; equal layers share what is known of their rule."""
 
-    The callable raises IRError with the findings that a model with these static shapes would get.
-    """
-    operator = node.operator
-    assert operator is not None
-    kinds = [type.element_type if type is not None else DYNAMIC for type in given]
-    attributes = node.all_attributes
-    known: set[Any] = set()
-    # By what the rule receives besides extents: element types, ranks, and values with their shapes.
-    proofs: dict[Any, list[_Proof | None]] = {}
-    # The inputs whose values the rule has read: for any other values of the other inputs, it does the same.
-    read: set[int] = set()
+    def __init__(self) -> None:
+        self._known: dict[object, _Rule] = {}
 
-    def run(*inputs: Any) -> Any:
-        values = [_small_content(inputs[place]) if place in read else None for place in range(len(inputs))]
-        kept = tuple(
-            [
-                None if a is None else (a.dtype, a.ndim) if value is None else (a.dtype, a.shape, value)
-                for a, value in zip(inputs, values, strict=True)
-            ]
-        )
-        sizes = [n for a, value in zip(inputs, values, strict=True) if a is not None and value is None for n in a.shape]
-        found = proofs.get(kept, ())
-        for proof in found:
-            if proof is not None and (extents := proof.program.run(sizes)) is not None:
+    def checked(
+        self, call: Callable[..., Any], node: Node, given: Sequence[TensorType | None], model: Model
+    ) -> Callable[..., Any]:
+        """Return the call of a layer: runs the shape rule when a combination of shapes first occurs, unless a proof for
+        other extents covers it.
+
+        The callable raises IRError with the findings that a model with these static shapes would get.
+        """
+        kinds = tuple([type.element_type if type is not None else DYNAMIC for type in given])
+        key = node.operator, attributes_key(node), kinds
+        if (rule := self._known.get(key)) is None:
+            assert node.operator is not None
+            rule = self._known[key] = _Rule(node.operator, node.all_attributes, kinds)
+        known = rule
+
+        def run(*inputs: Any) -> Any:
+            kept, sizes = known.described(inputs)
+            if (extents := known.proven(kept, sizes)) is not None:
                 result = call(*inputs)
-                if not proof.describes(result, extents):
-                    _compare(result, operator.infer(types_of(inputs), attributes), node, model)
+                if not _has_extents(result, extents):
+                    _compare(result, known.infer(inputs, [])[1], node, model)
                 return result
-        if (key := (kept, tuple(sizes))) in known:
-            return call(*inputs)
-        given = types_of(inputs)
-        breaches: list[Breach] = []
-        types = operator.infer(given, attributes, breaches)
-        further = {place for place, type in enumerate(given) if type is not None and type.was_read} - read
-        if breaches:
-            raise IRError(broken_constraints(node, breaches, model))
-        if (reason := beyond_memory(types)) is not None:
-            raise IRError(too_large(node, reason, model))
-        result = call(*inputs)
-        _compare(result, types, node, model)
-        if further:
-            read.update(further)
-            known.clear()
-            proofs.clear()
+            if (kept, tuple(sizes)) in known.accepted:
+                return call(*inputs)
+            breaches: list[Breach] = []
+            types_given, types = known.infer(inputs, breaches)
+            if breaches:
+                raise IRError(broken_constraints(node, breaches, model))
+            if (reason := beyond_memory(types)) is not None:
+                raise IRError(too_large(node, reason, model))
+            result = call(*inputs)
+            _compare(result, types, node, model)
+            known.keep(kept, sizes, types_given, types)
             return result
-        if len(known) >= _MAX_REMEMBERED:
-            known.clear()
-            proofs.clear()
-        known.add(key)
-        if kept not in proofs:
-            proofs[kept] = []
-        elif len(found) < _MAX_PROOFS:
-            proofs[kept].append(_proved(operator, given, read, attributes, types))
-        return result
 
-    def types_of(inputs: Sequence[Any]) -> list[_Given | None]:
-        return [_type_of(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
+        return run
 
-    return run
+
+class _Rule:
+    """What is known of the shape rule of an operator with these attributes and element types.
+
+    `accepted`: combinations of extents, each with what the rule receives besides them.
+    """
+
+    def __init__(self, operator: Operator, attributes: dict[str, Any], kinds: Sequence[ElementType]) -> None:
+        self._operator, self._attributes, self._kinds = operator, attributes, kinds
+        self.accepted: set[Any] = set()
+        # By what the rule receives besides extents: element types, ranks, and values with their shapes.
+        self._proofs: dict[Any, list[_Proof | None]] = {}
+        # The inputs whose values the rule has read: for any other values of the other inputs, it does the same.
+        self._read: set[int] = set()
+
+    def described(self, inputs: Sequence[Any]) -> tuple[Any, list[int]]:
+        """Return what the rule receives besides extents, and the extents."""
+        kept: list[Any] = []
+        sizes: list[int] = []
+        for place, array in enumerate(inputs):
+            if array is None:
+                kept.append(None)
+            elif place in self._read and (value := _small_content(array)) is not None:
+                kept += array.dtype, array.shape, value
+            else:
+                shape = array.shape
+                kept += array.dtype, len(shape)
+                sizes += shape
+        return tuple(kept), sizes
+
+    def proven(self, kept: Any, sizes: Sequence[int]) -> list[list[int]] | None:
+        """Return the shapes of the results if a proof covers these extents."""
+        for proof in self._proofs.get(kept, ()):
+            if proof is not None and (extents := proof.program.run(sizes)) is not None:
+                return proof.shapes(extents)
+        return None
+
+    def infer(
+        self, inputs: Sequence[Any], breaches: list[Breach]
+    ) -> tuple[Sequence[_Given | None], Sequence[TensorType]]:
+        """Return the types of these arrays and those of the results; `breaches` receives what the rule reports."""
+        given = [_type_of(array, kind) for array, kind in zip(inputs, self._kinds, strict=True)]
+        return given, self._operator.infer(given, self._attributes, breaches)
+
+    def keep(
+        self, kept: Any, sizes: Sequence[int], given: Sequence[_Given | None], types: Sequence[TensorType]
+    ) -> None:
+        """Store that the rule gives these types; prove it for other extents when it has been asked a second time."""
+        further = {place for place, type in enumerate(given) if type is not None and type.was_read} - self._read
+        if further or len(self.accepted) >= _MAX_REMEMBERED:
+            self._read |= further
+            self.accepted.clear()
+            self._proofs.clear()
+        if further:
+            return
+        self.accepted.add((kept, tuple(sizes)))
+        if (proofs := self._proofs.get(kept)) is None:
+            self._proofs[kept] = []
+        elif len(proofs) < _MAX_PROOFS:
+            proofs.append(_proved(self._operator, given, self._read, self._attributes, types))
 
 
 class _Given(TensorType):
@@ -121,11 +160,20 @@ class _Proof(NamedTuple):
     program: Program
     ranks: list[int]
 
-    def describes(self, result: Any, extents: list[int]) -> bool:
-        """Return whether results have these extents, one result after the other."""
-        results = result if isinstance(result, (tuple, list)) else (result,)
-        shapes = [array.shape for array in results if isinstance(array, np.ndarray)]
-        return list(map(len, shapes)) == self.ranks and [extent for shape in shapes for extent in shape] == extents
+    def shapes(self, extents: list[int]) -> list[list[int]]:
+        """Return the shapes of the results, given their extents one after the other."""
+        if len(self.ranks) == 1:
+            return [extents]
+        ends = list(accumulate(self.ranks))
+        return [extents[end - rank : end] for end, rank in zip(ends, self.ranks, strict=True)]
+
+
+def _has_extents(result: Any, shapes: list[list[int]]) -> bool:
+    """Return whether results have these shapes."""
+    if result.__class__ is np.ndarray:
+        return len(shapes) == 1 and [*result.shape] == shapes[0]
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    return [[*array.shape] for array in results if isinstance(array, np.ndarray)] == shapes
 
 
 def _proved(
@@ -182,7 +230,7 @@ def _type_of(array: Array | None, kind: ElementType) -> _Given | None:
     return _Given(known, PartialShape(array.shape), None if _small_content(array) is None else array)
 
 
-def _compare(result: Any, types: list[TensorType], node: Node, model: Model) -> None:
+def _compare(result: Any, types: Sequence[TensorType], node: Node, model: Model) -> None:
     """Raise IRError if a result contradicts the types that the operator's shape rule returned."""
     results = result if isinstance(result, (tuple, list)) else (result,)
     for index, (array, type) in enumerate(zip(results, types, strict=False)):

@@ -20,7 +20,7 @@ from irexec.model.inference.propagate import MAX_STEPS, as_list
 from irexec.ops.spec.prepared import Prepared
 from irexec.ops.spec.traits import Random, Unpacking
 from irexec.ops.spec.work import steps
-from irexec.runtime.engine.checking import checked
+from irexec.runtime.engine.checking import Rules
 from irexec.runtime.engine.errors import failure
 from irexec.runtime.engine.kernels import Kernels
 
@@ -191,7 +191,7 @@ class Folding:
         try:
             call, _ = self.kernels.call(node, given, self._inference.outputs(node), tuple(arrays))
             if not all(type is None or type.shape.is_static for type in given):
-                call = checked(call, node, given, self._model)
+                call = Rules().checked(call, node, given, self._model)
             with computing():
                 return as_list(call(*arrays))
         except Exception as error:

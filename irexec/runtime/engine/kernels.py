@@ -47,7 +47,7 @@ class Kernels:
         if operator.specializer is not None:
             key = None
             if operator.view and not takes_out:  # Kernels that return views are stateless.
-                key = operator, _attributes_key(node), used, *map(id, (*inputs, *outputs, *constants))
+                key = operator, attributes_key(node), used, *map(id, (*inputs, *outputs, *constants))
             special = None if key is None else self._views.get(key)
             if special is None:
                 types = NodeTypes(tuple(inputs), tuple(outputs), constants, node.all_attributes, used, self._prepared)
@@ -61,7 +61,7 @@ class Kernels:
         return self._plain_call(node, operator), takes_out
 
     def _plain_call(self, node: Node, operator: Operator) -> Call:
-        key = operator, _attributes_key(node)
+        key = operator, attributes_key(node)
         call = self._plain.get(key)
         if call is None:
             bound = operator.bind(node.all_attributes)
@@ -69,7 +69,7 @@ class Kernels:
         return call
 
 
-def _attributes_key(node: Node) -> object:
+def attributes_key(node: Node) -> object:
     """Return a key that is equal for nodes of one operator with the same attributes; None if that is costly."""
     attributes = node.attributes
     is_compared = _COMPARED.issuperset(map(type, attributes.values()))

@@ -13,6 +13,7 @@ from irexec.model.graph.model import Value
 from irexec.model.graph.one_process import OfOneProcess
 from irexec.model.graph.ports import find
 from irexec.runtime.engine.arguments import arrange
+from irexec.runtime.engine.checking import Rules
 from irexec.runtime.engine.lowered import Backend
 from irexec.runtime.engine.plan import Plan
 from irexec.runtime.engine.plans import MAX_PLANS, Plans
@@ -31,7 +32,7 @@ class InferRequest(OfOneProcess):
 
     def __init__(self, plans: Plans, listeners: Sequence[Listener] = (), backend: Backend | None = None) -> None:
         self._plans, self._backend = plans, backend
-        self._variables = Variables(plans.model)
+        self._variables, self._rules = Variables(plans.model), Rules()
         self._runners: OrderedDict[Plan, Runner] = OrderedDict()
         self._busy = threading.Lock()
         self.listeners: list[Listener] = list(listeners)
@@ -84,7 +85,8 @@ class InferRequest(OfOneProcess):
     def _runner(self, plan: Plan) -> Runner:
         runner = self._runners.get(plan)
         if runner is None:
-            runner = self._runners[plan] = Runner(plan, self._variables, self.listeners, self._backend)
+            runner = Runner(plan, self._variables, self.listeners, self._backend, rules=self._rules)
+            self._runners[plan] = runner
             while len(self._runners) > MAX_PLANS:
                 self._runners.popitem(last=False)
         return runner

@@ -17,7 +17,7 @@ from irexec.core.structure import ASSIGN, READ_VALUE
 from irexec.core.types import F32, Array, PartialShape, TensorType
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.operator import ConstraintError
-from irexec.runtime.engine.checking import checked
+from irexec.runtime.engine.checking import Rules
 from irexec.runtime.engine.constants import Packed
 from irexec.runtime.engine.errors import failure, too_large, wrong_result
 from irexec.runtime.engine.lowered import Backend, Call, Program, Replacements
@@ -55,7 +55,8 @@ def moved(moves: Moves, value: Value, array: Array) -> Array:
 
 
 class Runner:
-    """Runs one plan repeatedly, in one thread at a time. Bodies have their own runners, which share the variables.
+    """Runs one plan repeatedly, in one thread at a time. Bodies have their own runners, which share the variables and
+    the rules.
 
     Runs use the kernels unless lowering by `backend` is requested. `listeners` observe runs of the kernels, in which
     the values in `moves` are changed.
@@ -68,9 +69,10 @@ class Runner:
         listeners: Sequence[Listener],
         backend: Backend | None = None,
         moves: Moves = MappingProxyType({}),
+        rules: Rules | None = None,
     ) -> None:
         self.plan, self.variables, self.listeners, self.backend = plan, variables, listeners, backend
-        self.moves = moves
+        self.moves, self.rules = moves, Rules() if rules is None else rules
         self._bodies: dict[int, list[Runner]] = {}
         self._outs: dict[int, Array] | None = None
         self._plain: Program | None = None
@@ -92,7 +94,7 @@ class Runner:
             if number in outs:
                 call = _into(call, outs[number])
             if not step.is_sure and step.operator.rule is not None:
-                call = checked(call, step.node, step.given, self.plan.model)
+                call = self.rules.checked(call, step.node, step.given, self.plan.model)
             single = len(step.outputs) == 1 and not step.operator.outputs[0].variadic
             pairs = zip(step.types, step.node.outputs, strict=True)
             checks = tuple([_expected(type, value, self.plan.model, known) for type, value in pairs])
@@ -137,7 +139,8 @@ class Runner:
 
         if (runners := self._bodies.get(number)) is None:
             plans = self.plan.subplans[number]
-            runners = [Runner(plan, self.variables, self.listeners, self.backend, self.moves) for plan in plans]
+            shared = self.variables, self.listeners, self.backend, self.moves, self.rules
+            runners = [Runner(plan, *shared) for plan in plans]
             self._bodies[number] = runners
             for runner in runners:
                 runner._is_lowered = self._is_lowered
