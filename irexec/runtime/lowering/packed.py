@@ -23,7 +23,7 @@ from irexec.runtime.lowering.llvm.host import Native
 from irexec.runtime.lowering.llvm.memory import Field, Records
 from irexec.runtime.lowering.llvm.packed import LAYER, write_few, write_many, write_panels
 from irexec.runtime.lowering.llvm.packed_rows import SIDE, write_some
-from irexec.runtime.lowering.llvm.unpacking import IN_DWORD, TABLE, Packing
+from irexec.runtime.lowering.llvm.unpacking import TABLE, Packing
 from irexec.runtime.lowering.narrow import computes_in_f32, converted
 from irexec.runtime.lowering.products import MOST_ROWS, READ_ROWS, RowsProduct
 from irexec.runtime.lowering.table import Lowered, Site
@@ -82,7 +82,7 @@ class CompiledPacked(RowsProduct):
         parts = tasks_for(max(rows, READ_ROWS) * self.depth * self.columns)
         if rows <= FEW_ROWS:
             pieces = split(self.columns, parts, FEW_ROWS)
-            is_blocked = self._packing.is_looked_up and self._group % (IN_DWORD * made.lanes) == 0
+            is_blocked = self._packing.is_of_dwords and self._group % (self._packing.in_dword * made.lanes) == 0
             few = made.written(write_few, rows, self._packing, is_blocked, after)
             longest = max(last - first for first, last in pieces)
             return few, Records.of([list(piece) for piece in pieces]), rows * (self.depth + longest + FEW_ROWS)

@@ -15,7 +15,7 @@ from irexec.runtime.lowering.llvm.epilogue import epilogue
 from irexec.runtime.lowering.llvm.products import write_tile
 from irexec.runtime.lowering.llvm.rows import across_lanes
 from irexec.runtime.lowering.llvm.transposing import turned
-from irexec.runtime.lowering.llvm.unpacking import IN_DWORD, TABLE, Decoder, Group, Packing, load_dwords
+from irexec.runtime.lowering.llvm.unpacking import TABLE, Decoder, Group, Packing, load_dwords
 
 # The fields of the record of both functions, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
@@ -39,18 +39,18 @@ def write_few(
 ) -> Code:
     """Write `few(layer, task, scratch, round)`: multiply `rows` rows by some columns, with sums along the depth.
 
-    `is_blocked`: groups are multiples of the 4-bit elements in a vector of dwords, whose order is permuted; the rows of
-    the left matrix are brought into the same order. Scratch memory holds these rows, then the sums.
+    `is_blocked`: groups are multiples of the elements in a vector of dwords, whose order is permuted; the rows of the
+    left matrix are brought into the same order. Scratch memory holds these rows, then the sums.
     """
     code = Code(module, name, 4, lanes)
     layer, task, scratch = fields(code, FEW_TASK)
     left, depth = layer.left.floats(), layer.depth
     if is_blocked:
-        _in_block_order(code, left, scratch, depth * rows)
+        _in_block_order(code, left, scratch, depth * rows, packing.in_dword)
         left = scratch
     sums, width = scratch + depth * rows, task.last_column - task.first_column
     # Looked-up values of a column need two registers of 8 lanes.
-    height = 4 if rows == 1 and not (is_blocked and lanes < TABLE) else 2
+    height = 4 if rows == 1 and not (is_blocked and packing.is_looked_up and lanes < TABLE) else 2
     single = packing.least
     with code.loop(0, width, height) as start:
         columns = [(task.first_column + start + number).at_most(layer.columns - 1) for number in range(height)]
@@ -66,7 +66,7 @@ def write_few(
             rows_of_left = [left + (depth * m + begin) for m in range(rows)]
             vectors, scalars = groups.values[: height * rows], groups.values[height * rows :]
             if is_blocked:
-                with code.folding(0, layer.group, vectors, IN_DWORD * lanes) as blocks:
+                with code.folding(0, layer.group, vectors, packing.in_dword * lanes) as blocks:
                     blocks.values = _block(code, decoders, codes, rows_of_left, blocks.index, blocks.values, packing)
                 vectors = blocks.values
             else:
@@ -109,11 +109,11 @@ def write_few(
     return code.end()
 
 
-def _in_block_order(code: Code, source: Run, target: Run, count: Number) -> None:
+def _in_block_order(code: Code, source: Run, target: Run, count: Number, in_dword: int) -> None:
     """Copy elements in another order: elements at equal positions in a vector of dwords become adjacent."""
-    with code.loop(0, count, IN_DWORD * code.lanes) as block, code.loop(0, code.lanes) as dword:
-        for place in range(IN_DWORD):
-            value = (source + (block + dword * IN_DWORD)).scalar(place)
+    with code.loop(0, count, in_dword * code.lanes) as block, code.loop(0, code.lanes) as dword:
+        for place in range(in_dword):
+            value = (source + (block + dword * in_dword)).scalar(place)
             (target + (block + dword)).put(place * code.lanes, value)
 
 
@@ -129,8 +129,9 @@ def _block(
     for address in codes:
         code.prefetch(address + packing.nbytes(index) + AHEAD, AHEAD_LEVEL)
     dwords = [load_dwords(code, address + packing.nbytes(index), code.lanes) for address in codes]
-    for place in range(IN_DWORD):
-        weights = [decoder.permuted(word, place) for decoder, word in zip(decoders, dwords, strict=True)]
+    for place in range(packing.in_dword):
+        unpacked = [each.permuted if packing.is_looked_up else each.in_dwords for each in decoders]
+        weights = [unpack(word, place) for unpack, word in zip(unpacked, dwords, strict=True)]
         values = _added(code, weights, [row.vector(index + place * code.lanes) for row in left], values)
     return values
 

@@ -20,6 +20,10 @@ TABLE, HALF_TABLE = 16, 8
 # The number of 4-bit elements in a dword.
 IN_DWORD = 8
 _INTEGERS = ("i4", "u4", "i8", "u8")
+# By the types of bytes, the number for which all bits are 0.
+_BYTES = {"u8": 0, "i8": -0x80}
+# The float whose last 8 bits, or more, are those of an integer that is added to it.
+_ORIGIN, _ORIGIN_BITS = 2.0**23, 0x4B00_0000
 _DROPPED = {"f16": OF_HALF, "bf16": OF_BF16}
 _NORMAL, _INFINITE = 0x3880_0000, 0x477F_F000
 
@@ -28,9 +32,9 @@ class Packing(NamedTuple):
     """How the elements of a packed matrix are computed from its stored codes: (code - zero) · scale.
 
     `type` is the type of the codes. `steps` are the operations after the conversion: "zero" subtracts the zero point,
-    "whole" subtracts it from integers, "scale" multiplies, "raised" multiplies and rounds as
-    `round_raised` (engine/packed/rounding.py) does, and the name of a type rounds to that type. `table`: the values of
-    nf4. `permutes`, `halves`: whether the processor can permute the lanes of vectors, and convert f16.
+    "whole" one that is an integer, "scale" multiplies, "raised" multiplies and rounds as `round_raised`
+    (engine/packed/rounding.py) does, and the name of a type rounds to that type. `table`: the values of nf4.
+    `permutes`, `halves`: whether the processor can permute the lanes of vectors, and convert f16.
     """
 
     type: str
@@ -58,6 +62,11 @@ class Packing(NamedTuple):
         """Whether elements are looked up in a vector of the group's 16 possible values, by permutation."""
         return self.is_nibble and self.permutes
 
+    @property
+    def is_of_dwords(self) -> bool:
+        """Whether elements are best unpacked as parts of dwords: those that are looked up, and bytes of integers."""
+        return self.is_looked_up or self.type in _BYTES
+
     def nbytes(self, count: int | Number) -> Any:
         """Return the size in bytes of this number of elements, which is even for 4-bit elements."""
         if self.is_nibble:
@@ -76,11 +85,24 @@ class Group(NamedTuple):
     scale: Any
 
 
+class _Factors(NamedTuple):
+    """What vectors of a group are computed with: its zero points, where floats that end with the bits of a code begin,
+    and the factors of its products, two if the step is "raised".
+    """
+
+    zero: Any
+    origin: Any
+    above: Any
+    raised: Any
+
+
 class Decoder:
     """Converts codes to values. `parameters`: the zero points and scales of a vector, by its number of lanes."""
 
     def __init__(self, code: Code, packing: Packing, parameters: Mapping[int, Group]) -> None:
-        self._code, self._packing, self._parameters = code, packing, parameters
+        self._code, self._packing = code, packing
+        # They are computed here, before the loop that unpacks: LLVM would compute some of them again in each pass.
+        self._factors = {lanes: self._prepared(group) for lanes, group in parameters.items()}
         self._of_codes: Any = None
 
     @classmethod
@@ -93,6 +115,18 @@ class Decoder:
             values = packing.table or [n - 16 if n > 7 and packing.type == "i4" else n for n in range(16)]
             made._of_codes = made._arithmetic(_constants(values))
         return made
+
+    def _prepared(self, group: Group) -> _Factors:
+        b, steps, (zero, scale) = self._code.builder, self._packing.steps, group
+        origin = ir.Constant(zero.type, [_ORIGIN - _BYTES.get(self._packing.type, 0)] * zero.type.count)
+        if steps[:1] == ("whole",):
+            origin = b.fadd(origin, zero)
+        if "raised" not in steps:
+            return _Factors(zero, origin, scale, None)
+        # Both factors are exact.
+        factor = float(_DROPPED[steps[steps.index("raised") + 1]].factor)
+        above, raised = (b.fmul(scale, ir.Constant(scale.type, [f] * scale.type.count)) for f in (factor + 1, -factor))
+        return _Factors(zero, origin, above, raised)
 
     def vector(self, address: Number, lanes: int) -> Any:
         """Return the values of `lanes` elements at an address, in their order; `lanes` is even for 4-bit elements."""
@@ -118,11 +152,12 @@ class Decoder:
     def in_dwords(self, dwords: Any, place: int) -> Any:
         """Return the values of the elements at this place in each of the dwords."""
         b, lanes, bits = self._code.builder, dwords.type.count, 32 // self._packing.in_dword
-        if self._packing.type in ("i4", "i8"):
+        if self._packing.type == "i4":
             left = b.shl(dwords, _whole(32 - bits * (place + 1), lanes))
             return self._from_integers(b.ashr(left, _whole(32 - bits, lanes)))
-        right = b.lshr(dwords, _whole(bits * place, lanes))
-        return self._from_bits(b.and_(right, _whole((1 << bits) - 1, lanes)))
+        right = b.lshr(dwords, _whole(bits * place, lanes)) if place else dwords
+        found = b.and_(right, _whole((1 << bits) - 1, lanes))
+        return self._from_byte(found) if self._packing.type in _BYTES else self._from_bits(found)
 
     def _permuted(self, values: Any, indices: Any) -> Any:
         # The other bits of an index have no effect.
@@ -167,35 +202,37 @@ class Decoder:
             value = b.select(same, ir.Constant(_of(F32, lanes), [entry] * lanes), value)
         return value
 
+    def _from_byte(self, bits: Any) -> Any:
+        """Return the values of 8-bit integers: a float that ends with these bits needs no conversion."""
+        b, lanes, type = self._code.builder, bits.type.count, self._packing.type
+        ending = b.xor(bits, _whole(_ORIGIN_BITS | (_BYTES[type] & 0xFF), lanes))
+        value = b.fsub(b.bitcast(ending, _of(F32, lanes)), self._factors[lanes].origin)
+        return self._arithmetic(value, self._packing.steps[self._packing.steps[:1] == ("whole",) :])
+
     def _from_integers(self, numbers: Any) -> Any:
-        b, lanes, steps = self._code.builder, numbers.type.count, self._packing.steps
-        is_whole = steps[:1] == ("whole",)
-        if is_whole:
-            numbers = b.sub(numbers, b.fptosi(self._parameters[lanes].zero, numbers.type))
-        return self._arithmetic(b.sitofp(numbers, _of(F32, lanes)), steps[is_whole:])
+        return self._arithmetic(self._code.builder.sitofp(numbers, _of(F32, numbers.type.count)))
 
     def _arithmetic(self, value: Any, steps: Sequence[str] | None = None) -> Any:
         b, lanes = self._code.builder, value.type.count
         steps = self._packing.steps if steps is None else steps
         for number, step in enumerate(steps):
             if step == "raised":
-                value = self._raised(value, steps[number + 1])
+                value = self._raised(value)
             elif number and steps[number - 1] == "raised":
                 continue
             elif step in ("zero", "whole"):
-                value = b.fsub(value, self._parameters[lanes].zero)
+                value = b.fsub(value, self._factors[lanes].zero)
             elif step == "scale":
-                value = b.fmul(value, self._parameters[lanes].scale)
+                value = b.fmul(value, self._factors[lanes].above)
             else:
                 value = rounded(self._code, value, step, self._packing.halves)
         return value
 
-    def _raised(self, value: Any, type: str) -> Any:
+    def _raised(self, value: Any) -> Any:
         """Return values times their scale, rounded to a type as `round_raised` does."""
-        b, scale, factor = self._code.builder, self._parameters[value.type.count].scale, float(_DROPPED[type].factor)
-        above, raised = (b.fmul(scale, ir.Constant(scale.type, [f] * scale.type.count)) for f in (factor + 1, -factor))
-        # Both factors and the second product are exact.
-        return self._code.call("fmuladd", value, raised, b.fmul(value, above))
+        _, _, above, raised = self._factors[value.type.count]
+        # The second product is exact.
+        return self._code.call("fmuladd", value, raised, self._code.builder.fmul(value, above))
 
 
 def rounded(code: Code, value: Any, type: str, halves: bool) -> Any:
