@@ -55,6 +55,7 @@ class Attention(Lowered):
         super().__init__(site)
         self._causal, self._has_known_mask = causal, has_known_mask
         self._arranged = Recent[tuple[object, ...], Arranged]()
+        self._factors = Recent[int, Array]()
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         """Compute the newest token of a language model in little time, everything else as any layer is computed."""
@@ -62,8 +63,7 @@ class Attention(Lowered):
             return super().__call__(*inputs, out=out)
         arrays, keys = inputs[:4], inputs[1].shape[-2]
         made = self._few("added", out.shape[:-2], known, *arrays)
-        factor = np.full(1, 1 / sqrt(inputs[0].shape[-1]), np.float32)
-        shared = made.layer.filled(*arrays, out, factor, keys)
+        shared = made.layer.filled(*arrays, out, self._factor(inputs[0]), keys)
         run_job(Job(made.function, shared, made.tasks, 1, F32_BYTES * (made.scratch + keys)))
         return out
 
@@ -88,7 +88,7 @@ class Attention(Lowered):
             else:
                 kind = "forbidding" if mask.dtype == np.bool_ else "added"
                 arrays.append(self._mask(work, mask, key.shape[-2]))
-        factor = np.full(1, 1 / sqrt(query.shape[-1]), np.float32) if scale is None else scale.reshape(1)
+        factor = self._factor(query) if scale is None else scale.reshape(1)
         keys = key.shape[-2]
         if query.shape[-2] < FEW_QUERIES and _has_rows(key):
             made = self._few(kind, out.shape[:-2], tuple(map(_places_known_by, arrays)), *arrays)
@@ -108,6 +108,11 @@ class Attention(Lowered):
         wanted = tasks_for(prod(batch) * query.shape[-2] * keys * (depth + others[0].shape[-1] + SCORE_WORK))
         known = kind, wanted, query.shape, others[0].shape[-1], places
         return self._arranged.of(known, lambda: _arrange_few(batch, kind, wanted, query, key, *others))
+
+    def _factor(self, query: Array) -> Array:
+        """Return the factor of scores without a scale."""
+        depth = query.shape[-1]
+        return self._factors.of(depth, lambda: np.full(1, 1 / sqrt(depth), np.float32))
 
     def _mask(self, work: Work, mask: Array, keys: int) -> Array:
         """Return the mask as f32 that are added to scores, with a column for each key."""

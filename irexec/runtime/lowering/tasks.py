@@ -81,6 +81,7 @@ class Sequence:
     def __init__(self, jobs: list[Job]) -> None:
         self.scratch_bytes = max(job.scratch_bytes for job in jobs)
         self.is_shared = [job.tasks.count > 1 for job in jobs]
+        self._has_shared = any(self.is_shared)
         self.jobs = Records.of(
             [
                 [job.rounds, job.tasks.count, job.function.address, job.shared, job.tasks, job.tasks.stride]
@@ -89,7 +90,7 @@ class Sequence:
         )
 
     def __call__(self) -> None:
-        members = num_threads() - 1 if any(self.is_shared) and not all_cores_have_callers() else 0
+        members = num_threads() - 1 if self._has_shared and not all_cores_have_callers() else 0
         if not (members and _the_pool(members).run(self)):
             _alone().go_on(self)
 

@@ -60,10 +60,11 @@ def _number(field: Field) -> int:
 
 def begin(array: Array) -> int:
     """Return the address of an array's first element. NumPy's `ctypes.data` takes several times as long."""
-    memory: Any = array
+    # The first element is contiguous, whatever the strides of the array.
+    memory: Any = array if array.flags.c_contiguous or not array.size else array[(0,) * array.ndim + (...,)]
     try:
         return _address_of(_first_byte(memory))
-    except (TypeError, ValueError):  # it is read-only, empty, or not contiguous
+    except (TypeError, ValueError):  # it is read-only or empty
         return int(array.__array_interface__["data"][0])
 
 
