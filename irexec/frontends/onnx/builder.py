@@ -11,30 +11,12 @@ import numpy as np
 from irexec.core.diagnostics import Place
 from irexec.core.structure import CONST, PARAMETER, RESULT
 from irexec.core.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.frontends.onnx.errors import Broken, Refused
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.model.graph.model import Body, Model, Node, Value
 from irexec.model.inference import infer_node
 from irexec.ops.spec import contents
 from irexec.ops.spec.operator import Operator
-
-
-class Refused(Exception):
-    """Raised for a node that cannot be translated; it becomes a finding about the node."""
-
-    def __init__(self, code: str, message: str, **details: Any) -> None:
-        super().__init__(message)
-        self.code, self.message, self.details = code, message, details
-
-
-class TooMuch(Refused):
-    """Raised for a node that would expand to too many nodes."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("F009", message)
-
-
-class Broken(Exception):
-    """Raised if IR's own rules refused the translation of a node; the finding has been added already."""
 
 
 class Builder:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from irexec.core.diagnostics.nearest import did_you_mean
 from irexec.core.types import DYNAMIC, ElementType, TensorType
-from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.definitions import Definition, NoSuchOperator, Port, definition, newest_opset
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.kinds import onnx_name, type_proto
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.refusals import why_not, why_not_domain

@@ -12,9 +12,10 @@ from typing import Any
 from irexec.core.diagnostics import LayerRef, Severity
 from irexec.core.diagnostics.deadline import OutOfTime, watched
 from irexec.core.types import Array, ElementType, PartialShape, TensorType
-from irexec.frontends.onnx.builder import Broken, Builder, Refused, TooMuch
+from irexec.frontends.onnx.builder import Builder
 from irexec.frontends.onnx.calls import Call, call_of, without
 from irexec.frontends.onnx.definitions import newest_opset
+from irexec.frontends.onnx.errors import Broken, MissingData, Refused, TooLarge
 from irexec.frontends.onnx.expansion import Size
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
@@ -30,10 +31,10 @@ from irexec.frontends.onnx.header import (
 from irexec.frontends.onnx.kinds import has_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
-from irexec.frontends.onnx.order import in_order
+from irexec.frontends.onnx.order import bodies, in_order
 from irexec.frontends.onnx.registry import check_of
 from irexec.frontends.onnx.scope import BodyScope, Scope, opsets_of, ref_of
-from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, MissingData, dense, read_tensor
+from irexec.frontends.onnx.tensors import dense, read_tensor
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.order import ordered
@@ -189,7 +190,7 @@ class Converter:
         except MissingData as error:
             self._missing.setdefault(error.location, []).append(name)
             return None
-        except BadTensor as error:
+        except Refused as error:
             self._note_size(error)
             self.find(error.code, f"the initializer {name!r}: {error}")
             return None
@@ -288,10 +289,9 @@ class Converter:
             broken = unknown or any(name and value is None for name, value in zip(node.input, inputs, strict=True))
             if not broken:
                 results = self._call(call, inputs, scope)
-        except (Refused, BadTensor) as error:
+        except Refused as error:
             self._note_size(error)
-            details = error.details if isinstance(error, Refused) else {}
-            self.find(error.code, f"{node.op_type}: {error}", **details)
+            self.find(error.code, f"{node.op_type}: {error}", **error.details)
         except Broken:
             pass
         except Exception as error:  # unexpected by the translator: an error in the node or in the translator
@@ -309,7 +309,7 @@ class Converter:
     def _defaults_before(self, node: onnx.NodeProto, scope: Scope) -> set[str]:
         """Return the names of the Parameters with a default value on which a node depends; all of them for a node with
         bodies, which may read any value of the graph."""
-        if any(attribute.HasField("g") for attribute in node.attribute):
+        if any(bodies(node)):
             return {parameter.given_name for parameter in self._defaults}
         values = [scope.value(name) for name in node.input if name and scope.knows(name)]
         before = ordered(value.node for value in values if value is not None)
@@ -412,7 +412,7 @@ class Converter:
         return Inner(graph.name, parameters, results, scope.captures)
 
     def _note_size(self, error: Exception) -> None:
-        self.findings.too_large |= isinstance(error, (TooMuch, HugeTensor))
+        self.findings.too_large |= isinstance(error, TooLarge)
 
 
 def _as_it_is(value: Value, name: str) -> Value:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
-from irexec.frontends.onnx.builder import TooMuch
+from irexec.frontends.onnx.errors import TooLarge
 from irexec.frontends.onnx.messages import onnx
+from irexec.frontends.onnx.order import bodies
 
 Key = tuple[str, str, str]
 """The key of a function: domain, name, overload."""
@@ -41,22 +44,13 @@ def expansions(functions: Iterable[onnx.FunctionProto]) -> dict[Key, Expansion]:
     calls."""
     nodes = {(f.domain, f.name, f.overload): f.node for f in functions}
     calls = {key: Counter(_calls(body)) for key, body in nodes.items()}
-    callers: dict[Key, list[Key]] = {key: [] for key in calls}
-    waiting: dict[Key, int] = {}
-    for key, called in calls.items():
-        inner = [other for other in called if other in callers]
-        waiting[key] = len(inner)
-        for other in inner:
-            callers[other].append(key)
     found: dict[Key, Expansion] = {}
-    ready = [key for key, count in waiting.items() if not count]
-    while ready:
-        key = ready.pop()
-        found[key] = _expansion(calls[key], found)
-        for caller in callers[key]:
-            waiting[caller] -= 1
-            if not waiting[caller]:
-                ready.append(caller)
+    order = TopologicalSorter({key: called.keys() & calls.keys() for key, called in calls.items()})
+    with suppress(CycleError):
+        order.prepare()
+    while ready := order.get_ready():
+        found |= {key: _expansion(calls[key], found) for key in ready}
+        order.done(*ready)
     # The remaining functions are recursive, or call recursive functions.
     return found | dict.fromkeys(calls.keys() - found.keys(), _ENDLESS)
 
@@ -79,9 +73,8 @@ def _calls(nodes: Iterable[onnx.NodeProto]) -> Iterator[Key]:
     """Return the functions that nodes call, including the nodes in their bodies."""
     for node in nodes:
         yield node.domain, node.op_type, node.overload
-        for attribute in node.attribute:
-            for graph in [attribute.g, *attribute.graphs]:
-                yield from _calls(graph.node)
+        for graph in bodies(node):
+            yield from _calls(graph.node)
 
 
 class Size:
@@ -92,12 +85,12 @@ class Size:
         self._expansions: dict[Key, Expansion] | None = None
 
     def add(self, nodes: Sequence[onnx.NodeProto]) -> None:
-        """Count the nodes of a function or body. Raises TooMuch."""
+        """Count the nodes of a function or body. Raises TooLarge."""
         self._count += len(nodes)
         self._check()
 
     def check_call(self, function: Key | None, depth: int) -> None:
-        """Raise TooMuch for a call that would expand to too many nodes, before any of them is created.
+        """Raise TooLarge for a call that would expand to too many nodes, before any of them is created.
 
         `function`: the called function of the model; None if another function is called. `depth`: the number of
         enclosing calls.
@@ -108,9 +101,9 @@ class Size:
                 self._expansions = expansions(self._functions.values())
             many, deep = self._expansions[function]
         if depth + 1 + deep > MAX_DEPTH:
-            raise TooMuch(f"function calls are nested more than {MAX_DEPTH} deep")
+            raise TooLarge("F009", f"function calls are nested more than {MAX_DEPTH} deep")
         self._check(many)
 
     def _check(self, more: int = 0) -> None:
         if self._count + more > MAX_NODES:
-            raise TooMuch(f"inlined functions and bodies have more than {MAX_NODES} nodes")
+            raise TooLarge("F009", f"inlined functions and bodies have more than {MAX_NODES} nodes")

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from irexec.core.types import DYNAMIC, SEQUENCES, TensorType, member_of
-from irexec.frontends.onnx.builder import Builder, Refused
+from irexec.frontends.onnx.builder import Builder
 from irexec.frontends.onnx.definitions import newest_opset
-from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
+from irexec.frontends.onnx.errors import Refused
+from irexec.frontends.onnx.kinds import declared_type, dimension_names, has_type
 from irexec.frontends.onnx.messages import onnx
+from irexec.frontends.onnx.order import bodies
 from irexec.model.graph.model import Node, Value
 
 
@@ -41,7 +43,7 @@ def declared_value(builder: Builder, info: onnx.ValueInfoProto, what: str) -> Te
     """Return the declared type of an input or output (`what`); add a finding if irexec cannot represent it."""
     try:
         return declared_type(info.type)
-    except NotReadable as error:
+    except Refused as error:
         builder.find(error.code, f"the {what} {info.name!r} {error}")
         return None
 
@@ -94,6 +96,5 @@ def same_names(nodes: Iterable[onnx.NodeProto], outer: str = "") -> Iterator[tup
         if node.name and node.name in seen:
             yield node, f"{outer}{index}"
         seen.add(node.name)
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from same_names(attribute.g.node, f"{outer}{index}/")
+        for graph in bodies(node):
+            yield from same_names(graph.node, f"{outer}{index}/")

@@ -15,6 +15,7 @@ from irexec.core.types import (
     optional_of,
     sequence_of,
 )
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.messages import onnx
 
 # The name in ONNX's enumeration (in type constraints, in lower case) → irexec's element type.
@@ -54,27 +55,19 @@ def onnx_name(kind: ElementType) -> str:
     return _ONNX_NAMES.get(kind, kind.name)
 
 
-class NotReadable(ValueError):
-    """Raised for a declared type whose values irexec cannot represent; `code` is the code of the finding."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 def has_type(declared: onnx.TypeProto) -> bool:
     """Return False if the declaration of a value contains no type."""
     return declared.WhichOneof("value") is not None
 
 
 def declared_type(declared: onnx.TypeProto) -> TensorType:
-    """Return the type that a graph declares for a value. Raises NotReadable."""
+    """Return the type that a graph declares for a value. Raises Refused."""
     which = declared.WhichOneof("value")
     if which == "tensor_type":
         tensor = declared.tensor_type
         kind = element_type(tensor.elem_type)
         if kind is None:
-            raise NotReadable("F006", f"has the unknown data type {tensor.elem_type}")
+            raise Refused("F006", f"has the unknown data type {tensor.elem_type}")
         return TensorType(kind, partial_shape(tensor.shape) if tensor.HasField("shape") else PartialShape.dynamic())
     if which == "sequence_type":
         member = declared_type(declared.sequence_type.elem_type).element_type
@@ -84,9 +77,9 @@ def declared_type(declared: onnx.TypeProto) -> TensorType:
         container, shape = optional_of(member), PartialShape([Dimension(0, 1)])
     else:
         what = f"a {which.removesuffix('_type').replace('_', ' ')}" if which else "untyped"
-        raise NotReadable("F008", f"is {what}; only tensors, sequences and optionals of them are supported")
+        raise Refused("F008", f"is {what}; only tensors, sequences and optionals of them are supported")
     if container is DYNAMIC:
-        raise NotReadable("F008", f"is a container of {member}, which is not supported")
+        raise Refused("F008", f"is a container of {member}, which is not supported")
     return TensorType(container, shape)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from irexec.core.diagnostics import Severity
 from irexec.core.types import F64, FLOATS, I64, Array, ElementType, TensorType
-from irexec.frontends.onnx.builder import Builder, Refused
+from irexec.frontends.onnx.builder import Builder
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.shapes import check_shapes
 from irexec.frontends.onnx.tensors import dense, read_tensor

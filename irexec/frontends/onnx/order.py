@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from irexec.frontends.onnx.messages import onnx
 
-_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
-
-def taken(node: onnx.NodeProto) -> set[str]:
-    """Return the outer names that a node and its bodies use."""
-    names = set(node.input)
-    names.discard("")
+def bodies(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    """Yield the graphs among a node's attributes."""
     for attribute in node.attribute:
-        if attribute.type not in _GRAPHS:
-            continue
-        for graph in [attribute.g, *attribute.graphs]:
-            known = {value.name for value in [*graph.input, *graph.initializer]}
-            known.update(name for inner in graph.node for name in inner.output)
-            inside = {value.name for value in graph.output}.union(*map(taken, graph.node))
-            names |= inside - known
-    return names
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def taken(node: onnx.NodeProto) -> list[str]:
+    """Return the outer names that a node and its bodies use, each once."""
+    names = dict.fromkeys(filter(None, node.input))
+    for graph in bodies(node):
+        known = {value.name for value in [*graph.input, *graph.initializer]}
+        known.update(name for inner in graph.node for name in inner.output)
+        inside = [*chain.from_iterable(map(taken, graph.node)), *(value.name for value in graph.output)]
+        names |= dict.fromkeys(name for name in inside if name not in known)
+    return list(names)
 
 
 def in_order(nodes: Sequence[onnx.NodeProto], is_known: Callable[[str], bool]) -> tuple[list[int], dict[int, set[str]]]:
@@ -36,7 +39,7 @@ def in_order(nodes: Sequence[onnx.NodeProto], is_known: Callable[[str], bool]) -
         for name in node.output:
             if name and name not in makers and not is_known(name):
                 makers[name] = number
-    needs = [taken(node) & makers.keys() for node in nodes]
+    needs = [makers.keys() & taken(node) for node in nodes]
     late = {n: wanted for n, names in enumerate(needs) if (wanted := {name for name in names if makers[name] >= n})}
     if not late:
         return list(range(len(nodes))), late

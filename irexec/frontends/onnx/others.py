@@ -15,10 +15,11 @@ from irexec.core.diagnostics.deadline import OutOfTime, seconds_left
 from irexec.core.diagnostics.findings import Mode
 from irexec.core.types import TensorType
 from irexec.frontends.onnx.convert import convert
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.expansion import expansion_of, expansions
 from irexec.frontends.onnx.file import read_file
 from irexec.frontends.onnx.findings import OnnxFindings
-from irexec.frontends.onnx.kinds import NotReadable, declared_type
+from irexec.frontends.onnx.kinds import declared_type
 from irexec.frontends.onnx.questions import CHECKS, LOADING, RUNTIMES, Answer, answer
 from irexec.frontends.onnx.scope import opsets_of, ref_of
 from irexec.model.graph.model import Model
@@ -115,7 +116,7 @@ def _types(answers: Sequence[Answer]) -> Mapping[str, TensorType]:
         for value in onnx.GraphProto.FromString(heard.types).value_info:
             try:
                 found[value.name] = declared_type(value.type)
-            except (NotReadable, ValueError):
+            except (Refused, ValueError):
                 continue
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from onnx import helper, numpy_helper
 
 from irexec.core.types import Array
+from irexec.frontends.onnx.order import bodies, taken
 
 _STRUCTURE = 64
 """The number of elements up to which an integer constant is taken for axes, a shape or indices, not for weights."""
@@ -45,7 +46,7 @@ def boundary(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
     made = {name for index in kept for name in graph.node[index].output}
     constant = {tensor.name for tensor in graph.initializer}
     constant |= {name for node in graph.node if node.op_type == "Constant" for name in node.output}
-    needed = dict.fromkeys(name for index in sorted(kept) for name in _read_by(graph.node[index]))
+    needed = dict.fromkeys(name for index in sorted(kept) for name in taken(graph.node[index]))
     return [name for name in needed if name not in made and name not in constant]
 
 
@@ -53,7 +54,7 @@ def leaving(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
     """Return the names of these nodes' tensors that are outputs of the graph, or that other nodes read."""
     graph = proto.graph
     made = {name for index in kept for name in graph.node[index].output if name}
-    elsewhere = {name for index in set(layers(proto)) - {*kept} for name in _read_by(graph.node[index])}
+    elsewhere = {name for index in set(layers(proto)) - {*kept} for name in taken(graph.node[index])}
     found = [name for name in output_names(proto) if name in made]
     return [*found, *sorted((elsewhere & made) - {*found})]
 
@@ -69,7 +70,7 @@ def part(
     if not (begins and ends):
         raise ValueError("a part needs an input and an output")
     made_by_constants = {name: node for node in graph.node if node.op_type == "Constant" for name in node.output}
-    read = {name for index in kept for name in _read_by(graph.node[index])}
+    read = {name for index in kept for name in taken(graph.node[index])}
     given = {entry.name: entry for entry in graph.input}
     made_here = [node for name, node in made_by_constants.items() if name in read]
     return _model(
@@ -88,7 +89,7 @@ def needed(proto: onnx.ModelProto, outputs: Collection[str]) -> list[int]:
         node = proto.graph.node[index]
         if wanted & {*node.output}:
             found.append(index)
-            wanted |= {*_read_by(node)}
+            wanted |= {*taken(node)}
     return found[::-1]
 
 
@@ -205,23 +206,6 @@ _NAMES = {
 }
 
 
-def _read_by(node: onnx.NodeProto) -> Iterator[str]:
-    """Return the names that a node uses, including its bodies."""
-    yield from filter(None, node.input)
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs):
-            yield from _captured(graph)
-
-
-def _captured(graph: onnx.GraphProto) -> Iterator[str]:
-    """Yield the names of values of enclosing graphs that a body reads."""
-    inside = {entry.name for entry in graph.input} | {tensor.name for tensor in graph.initializer}
-    for node in graph.node:
-        yield from (name for name in _read_by(node) if name not in inside)
-        inside |= {*node.output}
-    yield from (entry.name for entry in graph.output if entry.name not in inside)
-
-
 def _described(name: str, values: Mapping[str, Array], *, with_shape: bool = True) -> onnx.ValueInfoProto:
     if name not in values:
         raise ValueError(f"{name} was not recorded")
@@ -243,7 +227,7 @@ def _called(proto: onnx.ModelProto, nodes: Iterable[onnx.NodeProto]) -> list[onn
     stack = [*nodes]
     while stack:
         node = stack.pop()
-        stack += [inner for a in node.attribute for graph in (a.g, *a.graphs) for inner in graph.node]
+        stack += [inner for graph in bodies(node) for inner in graph.node]
         key = node.domain, node.op_type
         if key in known and key not in found:
             found.add(key)

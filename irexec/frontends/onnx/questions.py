@@ -12,7 +12,7 @@ import onnx
 from onnx import checker, helper, shape_inference
 
 from irexec.frontends.onnx.expansion import expansion_of, expansions
-from irexec.frontends.onnx.order import taken
+from irexec.frontends.onnx.order import bodies, taken
 
 Messages = list[tuple[int | None, str]]
 """Messages: each with the number of the node that it is about, or None if it is about the model."""
@@ -62,7 +62,7 @@ def checked(model: onnx.ModelProto) -> tuple[Messages, bytes]:
     for function in model.functions:
         ask(checker.check_function, function, name=f"the function {function.name!r}: ")
     for number, node in enumerate(graph.node):
-        if any(a.HasField("g") or a.graphs for a in node.attribute):
+        if any(bodies(node)):
             ask(checker.check_graph, _around(node), context, node=number)
         else:
             ask(checker.check_node, node, context, node=number)
@@ -105,7 +105,7 @@ def _by_node(text: str, nodes: Sequence[onnx.NodeProto]) -> Iterator[tuple[int |
         lines = [line for line in message.splitlines() if line.strip() and "but instead is null" not in line]
         node = nodes[int(number)]
         messages = _short(" ".join(lines))
-        has_inside = node.domain not in ("", "ai.onnx") or any(a.HasField("g") for a in node.attribute)
+        has_inside = node.domain not in ("", "ai.onnx") or any(bodies(node))
         if messages and (has_inside or not messages.startswith("(op_type:")):
             yield int(number), messages
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from irexec.core.types import Dimension, PartialShape
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 
 Extents = dict[str, int]
 """The extents that names stand for, as far as they are known."""

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from irexec.core.types import BOOLEAN, STRING, Array, ElementType, is_numpys
+from irexec.frontends.onnx.errors import MissingData, Refused, TooLarge
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.ir.io.files import open_regular
@@ -30,48 +31,28 @@ _MAX_EXTENT = 1 << 48
 _MOST_ZEROS = 1 << 24
 
 
-class BadTensor(ValueError):
-    """Raised for a tensor that cannot be read; `code` is the code of the finding."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-class HugeTensor(BadTensor):
-    """Raised for a tensor that does not fit in memory."""
-
-
-class MissingData(BadTensor):
-    """Raised for a tensor whose data is in a file, at `location`, that does not exist."""
-
-    def __init__(self, location: str) -> None:
-        super().__init__("F015", f"the file {location!r} with the data of the tensor does not exist")
-        self.location = location
-
-
 _mapped: WeakValueDictionary[tuple[int, ...], mmap.mmap] = WeakValueDictionary()
 
 
 def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None = None) -> tuple[Array, ElementType]:
-    """Return the tensor's elements, read-only and possibly unaligned if they are mapped from a file. Raises BadTensor.
+    """Return the tensor's elements, read-only and possibly unaligned if they are mapped from a file. Raises Refused.
 
     `raw`: the tensor's raw data, if the message does not contain it. Memory is allocated only after the length of the
     data has been compared with the dims.
     """
     kind = element_type(tensor.data_type)
     if kind is None or kind.dtype is None:
-        raise BadTensor("F006", f"the data type {tensor.data_type} is not a tensor type of ONNX")
+        raise Refused("F006", f"the data type {tensor.data_type} is not a tensor type of ONNX")
     shape = tuple(tensor.dims)
     if any(d < 0 for d in shape):
-        raise BadTensor("F006", f"the dims {list(shape)} contain a negative number")
+        raise Refused("F006", f"the dims {list(shape)} contain a negative number")
     if len(shape) > _MAX_RANK:
-        raise BadTensor("F006", f"the rank is {len(shape)}, expected at most {_MAX_RANK}")
+        raise Refused("F006", f"the rank is {len(shape)}, expected at most {_MAX_RANK}")
     # An empty array may have any extent in the file; NumPy refuses those whose product overflows.
     if math.prod(d for d in shape if d) > _MAX_EXTENT:
-        raise HugeTensor("F006", f"a tensor with the dims {list(shape)} exceeds any memory")
+        raise TooLarge("F006", f"a tensor with the dims {list(shape)} exceeds any memory")
     if tensor.HasField("segment"):
-        raise BadTensor("F006", "tensors stored in segments are not supported")
+        raise Refused("F006", "tensors stored in segments are not supported")
     count = math.prod(shape)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return _from_bytes(_external(tensor, folder, kind.nbytes(count)), kind, shape), kind
@@ -79,24 +60,24 @@ def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None
         raw = np.frombuffer(tensor.raw_data, np.uint8)
     if raw is not None:
         if kind is STRING:
-            raise BadTensor("F006", "strings cannot be stored as raw data")
+            raise Refused("F006", "strings cannot be stored as raw data")
         return _from_bytes(raw, kind, shape), kind
     return _from_items(tensor, kind, shape, count), kind
 
 
 def dense(sparse: onnx.SparseTensorProto, folder: Path | None) -> tuple[Array, ElementType]:
-    """Return a sparse tensor as a dense array. Raises BadTensor."""
+    """Return a sparse tensor as a dense array. Raises Refused."""
     values, kind = read_tensor(sparse.values, folder)
     places, _ = read_tensor(sparse.indices, folder)
     shape = tuple(sparse.dims)
     if any(d < 0 for d in shape) or math.prod(shape) > max(_MOST_ZEROS, 1024 * values.size):
-        raise BadTensor("F006", f"the dims {list(shape)} do not fit {values.size} values")
+        raise Refused("F006", f"the dims {list(shape)} do not fit {values.size} values")
     if places.dtype != np.int64 or values.ndim != 1 or places.shape not in (values.shape, (values.size, len(shape))):
-        raise BadTensor("F006", f"the indices have shape {list(places.shape)}, which does not fit {values.size} values")
+        raise Refused("F006", f"the indices have shape {list(places.shape)}, which does not fit {values.size} values")
     flat = places if places.ndim == 1 else places @ np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
     inside = (places >= 0) & (places < (shape if places.ndim == 2 else math.prod(shape)))
     if not inside.all():
-        raise BadTensor("F006", f"an index is out of range for the dims {list(shape)}")
+        raise Refused("F006", f"an index is out of range for the dims {list(shape)}")
     result = np.zeros(math.prod(shape), kind.dtype)
     result[flat] = values
     return result.reshape(shape), kind
@@ -108,12 +89,12 @@ def _from_items(tensor: onnx.TensorProto, kind: ElementType, shape: tuple[int, .
     per_byte = 8 // kind.bitwidth if kind.is_packed else 1
     needed = 2 * count if kind.kind == "c" else -(-count // per_byte)
     if found != needed:
-        raise BadTensor("F006", f"the dims {list(shape)} need {needed} items of {field}, but there are {found}")
+        raise Refused("F006", f"the dims {list(shape)} need {needed} items of {field}, but there are {found}")
     if kind is STRING:
         try:
             texts = [item.decode("utf-8") for item in tensor.string_data]
         except UnicodeDecodeError as error:
-            raise BadTensor("F006", f"a string is not UTF-8: {error.reason}") from None
+            raise Refused("F006", f"a string is not UTF-8: {error.reason}") from None
         return np.array(texts, kind.dtype).reshape(shape)
     assert kind.dtype is not None
     items = np.array(getattr(tensor, field), _ITEMS[field])
@@ -130,7 +111,7 @@ def _from_items(tensor: onnx.TensorProto, kind: ElementType, shape: tuple[int, .
 def _from_bytes(data: Array, kind: ElementType, shape: tuple[int, ...]) -> Array:
     count = math.prod(shape)
     if data.size != kind.nbytes(count):
-        raise BadTensor("F006", f"{kind}{list(shape)} needs {kind.nbytes(count)} bytes, but its data has {data.size}")
+        raise Refused("F006", f"{kind}{list(shape)} needs {kind.nbytes(count)} bytes, but its data has {data.size}")
     dtype = kind.dtype
     assert dtype is not None
     if kind.is_packed:
@@ -160,17 +141,17 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
-        raise BadTensor("F007", "external data can be read only if the model is a file")
+        raise Refused("F007", "external data can be read only if the model is a file")
     try:
         base, path = folder.resolve(), (folder / location).resolve()
         outside = not location or os.path.isabs(location) or not path.is_relative_to(base)
     except (OSError, ValueError, RuntimeError) as error:
-        raise BadTensor("F007", f"the location {location!r} is not a path: {error}") from None
+        raise Refused("F007", f"the location {location!r} is not a path: {error}") from None
     if outside:
-        raise BadTensor("F007", f"the location {location!r} is not within the model's folder")
+        raise Refused("F007", f"the location {location!r} is not within the model's folder")
     offset, length = _number(entries, "offset", 0), _number(entries, "length", nbytes)
     if length != nbytes:
-        raise BadTensor("F006", f"the tensor needs {nbytes} bytes, but its external data has the length {length}")
+        raise Refused("F006", f"the tensor needs {nbytes} bytes, but its external data has the length {length}")
     try:
         if not path.is_file():
             raise MissingData(location)
@@ -182,9 +163,9 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
                 if (known := misplaced(beginning)) is not None:
                     kind, hint = known
                     advice = f"; {hint}" if hint else ""
-                    raise BadTensor("F006", f"{location!r} is {kind}, not the data of tensors{advice}")
+                    raise Refused("F006", f"{location!r} is {kind}, not the data of tensors{advice}")
                 message = f"the data needs bytes {offset} to {offset + nbytes} of {location!r}, which has {size} bytes"
-                raise BadTensor("F006", message)
+                raise Refused("F006", message)
             if not nbytes:
                 return np.zeros(0, np.uint8)
             # All tensors of a file share one mapping.
@@ -192,7 +173,7 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
             mapped = _mapped.get(key) or mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             _mapped[key] = mapped
     except OSError as error:
-        raise BadTensor("F015", f"{location!r} cannot be read: {error.strerror or error}") from None
+        raise Refused("F015", f"{location!r} cannot be read: {error.strerror or error}") from None
     return np.frombuffer(mapped, np.uint8, nbytes, offset)
 
 
@@ -201,5 +182,5 @@ def _number(entries: dict[str, str], key: str, default: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise BadTensor("F006", f"the external data's {key} is {text[:40]!r}, which is not a size")
+        raise Refused("F006", f"the external data's {key} is {text[:40]!r}, which is not a size")
     return int(text)

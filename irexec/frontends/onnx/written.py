@@ -11,9 +11,10 @@ from irexec.core.structure import CONST
 from irexec.core.types import PartialShape, TensorType
 from irexec.frontends.onnx.builder import Builder
 from irexec.frontends.onnx.convert import converted_types
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.file import read_file
 from irexec.frontends.onnx.findings import OnnxFindings
-from irexec.frontends.onnx.kinds import NotReadable, declared_type, element_type
+from irexec.frontends.onnx.kinds import declared_type, element_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.scope import opsets_of, ref_of
 from irexec.model.graph.model import Model, Value
@@ -71,7 +72,7 @@ def _declared(graph: onnx.GraphProto) -> dict[str, TensorType]:
     """Return the types of values by name, as far as the file declares them."""
     found = {}
     for info in (*graph.value_info, *graph.input, *graph.output):
-        with suppress(NotReadable):
+        with suppress(Refused):
             found[info.name] = declared_type(info.type)
     return found
 

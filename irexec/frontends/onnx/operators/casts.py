@@ -6,7 +6,7 @@ Source: ONNX operator pages Cast, CastLike.
 from __future__ import annotations
 
 from irexec.core.types import BF16, BOOLEAN, F16, F32, F64, INTEGERS, ElementType
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.kinds import element_type, named
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates

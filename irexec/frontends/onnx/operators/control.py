@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from irexec.core.types import BOOLEAN, CONTAINERS, DYNAMIC, I64, OPTIONALS, PartialShape, TensorType, member_of
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.registry import translates
 from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from irexec.core.types import PartialShape
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
 from irexec.model.graph.model import Value

@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 
 from irexec.core.types import F32, FLOATS, UNSIGNED, ElementType
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.kinds import onnx_name
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import corresponds, translates

@@ -5,7 +5,7 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.quantization import real_type
 from irexec.frontends.onnx.registry import requires

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.core.types import BOOLEAN, F32, FLOATS, MAX_RANK, U8, PartialShape
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import window_lists
 from irexec.frontends.onnx.registry import Translator, translates

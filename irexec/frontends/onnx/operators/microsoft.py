@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from irexec.core.types import F32, F64, I32, I64
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.op import Input, Op
 from irexec.frontends.onnx.operators.convolution import convolved, spatial, with_bias
 from irexec.frontends.onnx.operators.matrix import check_product

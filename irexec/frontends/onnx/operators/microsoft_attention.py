@@ -12,7 +12,7 @@ from functools import reduce
 import numpy as np
 
 from irexec.core.types import BOOLEAN, I64
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, plus
 from irexec.frontends.onnx.operators.microsoft_quantized import scaled_product

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.core.types import BOOLEAN, I64, STRING
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.op import Input, Op
 from irexec.frontends.onnx.registry import translates
 from irexec.model.graph.model import Value

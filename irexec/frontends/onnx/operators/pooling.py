@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import auto_pad, spatial, window_lists
 from irexec.frontends.onnx.registry import translates

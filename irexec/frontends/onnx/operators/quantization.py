@@ -6,7 +6,7 @@ Source: ONNX operator pages.
 from __future__ import annotations
 
 from irexec.core.types import F16, F32, F64, FLOATS, I4, I8, I16, I32, U4, U8, U16, Dimension, ElementType
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.kinds import element_type, onnx_name
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import convolved, spatial

@@ -9,8 +9,8 @@ import numpy as np
 
 from irexec.core.types import F32, OPTIONALS, optional_of, sequence_of
 from irexec.core.types.containers import packed
-from irexec.frontends.onnx.builder import Refused
-from irexec.frontends.onnx.kinds import NotReadable, declared_type, element_type
+from irexec.frontends.onnx.errors import Refused
+from irexec.frontends.onnx.kinds import declared_type, element_type
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
 from irexec.model.graph.model import Value
@@ -104,7 +104,7 @@ def _optional(op: Op) -> Value:
         raise Refused("F004", "an optional without a value needs a type", attribute="type")
     try:
         kind = declared_type(declared).element_type
-    except NotReadable as error:
+    except Refused as error:
         raise Refused(error.code, f"the type {error}", attribute="type") from None
     return op.constant(packed([]), optional_of(kind))
 

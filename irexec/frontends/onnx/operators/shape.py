@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.core.types import BOOLEAN, F32, I8, I64
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.activation import flattened

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.core.types import F32
-from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.errors import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.quantization import typed
 from irexec.frontends.onnx.registry import corresponds, translates
