@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from irexec.api.openvino.model import Model
 from irexec.api.openvino.preprocess.processor import PrePostProcessor
 from irexec.core.diagnostics import IRError
@@ -27,6 +29,7 @@ def preprocess(model: Model, wanted: Wanted) -> Model:
         if step.reverse:
             info.preprocess().reverse_channels()
         if step.mean is not None or step.scale is not None:
+            _check_channels(model, number, step)
             if step.kind is not None and not step.kind.is_real:
                 info.preprocess().convert_element_type(kind if kind.is_real else F32)
             if step.mean is not None:
@@ -53,6 +56,20 @@ class Steps:
         self.scale: Numbers | None = None
         self.reverse = False
         self.kind: ElementType | None = None
+
+
+def _check_channels(model: Model, number: int, step: Steps) -> None:
+    """Report numbers of means and scales that are not those of the channels. Raises IRError."""
+    node, layout = model.parameters[number], step.layouts[1]
+    shape = node.outputs[0].type.shape
+    if "C" not in layout or "." in layout or shape.rank != len(layout):
+        return
+    channels = shape[layout.index("C")]
+    for option, numbers in (("--mean", step.mean), ("--scale", step.scale)):
+        if isinstance(numbers, Sequence) and len(numbers) > 1 and not channels.contains(len(numbers)):
+            name = node.friendly_name
+            message = f"{option} {name}: {len(numbers)} numbers, but {name} {shape} in the layout {layout} has {channels}"
+            impossible(model, "U004", f"{message} channels", "--layout INPUT=NHWC->NCHW: the first is the caller's layout")
 
 
 def by_input(model: Model, wanted: Wanted) -> dict[int, Steps]:

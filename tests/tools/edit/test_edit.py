@@ -106,6 +106,8 @@ def test_an_if_with_a_known_condition_is_its_branch(chosen: bool, tmp_path: Path
         (["--shape", "image=1,4,32,32"], "O001"),
         (["--shape", "image=a"], "U004"),
         (["--mean", "image=1,2,3"], "U004"),
+        (["--layout", "image=NHWC", "--mean", "image=1,2,3"], "U004"),
+        (["--layout", "image=NHWC->NCHW", "--scale", "image=1,2"], "U004"),
         (["--layout", "image=NHWC->NCDHW"], "U004"),
         (["--precision", "image=u99"], "U004"),
         (["--static", "seq=4"], "U005"),
