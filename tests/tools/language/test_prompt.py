@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.instructions import has_avx2
 
 import irexec
 from irexec import opset15 as ops
@@ -52,6 +53,9 @@ def test_openvino_agrees(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_cache_of_other_precision_is_a_setting(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("openvino")
     found = compared(capsys, "--with", "openvino", *F32, "--settings", code=0)
+    if not has_avx2():  # OpenVINO then keeps the caches in f32.
+        assert not found["setting"]
+        return
     assert found["setting"].startswith("KV_CACHE_PRECISION is f16")
     assert found["lines"][-1] == found["setting"]
     most = {one["name"]: one["divergence"] for one in found["settings"]}
