@@ -58,10 +58,10 @@ def interpolate_11(
     """`image`, padded with zeros, resized along `axes` (all by default) to the sizes or by the scales given.
 
     Narrow floats are computed in f32, integers in f64. Integers are rounded half to even as by OpenVINO's CPU plugin
-    (its reference, for 8 bits only, truncates or rounds, by mode); the pillow modes round half away from zero after
-    each pass, as Pillow does. All integers are clipped to the range of the type. Coordinates follow the page's formulas
-    with the given scale; OpenVINO does not resample an axis whose extent stays the same, which gives other results for
-    tf_half_pixel_for_nn and for scales near 1. linear_onnx accepts any axes.
+    (its reference, for 8 bits only, truncates or rounds, by mode); the pillow modes round half away from zero and clip
+    after each pass, as Pillow does. All integers are clipped to the range of the type. Coordinates follow the page's
+    formulas with the given scale; OpenVINO does not resample an axis whose extent stays the same, which gives other
+    results for tf_half_pixel_for_nn and for scales near 1. linear_onnx accepts any axes.
 
     C1: scales_or_sizes and axes are 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many scales or sizes as
     axes. C4: scales and sizes are not negative. C5: sizes are integers, scales floating-point. C6: the pillow modes
@@ -155,15 +155,15 @@ def _resized(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) 
         return result.copy() if result is image else result
     integral = not is_float(image.dtype)
     result = image.astype(np.float64) if integral else widen(image)
+    limits = np.iinfo(image.dtype) if integral else None
     for number, axis, zeros in passes:
         before = result
         result = resample(result, number, axis, zeros)
-        if integral and mode in PILLOW and result is not before:
-            result = half_away(result)
-    if not integral:
+        if limits is not None and mode in PILLOW and result is not before:
+            result = np.clip(half_away(result), limits.min, limits.max)
+    if limits is None:
         return narrow(result.copy() if result is image else result, image.dtype)
     result = np.rint(result)
-    limits = np.iinfo(image.dtype)
     inside = np.clip(result, limits.min, limits.max)
     with np.errstate(invalid="ignore"):
         cast = inside.astype(image.dtype)

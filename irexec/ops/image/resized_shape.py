@@ -73,6 +73,8 @@ def resized_shape(
         return PartialShape.dynamic(image.rank)
     rank = len(image.shape)
     count = rank if axes is None else length_of(axes)
+    if pillow and count is not None:
+        check("C6", count == 2, f"there are {count} axes, expected two in the pillow modes", port="axes")
     if given.rank == 1 and count is not None:
         message = f"there are {given.shape[0]} {shape_calculation_mode}, expected one for each of the {count} axes"
         if not check("C3", given.shape[0].compatible(count), message, port=port):
@@ -80,8 +82,6 @@ def resized_shape(
     chosen = list(range(rank)) if axes is None else axes.ints
     if chosen is None:
         return PartialShape.dynamic(rank)
-    if pillow:
-        check("C6", len(chosen) == 2, f"there are {len(chosen)} axes, expected two in the pillow modes", port="axes")
     if not check_axes(check, chosen, rank):
         return PartialShape.dynamic(rank)
     pads = [b + e for b, e in zip(full_pads(padding.pads_begin, rank), full_pads(padding.pads_end, rank), strict=True)]
