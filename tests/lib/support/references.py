@@ -226,3 +226,31 @@ def leveled(x: Any, low: Any, high: Any, output_low: Any, output_high: Any, leve
 def in_float8(x: Any, kind: str) -> np.ndarray:
     """Return the nearest numbers of an eight-bit type, in f64."""
     return np.asarray(x, np.float32).astype(ElementType.by_name[kind].dtype).astype(np.float64)
+
+
+def resized(image: np.ndarray, sizes: Any, antialias: bool) -> np.ndarray:
+    """Return the result of the loop of Interpolate's page for the mode linear with half_pixel, over all axes."""
+    scales = [t / s for t, s in zip(sizes, image.shape, strict=True)]
+    a = [s if antialias and min(scales) < 1 else 1.0 for s in scales]
+    reach = [2 if s > 1 else math.ceil(2 / x) for s, x in zip(scales, a, strict=True)]
+    result = np.zeros(sizes)
+    for at in np.ndindex(*sizes):
+        centre = [(c + 0.5) / s - 0.5 for c, s in zip(at, scales, strict=True)]
+        total = weights = 0.0
+        for index in np.ndindex(*(2 * r + 1 for r in reach)):
+            inner = [round(c) + i - r for c, i, r in zip(centre, index, reach, strict=True)]
+            if all(0 <= i < n for i, n in zip(inner, image.shape, strict=True)):
+                weight = math.prod(x * max(0, 1 - abs(x * (c - i))) for x, c, i in zip(a, centre, inner, strict=True))
+                weights, total = weights + weight, total + weight * image[tuple(inner)]
+        result[at] = total / weights if weights else 0
+    return result
+
+
+def in_nv12(image: np.ndarray) -> list[np.ndarray]:
+    """Return the planes of the page of RGBtoNV12."""
+    r, g, b = np.moveaxis(image, -1, 0)
+    chroma = np.stack([-0.148 * r - 0.291 * g + 0.439 * b + 128, 0.439 * r - 0.368 * g - 0.071 * b + 128], -1)
+    chroma = np.floor(chroma + 0.5) if image.dtype.kind == "u" else chroma
+    n, h, w, _ = image.shape
+    luma = 0.257 * r + 0.504 * g + 0.098 * b + 16
+    return [luma[..., None], chroma.clip(0, 255).reshape(n, h // 2, 2, w // 2, 2, 2).mean((2, 4))]

@@ -156,6 +156,9 @@ def assert_near(operator: Operator, found: np.ndarray, right: np.ndarray, within
     """Assert that arrays are equal, or differ by no more than the operator's tolerance allows."""
     assert (found.dtype, found.shape) == (right.dtype, right.shape)
     is_float = found.dtype.kind in "fV" and ElementType.of(found.dtype).is_real
+    if found.dtype.kind in "iu" and within is not None and within >= 1:
+        assert np.abs(found.astype(np.int64) - right.astype(np.int64)).max(initial=0) <= within
+        return
     if not is_float or not (within or (within is None and operator.oracle.tolerance.kind != "exact")):
         np.testing.assert_array_equal(plain(found), plain(right))
         return

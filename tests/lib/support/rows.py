@@ -126,6 +126,13 @@ def _operator(name: str) -> Operator:
     return found
 
 
+def _kernel(name: str, *inputs: Any, **attributes: Any) -> Any:
+    """Return what the kernel of an operator returns, for expressions: "DFT-7"."""
+    values, faults = _operator(name).parse_attributes(attributes)
+    assert not faults, faults
+    return _operator(name)(*map(np.asarray, inputs), **values)
+
+
 def _types(operator: Operator, text: str) -> Sequence[str]:
     """Return the element types for T: one of each kind that its first port accepts."""
     items = text.split("  ")[0].split("; ")
@@ -152,7 +159,7 @@ def _case(operator: Operator, text: str, kind: str, names: dict[str, Any], is_fi
             if not re.match(rf"({_TYPES})\[", item) and inputs[-1] is not None:
                 literal.append(len(inputs) - 1)
             scope[operator.signature.input(len(inputs) - 1).name] = inputs[-1]
-    scope["inputs"], scope["operator"] = inputs, str(operator)
+    scope |= {"inputs": inputs, "operator": str(operator), "attributes": attributes, "kernel": _kernel}
     literal = literal if len(literal) < len(inputs) else literal[1:]
     return Case(operator, f"{text} ({kind})", inputs, literal, attributes, tuple(verdicts), scope, is_first)
 
