@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import groupby
+from itertools import product as every_one
 from typing import Any
 
 import numpy as np
@@ -254,3 +256,47 @@ def in_nv12(image: np.ndarray) -> list[np.ndarray]:
     n, h, w, _ = image.shape
     luma = 0.257 * r + 0.504 * g + 0.098 * b + 16
     return [luma[..., None], chroma.clip(0, 255).reshape(n, h // 2, 2, w // 2, 2, 2).mean((2, 4))]
+
+
+def transformed(operator: str, data: np.ndarray, axes: np.ndarray, sizes: np.ndarray | None = None) -> np.ndarray:
+    """Return what DFT and IDFT return, by NumPy."""
+    if axes.size == 0:
+        return data
+    function = np.fft.ifftn if operator.startswith("I") else np.fft.fftn
+    found = function(data[..., 0] + 1j * data[..., 1], sizes, axes)
+    return np.stack([found.real, found.imag], -1)
+
+
+def lstm_step(
+    x: Any, h: Any, c: Any, w: Any, r: Any, b: Any, p: Any = None, *, coupled: bool = False
+) -> list[np.ndarray]:
+    """Return what the page of LSTMCell computes, in the order of gates f, i, c, o, with peepholes."""
+    forget, take, new, out = np.split(x @ w.T + h @ r.T + b, 4, axis=1)
+    of_forget, of_take, of_out = [0, 0, 0] if p is None else np.split(p, 3)
+    kept = 1 / (1 + np.exp(-forget - of_forget * c))
+    cell = kept * c + (1 - kept if coupled else 1 / (1 + np.exp(-take - of_take * c))) * np.tanh(new)
+    return [np.tanh(cell) / (1 + np.exp(-out - of_out * cell)), cell]
+
+
+def ctc_losses(
+    logits: Any, lengths: Any, labels: Any, counts: Any, blank: Any, collapse: bool, merge: bool, unique: bool
+) -> np.ndarray:
+    """Return what the page of CTCLoss defines: the sum over every path that decodes to the labels."""
+    losses = []
+    for row, length, label, count in zip(logits, lengths, labels, counts, strict=True):
+        target = [k for k, _ in groupby(label[:count])] if collapse else list(label[:count])
+        target = list(dict.fromkeys(target)) if unique else target
+        chances = softmax(row[:length], 1)
+        total = 0.0
+        for path in every_one(range(row.shape[1]), repeat=int(length)):
+            decoded = [k for k, _ in groupby(path)] if merge else path
+            if [c for c in decoded if c != blank] == target:
+                total += chances[range(length), path].prod()
+        losses.append(-math.log(total) if total else math.inf)
+    return np.array(losses)
+
+
+def attended(q: Any, k: Any, v: Any, bias: Any = 0.0, scale: float | None = None) -> np.ndarray:
+    """Return the result of the pseudo-code of ScaledDotProductAttention's page."""
+    scores = q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale) + bias
+    return softmax(scores, -1) @ v

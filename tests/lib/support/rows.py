@@ -46,7 +46,7 @@ def rows_of(path: Path) -> Iterator[Row]:
     """Yield the rows of a file, once for each operator of their heading."""
     operators: list[str] = []
     usual: list[str] = []
-    names: dict[str, Any] = dict(_NUMBERS) | vars(references)
+    names: dict[str, Any] = _NUMBERS | vars(references) | {"kernel": _kernel}
     for number, text in _lines(path):
         if _HEADING.fullmatch(text):
             operators, usual = text[:-1].split(", "), []
@@ -159,7 +159,7 @@ def _case(operator: Operator, text: str, kind: str, names: dict[str, Any], is_fi
             if not re.match(rf"({_TYPES})\[", item) and inputs[-1] is not None:
                 literal.append(len(inputs) - 1)
             scope[operator.signature.input(len(inputs) - 1).name] = inputs[-1]
-    scope |= {"inputs": inputs, "operator": str(operator), "attributes": attributes, "kernel": _kernel}
+    scope |= {"inputs": inputs, "operator": str(operator), "attributes": attributes}
     literal = literal if len(literal) < len(inputs) else literal[1:]
     return Case(operator, f"{text} ({kind})", inputs, literal, attributes, tuple(verdicts), scope, is_first)
 
