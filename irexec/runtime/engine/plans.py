@@ -67,7 +67,9 @@ class Plans:
         """Return the plan for these input shapes.
 
         When a dynamic model receives the same shapes a second time, a special plan is made for these static shapes.
-        When the same extents change from one call to the next a second time, one is made in which they are open.
+        When the same extents change from one call to the next a second time, one is made in which they are open. Of
+        the special plans for these shapes, the one with the fewest open extents is used: the first token after any
+        prompt has the plan of all tokens.
         `observed`: a plan that computes every output of every layer. Raises IRError if the weights' file was truncated.
         """
         self._require_files()
@@ -80,18 +82,22 @@ class Plans:
             return self._general
         with self._lock:
             changed, self._last = _with_open(shapes, self._last), shapes
-            if shapes in self._special:
-                return self._repeated(shapes)
-            self._remember(shapes)
-            if changed is None:
-                return self._general
-            if changed in self._special:
-                return self._repeated(changed)
-            self._remember(changed)
-            return self._general
+            if changed == shapes:
+                self._remember(shapes)
+            fitting = [
+                known
+                for known, plan in self._special.items()
+                if known in (shapes, changed) or (plan and _covers(known, shapes))
+            ]
+            if not fitting:
+                self._remember(shapes)
+            found = min(fitting, key=_open, default=None)
+            if changed is not None and (found is None or _open(changed) < _open(found)):
+                self._remember(changed)
+            return self._general if found is None else self._repeated(found)
 
     def _remember(self, shapes: Shapes) -> None:
-        self._special[shapes] = None
+        self._special.setdefault(shapes)
         if len(self._special) > MAX_PLANS:
             self._special.popitem(last=False)
 
@@ -143,3 +149,15 @@ def _with_open(shapes: Shapes, last: Shapes) -> Shapes | None:
         tuple(extent if extent == other else -1 for extent, other in zip(shape, before, strict=True))
         for shape, before in zip(shapes, last, strict=True)
     )
+
+
+def _covers(known: Shapes, shapes: Shapes) -> bool:
+    """Return whether shapes differ from the known ones in open extents only."""
+    return all(
+        len(one) == len(other) and all(a in (-1, b) for a, b in zip(one, other, strict=True))
+        for one, other in zip(known, shapes, strict=True)
+    )
+
+
+def _open(shapes: Shapes) -> int:
+    return sum(shape.count(-1) for shape in shapes)

@@ -221,3 +221,32 @@ def test_an_element_type_that_the_operator_refuses_is_found_after_another_one() 
     assert compiled([np.float32([-1, 2])])[0].tolist() == [0, 2]
     with pytest.raises(irexec.IRError, match="O002"):
         compiled([np.array([True, False])])
+
+
+def test_the_first_token_after_another_prompt_has_the_plan_of_all_tokens() -> None:
+    x, mask = ops.parameter([-1, -1], np.float32, name="x"), ops.parameter([-1, -1], np.float32, name="mask")
+    plans = Plans(Model([ops.add(x, ops.reduce_sum(mask, np.int64(1), keep_dims=True))], [x, mask]))
+
+    def talked(prompt: int) -> list[Any]:
+        lengths = [(prompt, prompt), *((1, prompt + 1 + number) for number in range(20))]
+        return [plans.of(((1, tokens), (1, length))) for tokens, length in lengths]
+
+    *_, token = talked(5)
+    for prompt in (7, 9, 30):
+        assert set(map(id, talked(prompt)[1:])) == {id(token)}
+    same = [plans.of(((1, 30), (1, 30))) for _ in range(3)]
+    assert same[2] is same[1] is not plans.general, "a prompt that is repeated has a plan of its own"
+
+
+def test_equal_layers_share_what_is_known_of_their_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    infer = Operator.infer
+    monkeypatch.setattr(Operator, "infer", lambda self, *given: asked.append(self.type) or infer(self, *given))
+    x = made = ops.parameter([-1, -1], np.float32, name="x")
+    for _ in range(50):
+        made = ops.transpose(made, np.int64([1, 0]))
+    request = irexec.compile_model(Model([made], [x])).create_infer_request()
+    asked.clear()
+    for length in (3, 4, 6, 9, 14):
+        np.testing.assert_array_equal(request.infer([np.ones((1, length), np.float32)])[0], np.ones((1, length)))
+    assert len(asked) < 50

@@ -49,8 +49,8 @@ def write_few(
         _in_block_order(code, left, scratch, depth * rows, packing.in_dword)
         left = scratch
     sums, width = scratch + depth * rows, task.last_column - task.first_column
-    # Looked-up values of a column need two registers of 8 lanes.
-    height = 4 if rows == 1 and not (is_blocked and packing.is_looked_up and lanes < TABLE) else 2
+    # In 16 registers, there is room for what the blocks of two columns need.
+    height = 4 if rows == 1 and not (is_blocked and lanes < TABLE) else 2
     single = packing.least
     with code.loop(0, width, height) as start:
         columns = [(task.first_column + start + number).at_most(layer.columns - 1) for number in range(height)]
