@@ -3,71 +3,40 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from irexec.core.diagnostics import Diagnostic, Edit, Fix, Place, Related
 from irexec.ir.ignored import not_ignored
-from irexec.ir.xml.edits import Editable
-from irexec.ir.xml.encoding import encoding_of
 from irexec.ir.xml.events import Span
 from irexec.ir.xml.positions import Positions
-
-
-class PageText:
-    """The text of a page's file; `data` are its bytes. `markup`: the page is HTML, whose text escapes `<` and `&`."""
-
-    def __init__(self, text: str, file: str | None = None, data: bytes | None = None, *, markup: bool = False) -> None:
-        self.text = text
-        self.file = file
-        self.markup = markup
-        self._positions = Positions(text)
-        self._editable = Editable(self._positions, (0, "utf-8") if data is None else encoding_of(data))
-        self._lines: dict[int, str] = {}
-
-    def edit(self, start: int, end: int, text: str) -> Edit:
-        """Return an edit that replaces the characters from `start` to `end`."""
-        return self._editable.edit(Span(start, end - start), text)
-
-    def place(self, start: int, end: int) -> Place:
-        """Return the place of the characters from `start` to `end`, as far as they are on one line."""
-        line, column = self._positions.line_column(start)
-        if line not in self._lines:
-            first, newline = start - column + 1, self.text.find("\n", start)
-            self._lines[line] = self.text[first : len(self.text) if newline < 0 else newline].rstrip("\r")
-        # Places on one line share the text of the line: a page may be one line, with many findings.
-        written = self._lines[line]
-        length = max(1, min(end, start - column + 1 + len(written)) - start)
-        return Place(self.file, line, column, length, written)
+from irexec.ir.xml.source import Source
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """`text` consists of ranges of the page: the range that begins at `starts[i]` is at `origins[i]` on the page."""
+    """Part of the text that a reader of a page sees: `original` maps a range of all of this text to the page, and the
+    part begins at `begin`. `markup`: the page is HTML, whose text escapes `<` and `&`.
+    """
 
     text: str
-    page: PageText
-    starts: tuple[int, ...] = (0,)
-    origins: tuple[int, ...] = (0,)
+    page: Source
+    original: Callable[[Span], Span] = lambda span: span
+    begin: int = 0
+    markup: bool = False
 
     def origin(self, offset: int) -> int:
         """Return the position on the page of the character at `offset`."""
-        run = max(0, bisect_right(self.starts, offset) - 1)
-        return self.origins[run] + offset - self.starts[run]
+        return self.original(Span(self.begin + offset, 1)).start
 
     def place(self, start: int, length: int = 1) -> Place:
         """Return the place in the page of `length` characters from `start` on."""
-        return self.page.place(self.origin(start), self.origin(start + max(length, 1) - 1) + 1)
+        return self.page.place(self.original(Span(self.begin + start, max(length, 1))))
 
     def part(self, start: int, end: int) -> Excerpt:
         """Return the excerpt from `start` to `end`."""
-        first = max(0, bisect_right(self.starts, start) - 1)
-        last = max(first + 1, bisect_right(self.starts, max(start, end - 1)))
-        starts = (0, *(s - start for s in self.starts[first + 1 : last]))
-        origins = (self.origin(start), *self.origins[first + 1 : last])
-        return Excerpt(self.text[start:end], self.page, starts, origins)
+        return replace(self, text=self.text[start:end], begin=self.begin + start)
 
     @cached_property
     def _positions(self) -> Positions:
@@ -90,9 +59,9 @@ class Excerpt:
         origin = self.origin(start)
         stop = self.origin(end - 1) + 1 if end > start else origin
         as_written = self.page.text[origin:stop] == self.text[start:end]
-        if not as_written or (self.page.markup and re.search("[<>&]", text)):
+        if not as_written or (self.markup and re.search("[<>&]", text)):
             return None
-        return self.page.edit(origin, stop, text)
+        return self.page.editable.edit(Span(origin, stop - origin), text)
 
     def not_ignored(self, found: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Return the findings that no comment in this excerpt suppresses."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import html
 import re
 
-from irexec.frontends.pages.excerpt import Excerpt, PageText
+from irexec.frontends.pages.excerpt import Excerpt
+from irexec.ir.xml.events import Span
+from irexec.ir.xml.mapped import Mapped
+from irexec.ir.xml.source import Source
 
 # html.parser is not used: in Python 3.11 its time is quadratic in the length of unclosed tags or comments, and it stops
 # with an AssertionError at "<![". Here an element without an end extends to the end of the page, as in a browser, and
@@ -27,36 +30,27 @@ _BLOCK = re.compile(
 )
 
 
-class _Text:
-    """Text under construction, with the origin of each stretch."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.starts: list[int] = []
-        self.origins: list[int] = []
-        self.length = 0
-
-    def add(self, text: str, origin: int) -> None:
-        if text:
-            self.parts.append(text)
-            self.starts.append(self.length)
-            self.origins.append(origin)
-            self.length += len(text)
+class _Visible(Mapped):
+    """The visible text under construction."""
 
     def new_line(self, origin: int) -> None:
-        if self.parts and not self.parts[-1].endswith("\n"):
-            self.add("\n", origin)
+        if self._parts and not self._parts[-1].endswith("\n"):
+            self.put("\n", Span(origin, 1))
 
 
-def visible_text(page: PageText) -> tuple[Excerpt, list[tuple[int, int]]]:
+def visible_text(page: Source) -> tuple[Excerpt, list[tuple[int, int]]]:
     """Return the text that a reader of the page sees, and the spans of it that are preformatted (`<pre>`)."""
-    text, source = _Text(), page.text
+    text, source = _Visible(), page.text
+
+    def copy(start: int, end: int) -> None:
+        text.put(source[start:end], Span(start, end - start), verbatim=True)
+
     blocks: list[tuple[int, int]] = []
     position = begin = 0
     preformatted = ""
     raw_end, unclosed_until = -1, 0
     while (match := _MARKUP.search(source, position)) is not None:
-        text.add(source[position : match.start()], position)
+        copy(position, match.start())
         position = match.end()
         if match["layer"] is not None:
             # An example that was not escaped is not markup of the page.
@@ -68,10 +62,10 @@ def visible_text(page: PageText) -> tuple[Excerpt, list[tuple[int, int]]]:
             if closing < 0:
                 unclosed_until = raw_end
             position = match.end() if closing < 0 else closing + len("</layer>")
-            text.add(source[match.start() : position], match.start())
+            copy(match.start(), position)
         elif match["reference"] is not None:
             for character in html.unescape(match["reference"]):
-                text.add(" " if character == "\xa0" else character, match.start())
+                text.put(" " if character == "\xa0" else character, Span(match.start(), len(match[0])))
         elif match["mark"] is not None and match["name"] is not None:
             name, closes = match["name"].lower(), match["mark"][1] == "/"
             if _BLOCK.fullmatch(name):
@@ -81,8 +75,8 @@ def visible_text(page: PageText) -> tuple[Excerpt, list[tuple[int, int]]]:
             elif closes and name == preformatted:
                 blocks.append((begin, text.length))
                 preformatted = ""
-    text.add(source[position:], position)
-    return Excerpt("".join(text.parts), page, tuple(text.starts) or (0,), tuple(text.origins) or (0,)), blocks
+    copy(position, len(source))
+    return Excerpt(text.text, page, text.original, markup=True), blocks
 
 
 def _end_of_raw(source: str, start: int) -> int:

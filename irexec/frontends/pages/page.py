@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from irexec.frontends.pages.assignments import Assignment, Group, groups_in, prose_assignments
 from irexec.frontends.pages.blocks import Range, explicit_blocks, is_example, loose_layers
-from irexec.frontends.pages.excerpt import Excerpt, PageText
+from irexec.frontends.pages.excerpt import Excerpt
 from irexec.frontends.pages.html import visible_text
 from irexec.frontends.pages.names import Named, named_at, names_in
 from irexec.ir.io.files import open_regular
-from irexec.ir.xml.encoding import EncodingProblem, decode
+from irexec.ir.xml.encoding import EncodingProblem, decode, encoding_of
+from irexec.ir.xml.source import Source
 
 _HASHES = re.compile(r"^#{1,6}[ \t]++([^\n]{1,200}?)[ \t]*+#*+[ \t]*+$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^(\S[^\n]{0,200})\n([=\-~^\"'*+#`:.])\2{2,200}[ \t]*$", re.MULTILINE)
@@ -109,26 +110,27 @@ def read_page(path: str | os.PathLike[str], data: bytes | None = None) -> Page:
         return Page(file, problem=str(problem))
     if "\0" in text:
         return Page(file, problem="the file is not text")
-    return _Finder(PageText(text, file, data, markup=Path(file).suffix.lower() in _HTML)).page()
+    return _Finder(Source(text, file=file, encoding=encoding_of(data))).page()
 
 
 class _Finder:
     """Finds a page's examples."""
 
-    def __init__(self, page: PageText) -> None:
+    def __init__(self, page: Source) -> None:
         self.source = page
         self.file = page.file or ""
         self.all = Excerpt(page.text, page)
         self.blocks: list[Range] = []
-        if page.markup:
+        suffix = Path(self.file).suffix.lower()
+        if suffix in _HTML:
             self.all, self.blocks = visible_text(page)
-        elif Path(self.file).suffix.lower() == ".xml":
+        elif suffix == ".xml":
             self.blocks = [(0, len(page.text))]
         else:
             self.blocks = explicit_blocks(page.text)
         self.text = self.all.text
         self.names = names_in(self.text, self.file)
-        self.headings = headings_of_html(page.text) if page.markup else headings_in(self.text, self.blocks)
+        self.headings = headings_of_html(page.text) if suffix in _HTML else headings_in(self.text, self.blocks)
 
     def page(self) -> Page:
         xml = [block for block in self.blocks if is_example(self.text[slice(*block)])]

@@ -23,7 +23,6 @@ from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Document, Layer, Net, Port
 from irexec.ir.reader import read_document, read_layers
-from irexec.ir.xml.edits import Editable
 from irexec.ir.xml.events import Span
 from irexec.ir.xml.source import Source
 
@@ -158,7 +157,7 @@ class _Repaired:
         file = original.file
         self.source = Source(self.written.text, file=file, remap=self.written.original, display_text=self.text)
         self.findings = Findings(self.source.locate, file=file, mode=mode)
-        self.editable = Editable(original.positions, original.encoding or (0, "utf-8"))
+        self.editable = original.editable
 
     def nothing(self) -> Snippet:
         return self._snippet(None)

@@ -13,12 +13,12 @@ from irexec.core.diagnostics import Place
 from irexec.core.diagnostics.findings import At
 from irexec.core.types import F32, I32, I64, ElementType
 from irexec.frontends.pages.assignments import Assignment
-from irexec.frontends.pages.excerpt import PageText
 from irexec.frontends.pages.listed import Listed, leaves
 from irexec.frontends.pages.page import TextExample, is_output
 from irexec.frontends.pages.reader import SnippetLayer, SnippetPort
 from irexec.ir.document import Layer, Port
 from irexec.ir.xml.events import Span
+from irexec.ir.xml.source import Source
 from irexec.ops.spec import contents
 from irexec.ops.spec.attributes import attribute_text
 from irexec.ops.spec.operator import Operator
@@ -65,7 +65,7 @@ class _Binder:
         self.example = example
         self.operator = operator
         self.group = example.group
-        self.text = PageText(example.excerpt.text)
+        self.text = Source(example.excerpt.text)
         own = example.group.assignments
         values = {a.name: a for a in (*example.givens, *example.in_prose)} | own
         self.shapes = {m[1].lower(): a for n, a in values.items() if (m := _SHAPE.fullmatch(n.lower()))}
@@ -124,7 +124,7 @@ class _Binder:
 
     def _locate(self, at: At) -> Place:
         span = self.spans.get(at) or self.spans.get(At(at.element)) or self.spans[At(0)]
-        return self.text.place(span.start, span.start + span.length)
+        return self.text.place(span)
 
     def _inputs(self) -> list[SnippetPort] | str:
         """Return the inputs in order, or a sentence that names the missing input."""
@@ -228,7 +228,7 @@ class _Binder:
         kind = ElementType.by_name.get(given.kind or "")
         precision = kind.port_name if kind is not None and not is_result else None
         port = Port(at=at, id=str(index), precision=precision, dims=dims, dims_at=(at,) * len(dims))
-        place = self.text.place(given.span.start, given.span.start + given.span.length)
+        place = self.text.place(given.span)
         return SnippetPort(port, given.name, Listed(given.value, given.name, given.kind), place, elided=not dims)
 
 

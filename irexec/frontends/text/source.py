@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from irexec.core.diagnostics.findings import Findings
 from irexec.frontends.text.elements import Written
 from irexec.frontends.text.parser import parse
-from irexec.ir.xml.events import Span
-from irexec.ir.xml.source import FORBIDDEN, Limits, Source
-
-_MOST_ERRORS = 50
-
-
-class _Error(NamedTuple):
-    code: str
-    message: str
-    span: Span
-    hint: str | None
+from irexec.ir.xml.events import NOT_XML, Span
+from irexec.ir.xml.source import Limits, Source
 
 
 class TextSource(Source):
@@ -27,43 +16,23 @@ class TextSource(Source):
     is_xml = False
 
     def __init__(self, text: str, file: str | None = None) -> None:
-        self._errors: list[_Error] = []
+        super().__init__("", file=file, display_text=text, encoding=None)
         written = self._written(text)
-        self.constants = written.constants if written is not None else b""
-        super().__init__(
-            written.text if written is not None else "",
-            file=file,
-            remap=written.original if written is not None else None,
-            display_text=text,
-            encoding=None,
-        )
+        if written is not None:
+            self.text, self.constants = written.text, written.constants
+            # Errors of the text itself are found in it, not in the XML.
+            self._remap = None if self._faults else written.original
 
     def _written(self, text: str) -> Written | None:
         if len(text) > Limits().size:
-            self._report("X005", f"the text is longer than {Limits().size:,} characters", Span(0, 1), None)
+            self._fault("X005", f"the text is longer than {Limits().size:,} characters", Span(0, 1))
             return None
-        if (wrong := re.search(FORBIDDEN, text)) is not None:
+        if (wrong := re.search(NOT_XML, text)) is not None:
             message = f"character U+{ord(wrong[0]):04X} is not allowed in XML"
-            self._report("X007", message, Span(wrong.start(), 1), None)
+            self._fault("X007", message, Span(wrong.start(), 1))
             return None
-        net = parse(text, self._report)
-        if net is None and not self._errors:
-            self._report("X008", "the file contains no model", Span(0, 1), None)
+        net = parse(text, self._fault)
+        if net is None and not self._faults:
+            self._fault("X008", "the file contains no model", Span(0, 1))
         # Without its wrong lines a text lacks names that other lines use.
-        return Written(net, self._report) if net is not None and not self._errors else None
-
-    def _report(self, code: str, message: str, span: Span, hint: str | None) -> None:
-        if len(self._errors) < _MOST_ERRORS:
-            self._errors.append(_Error(code, message, span, hint))
-
-    @property
-    def readable(self) -> bool:
-        """Whether the text has no errors of its own."""
-        return not self._errors and super().readable
-
-    def report(self, findings: Findings) -> None:
-        """Add the errors in the text to `findings`."""
-        for code, message, span, hint in self._errors:
-            findings.add(code, message, place=self.display_place(span), hint=hint)
-        if not self._errors:
-            super().report(findings)
+        return Written(net, self._fault) if net is not None and not self._faults else None

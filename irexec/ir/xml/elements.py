@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from irexec.ir.xml.events import attribute_texts, events, next_tag
+from irexec.ir.xml.events import NOT_XML, attribute_texts, events, next_tag
 
 # An attribute's text without references and characters that XML turns into blanks, so that its value is the text
 # itself. For patterns of whole elements, see `Elements.take`.
@@ -159,5 +159,5 @@ def _character(reference: re.Match[str]) -> str:
     if name:
         return _NAMED[name]
     code = int(hexadecimal, 16) if hexadecimal else int(decimal)
-    allowed = code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+    allowed = code < 0x110000 and re.match(NOT_XML, chr(code)) is None
     return chr(code) if allowed else reference[0]

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
+NOT_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
+"""The pattern of a character that XML cannot represent, not even escaped."""
 Kind = Literal["start", "empty", "end", "comment", "cdata", "instruction", "text"]
 Event = tuple[Kind, int, int, str]
 """A piece of markup or text: its kind, the offsets of its start and end, and its content (the name in a tag, otherwise

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import NamedTuple
 
 from irexec.ir.xml.events import Span
 
-NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""A character that XML cannot represent, not even escaped."""
 _IN_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _IN_VALUE = _IN_TEXT | str.maketrans({"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
 
@@ -28,7 +25,7 @@ class Mapped:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._pieces: list[_Piece] = []
-        self._length = 0
+        self.length = 0
 
     @property
     def text(self) -> str:
@@ -50,9 +47,9 @@ class Mapped:
     def put(self, text: str, origin: Span, *, verbatim: bool = False) -> None:
         """Write a piece. `verbatim`: it is the text of its origin, unless characters were escaped."""
         if text:
-            self._pieces.append(_Piece(self._length, origin, verbatim and len(text) == origin.length))
+            self._pieces.append(_Piece(self.length, origin, verbatim and len(text) == origin.length))
             self._parts.append(text)
-            self._length += len(text)
+            self.length += len(text)
 
     def attribute(self, name: str, text: str, value: Span, named: Span, *, verbatim: bool = False) -> None:
         """Write an attribute; `value` and `named` are the origins of its value and its name."""

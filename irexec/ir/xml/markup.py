@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from irexec.ir.xml.events import NOT_XML
+
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 _SPECIAL = re.compile('[&<>"\t\n\r]')
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
@@ -40,7 +41,7 @@ class Markup:
 
 def illegal_character(text: str) -> str | None:
     """Return the first character of a text that XML cannot represent, not even escaped, or None."""
-    match = _ILLEGAL.search(text)
+    match = re.search(NOT_XML, text)
     return match[0] if match else None
 
 

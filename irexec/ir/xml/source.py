@@ -14,16 +14,16 @@ from irexec.core.diagnostics.findings import At, Findings
 from irexec.ir.io.files import open_regular, unreadable
 from irexec.ir.xml.elements import Elements
 from irexec.ir.xml.encoding import EncodingProblem, decode, encoding_of
-from irexec.ir.xml.events import Span
-from irexec.ir.xml.wellformed import faults, is_plain
+from irexec.ir.xml.events import NOT_XML, Span
+from irexec.ir.xml.wellformed import Fault, faults, is_plain
 
 if TYPE_CHECKING:
+    from irexec.ir.xml.edits import Editable
     from irexec.ir.xml.positions import Positions
 
 Remap = Callable[[Span], Span]
 
 _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
-FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _ALLOWED_IN_ASCII = b"\t\n\r" + bytes(range(0x20, 0x80))
 _MAX_PROBLEMS = 50
 # The lengths of the shortest element, `<a/>`, and attribute, ` a=""`: short texts cannot exceed the limits.
@@ -45,18 +45,6 @@ def bytes_of(path: str | os.PathLike[str], limits: Limits | None = None) -> byte
     with open_regular(path, "the model") as stream:
         # Python allocates the requested number of bytes before it reads.
         return stream.read(min(os.fstat(stream.fileno()).st_size, (limits or Limits()).size) + 1)
-
-
-class SourceFault(NamedTuple):
-    """An error in the text itself, found before there is a document. `span` is None if there is no text."""
-
-    code: str
-    message: str
-    span: Span | None
-    hint: str | None = None
-    related: tuple[tuple[str, Span], ...] = ()
-    # True when the text is unambiguous despite the problem.
-    defined: bool = True
 
 
 class Source:
@@ -86,7 +74,7 @@ class Source:
         self.encoding = encoding
         self.file = file
         self._limits: Limits | None = limits or Limits()
-        self._faults: list[SourceFault] = []
+        self._faults: list[Fault] = []
         self._readable = self._is_plain = False
         self._remap = remap
         self._display_text = text if display_text is None else display_text
@@ -104,7 +92,7 @@ class Source:
         return elements
 
     @property
-    def problems(self) -> list[SourceFault]:
+    def problems(self) -> list[Fault]:
         """The errors in the text itself: encoding, size, well-formedness."""
         self._read()
         return self._faults
@@ -123,7 +111,7 @@ class Source:
             data = bytes_of(path, limits)
         except OSError as error:
             message, hint = unreadable(path, error)
-            return cls._refused(SourceFault("U001", message, None, hint), name)
+            return cls._refused(Fault("U001", message, None, hint=hint), name)
         return cls.from_bytes(data, file=name, limits=limits)
 
     @classmethod
@@ -133,23 +121,23 @@ class Source:
         known = data.startswith(_BEGINNINGS) and b"<compiled_blob" not in data[:_HEADER]
         if (foreign := None if known else _foreign_kind(data)) is not None:
             kind, hint = foreign
-            return cls._refused(SourceFault("X008", f"the file is {kind}, not an IR", Span(0, 1), hint), file)
+            return cls._refused(Fault("X008", f"the file is {kind}, not an IR", Span(0, 1), hint=hint), file)
         if len(data) > limits.size:
-            return cls._refused(SourceFault("X005", f"the file is larger than {limits.size:,} bytes", Span(0, 1)), file)
+            return cls._refused(Fault("X005", f"the file is larger than {limits.size:,} bytes", Span(0, 1)), file)
         try:
             text = decode(data)
         except EncodingProblem as problem:
             span = Span(len(problem.before), 1)
             if problem.text is None or "<net" not in problem.text:
-                found = SourceFault("X006", str(problem), span, problem.hint, defined=False)
+                found = Fault("X006", str(problem), span, hint=problem.hint, defined=False)
                 return cls._refused(found, file, problem.before)
             source = cls(problem.text, file=file, limits=limits, encoding=None)
-            source.problems.insert(0, SourceFault("X006", str(problem), span, problem.hint))
+            source.problems.insert(0, Fault("X006", str(problem), span, hint=problem.hint))
             return source
         return cls(text, file=file, limits=limits, encoding=encoding_of(data))
 
     @classmethod
-    def _refused(cls, problem: SourceFault, file: str | None, text: str = "") -> Source:
+    def _refused(cls, problem: Fault, file: str | None, text: str = "") -> Source:
         source = cls.__new__(cls)
         source.text = source._display_text = text
         source.file, source._remap, source._limits = file, None, None
@@ -165,6 +153,13 @@ class Source:
         from irexec.ir.xml.positions import Positions
 
         return Positions(self.text)
+
+    @cached_property
+    def editable(self) -> Editable:
+        """The text as it can be edited in its file."""
+        from irexec.ir.xml.edits import Editable
+
+        return Editable(self.positions, self.encoding or (0, "utf-8"))
 
     @cached_property
     def _display(self) -> Positions:
@@ -218,34 +213,34 @@ class Source:
 
     # Parsing
 
-    def _problem(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+    def _fault(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
         if len(self._faults) < _MAX_PROBLEMS:
-            self._faults.append(SourceFault(code, message, span, hint))
+            self._faults.append(Fault(code, message, span, hint=hint))
 
     def _screen(self, limits: Limits) -> bool:
         """Report texts that must not reach the parser, or whose errors it explains badly. Returns False for these."""
         if not self.text.isascii() or self.text.encode().translate(None, _ALLOWED_IN_ASCII):
-            for match in islice(re.finditer(FORBIDDEN, self.text), _MAX_PROBLEMS):
-                self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
+            for match in islice(re.finditer(NOT_XML, self.text), _MAX_PROBLEMS):
+                self._fault("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
         if self._faults:
             return False
         start = _PROLOG.match(self.text).end()  # type: ignore[union-attr]
         head = self.text[start : start + 64].lower()
         if head.startswith("<!doctype"):
-            self._problem("X002", "a document type declaration is not allowed", Span(start, 9))
+            self._fault("X002", "a document type declaration is not allowed", Span(start, 9))
         elif not head:
-            self._problem("X008", "the file contains no element", Span(max(start - 1, 0), 1))
+            self._fault("X008", "the file contains no element", Span(max(start - 1, 0), 1))
         elif not head.startswith("<"):
-            self._problem("X008", "the file is not XML because it does not start with '<'", Span(start, 1))
+            self._fault("X008", "the file is not XML because it does not start with '<'", Span(start, 1))
         elif len(self.text) > _LEAST_ELEMENT * limits.elements and (
             self.text.count("<") - self.text.count("</") > limits.elements
         ):
             excess = next(match for n, match in enumerate(re.finditer("<(?!/)", self.text)) if n >= limits.elements)
-            self._problem("X005", f"more than {limits.elements:,} elements", Span(excess.start(), 1))
+            self._fault("X005", f"more than {limits.elements:,} elements", Span(excess.start(), 1))
         elif len(self.text) > _LEAST_ATTRIBUTE * limits.attributes and self.text.count("=") > limits.attributes:
-            self._problem("X005", f"more than {limits.attributes:,} attributes", Span(start, 1))
+            self._fault("X005", f"more than {limits.attributes:,} attributes", Span(start, 1))
         elif len(self.text) > limits.text and (long := re.search(f">[^<]{{{limits.text + 1}}}", self.text)):
-            self._problem("X005", f"more than {limits.text:,} characters between two tags", Span(long.end() - 1, 1))
+            self._fault("X005", f"more than {limits.text:,} characters between two tags", Span(long.end() - 1, 1))
         return not self._faults
 
     def _parse(self) -> None:
@@ -253,9 +248,9 @@ class Source:
         self._is_plain = is_plain(self.text)
         for fault in () if self._is_plain else faults(self.text):
             if fault.code == "X003" or len(self._faults) < _MAX_PROBLEMS:
-                at_end = fault.span.start >= len(self.text.rstrip()) - 1
+                at_end = fault.span is not None and fault.span.start >= len(self.text.rstrip()) - 1
                 hint = _CUT_OFF if at_end and fault.code == "X001" else None
-                self._faults.append(SourceFault(fault.code, fault.message, fault.span, hint, fault.related))
+                self._faults.append(fault._replace(hint=hint))
         # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late declaration,
         # two hyphens in a comment) the elements that OpenVINO reads can still be read.
         self._readable = not self._faults or (

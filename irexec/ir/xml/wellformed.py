@@ -19,15 +19,20 @@ if TYPE_CHECKING:
     from irexec.ir.xml.positions import Positions
 
 
-class Unbalanced(NamedTuple):
-    """The first tag that does not match, or the end of the text, and the position at which the element was opened."""
+class Fault(NamedTuple):
+    """An error in a text, found before there is a document: the code of the finding, and related positions. `span` is
+    None if there is no text. `defined`: the text is unambiguous despite the error.
+    """
 
+    code: str
     message: str
-    span: Span
-    opened: tuple[str, Span] | None
+    span: Span | None
+    related: tuple[tuple[str, Span], ...] = ()
+    hint: str | None = None
+    defined: bool = True
 
 
-def unbalanced(text: str) -> Unbalanced | None:
+def unbalanced(text: str) -> Fault | None:
     """Return the first fault in the nesting of elements; None if every element is closed."""
     stack: list[tuple[str, Span]] = []
     for kind, start, stop, name in events(text):
@@ -41,19 +46,16 @@ def unbalanced(text: str) -> Unbalanced | None:
         elif any(name == other for other, _ in stack):
             inner, opened = stack[-1]
             message = f"<{inner}> is not closed before </{name}>"
-            return Unbalanced(message, span, (f"<{inner}> is opened here", opened))
+            return Fault("X001", message, span, ((f"<{inner}> is opened here", opened),))
         else:
             message = f"</{name}> does not match an open element"
-            return Unbalanced(message, span, (f"<{stack[-1][0]}> is open here", stack[-1][1]) if stack else None)
+            return Fault("X001", message, span, ((f"<{stack[-1][0]}> is open here", stack[-1][1]),) if stack else ())
     if not stack:
         return None
     name, opened = stack[-1]
     end = len(text.rstrip())
-    return Unbalanced(
-        f"<{name}> is not closed before the end of the text",
-        Span(max(end - 1, 0), 1),
-        (f"<{name}> is opened here", opened),
-    )
+    message = f"<{name}> is not closed before the end of the text"
+    return Fault("X001", message, Span(max(end - 1, 0), 1), ((f"<{name}> is opened here", opened),))
 
 
 _CODE_OF_ERROR = {
@@ -82,15 +84,6 @@ _PLAINLY = {
     "Excessive depth in document": "more than 256 elements are nested",
 }
 _UNBALANCED = {"ERR_TAG_NAME_MISMATCH", "ERR_TAG_NOT_FINISHED"}
-
-
-class Fault(NamedTuple):
-    """An error at a position: the code of the finding, and a related second position."""
-
-    code: str
-    message: str
-    span: Span
-    related: tuple[tuple[str, Span], ...] = ()
 
 
 def is_plain(text: str) -> bool:
@@ -141,7 +134,7 @@ def _explained(positions: Positions, log: list[_LogEntry], summary: str) -> Iter
     """Yield the entries of the parser's log as faults; all follow-up errors of one open element are one fault."""
     found = unbalanced(positions.text) if log and log[0].type_name in _UNBALANCED else None
     if found is not None:
-        yield Fault("X001", found.message, found.span, () if found.opened is None else (found.opened,))
+        yield found
         return
     places = set()
     torn = _torn(positions.text)

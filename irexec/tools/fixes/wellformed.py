@@ -10,9 +10,8 @@ from irexec.core.diagnostics import Fix, Report, Safety
 from irexec.core.diagnostics.codes import CODES, Area
 from irexec.frontends.pages.repairs.parts import Change
 from irexec.frontends.pages.repairs.tree import read_tree
-from irexec.ir.xml.edits import Editable
-from irexec.ir.xml.events import Span, events
-from irexec.ir.xml.source import FORBIDDEN, Source
+from irexec.ir.xml.events import NOT_XML, Span, events
+from irexec.ir.xml.source import Source
 
 MAX_CHARACTERS = 4_000_000
 """The size limit for this fix, which takes a second for each million characters."""
@@ -48,9 +47,9 @@ def _repair(source: Source, look: Look) -> Fix | None:
     text = source.text
     if len(text) > MAX_CHARACTERS or "<net" not in text or source.encoding is None:
         return None
-    removed = [Change(Span(match.start(), 1), "") for match in re.finditer(FORBIDDEN, text)]
+    removed = [Change(Span(match.start(), 1), "") for match in re.finditer(NOT_XML, text)]
     titles = [f"remove {len(removed)} character{'s' if len(removed) > 1 else ''}"] if removed else []
-    tree = read_tree(re.sub(FORBIDDEN, "", text) if removed else text)
+    tree = read_tree(re.sub(NOT_XML, "", text) if removed else text)
     bare = [Change(Span(match.start(), 1), "&amp;") for match in _BARE.finditer(text)]
     ending = _ending(source) if [repair.code for repair in tree.repairs] == ["Q015"] else []
     shift = _Shift([change.span.start for change in removed])
@@ -78,8 +77,7 @@ def _repair(source: Source, look: Look) -> Fix | None:
     left = [other for other in left if not only_tags or CODES[other.code].area in _STRUCTURE]
     certain = all(any(fix.safety is Safety.SAFE for fix in other.fixes) for other in left)
     outside_values = not any(_is_in_a_value(text, change.span.start) for change in removed)
-    editable = Editable(source.positions, source.encoding)
-    edits = tuple(editable.edit(change.span, change.text) for change in changes)
+    edits = tuple(source.editable.edit(*change) for change in changes)
     return Fix(", ".join(titles), Safety.SAFE if certain and outside_values else Safety.UNSAFE, edits)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from irexec.frontends.pages.excerpt import PageText
 from irexec.frontends.pages.html import visible_text
 from irexec.frontends.pages.page import read_page
+from irexec.ir.xml.source import Source
 
 
 def seen(html: str) -> str:
-    excerpt, _ = visible_text(PageText(html, "x.html"))
+    excerpt, _ = visible_text(Source(html, file="x.html"))
     return excerpt.text
 
 
@@ -40,7 +40,7 @@ def test_what_a_reader_sees(html: str, text: str) -> None:
 
 def test_every_character_keeps_its_place() -> None:
     html = "<html><head><title>t</title></head>\n<p class='x'>data &lt;= 3</p>\n<pre>a<b>b</b>\n  c</pre>"
-    excerpt, blocks = visible_text(PageText(html, "x.html"))
+    excerpt, blocks = visible_text(Source(html, file="x.html"))
     for index, character in enumerate(excerpt.text):
         if character.isalnum():
             place = excerpt.place(index)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from irexec.frontends.pages.repairs.parts import PrintedComment, PrintedElement, Text
-from irexec.ir.xml.events import Span
-from irexec.ir.xml.mapped import NOT_XML, Mapped, escaped
+from irexec.ir.xml.events import NOT_XML, Span
+from irexec.ir.xml.mapped import Mapped, escaped
 
 
 class Written(Mapped):
@@ -50,7 +50,7 @@ class Written(Mapped):
 
 
 def _clean(text: str) -> str:
-    return NOT_XML.sub("\ufffd", text)
+    return re.sub(NOT_XML, "\ufffd", text)
 
 
 def _comment(text: str) -> str:
