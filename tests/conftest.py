@@ -11,7 +11,7 @@ import sys
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Generator
-from functools import wraps
+from functools import cache, wraps
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
@@ -122,13 +122,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     their marker gives, and leave out most cases of long tables if the whole suite is run by hand.
     """
     for item in items:
-        is_row = item.path.suffix == ".rows" and item.path.parent.name not in OF_BLAS
-        if is_row or any(TESTS / folder in item.path.parents for folder in ANY_PYTHON):
+        if _is_of_any_python(item.path):
             item.add_marker("any_python")
         if not IN_CI and (marker := item.get_closest_marker("in_ci")) is not None:
             item.add_marker(pytest.mark.skip(reason=f"{marker.args[0]}: in CI only (CI=true)"))
     if os.environ.get(WHOLE_SUITE):
-        items.sort(key=lambda item: item.path)  # The workers collect in different orders and must agree on one.
+        items.sort(key=lambda item: str(item.path))  # The workers collect in different orders and must agree on one.
     if not IN_CI and os.environ.get(WHOLE_SUITE):
         tables: dict[str, list[pytest.Item]] = defaultdict(list)
         for item in items:
@@ -136,6 +135,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = {item for table in tables.values() for item in _by_hand(table)}
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
+
+
+@cache
+def _is_of_any_python(path: Path) -> bool:
+    is_row = path.suffix == ".rows" and path.parent.name not in OF_BLAS
+    return is_row or path.relative_to(TESTS).as_posix().startswith(tuple(f"{folder}/" for folder in ANY_PYTHON))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
