@@ -100,7 +100,7 @@ def origins_of(run: ExampleRun | ModelRun, text: str) -> Origins:
         raise WrongArgument(f"{text!r} does not have the form NAME[0,3]") from None
     layers = _layers_of(run) if isinstance(run, ModelRun) else _layers_of_examples(run)
     if name not in layers:
-        example = f"use the name of a result and an index, such as {[*layers][-1]}[0]" if layers else "nothing was computed"
+        example = f"name a result and an index, such as {[*layers][-1]}[0]" if layers else "nothing was computed"
         raise WrongArgument(f"no layer computes {name!r}; {did_you_mean(name, layers) or example}")
     return origins(name, place, layers[name]())
 

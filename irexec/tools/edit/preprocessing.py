@@ -67,9 +67,9 @@ def _check_channels(model: Model, number: int, step: Steps) -> None:
     channels = shape[layout.index("C")]
     for option, numbers in (("--mean", step.mean), ("--scale", step.scale)):
         if isinstance(numbers, Sequence) and len(numbers) > 1 and not channels.contains(len(numbers)):
-            name = node.friendly_name
-            message = f"{option} {name}: {len(numbers)} numbers, but {name} {shape} in the layout {layout} has {channels}"
-            impossible(model, "U004", f"{message} channels", "--layout INPUT=NHWC->NCHW: the first is the caller's layout")
+            name, hint = node.friendly_name, "--layout INPUT=NHWC->NCHW: the first is the caller's layout"
+            given = f"{option} {name}: {len(numbers)} numbers, but {name} {shape}"
+            impossible(model, "U004", f"{given} in the layout {layout} has {channels} channels", hint)
 
 
 def by_input(model: Model, wanted: Wanted) -> dict[int, Steps]:
