@@ -12,7 +12,6 @@ import inspect
 import io
 import os
 import re
-import runpy
 import shutil
 import sys
 import tempfile
@@ -30,6 +29,7 @@ TARGET = DOCS / "reference"
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "lib")]
 
 from support.examples import Example, example_of  # noqa: E402
+from support.layers import LAYERS  # noqa: E402
 from support.notebooks import read as read_notebook  # noqa: E402
 from support.notebooks import text_of  # noqa: E402
 
@@ -41,7 +41,6 @@ from irexec.tools.catalog.documentation import page_address  # noqa: E402
 from irexec.tools.catalog.facts import OperatorFacts, PortFacts, all_facts, module_path, operator_of  # noqa: E402
 from irexec.tools.render.operators import count_text, opsets_text, types_text  # noqa: E402
 
-LAYERS = runpy.run_path(str(ROOT / "tests" / "test_layers.py"))["LAYERS"]
 _LONGEST = 1200
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 EXAMPLES = DOCS / "examples"

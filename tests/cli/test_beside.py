@@ -84,20 +84,6 @@ def test_the_readers_raise_one_error() -> None:
         list(read_csv("a\n" + "x" * 200_000))
 
 
-def test_nothing_else_reads_such_files() -> None:
-    package = Path(__file__).parents[2] / "irexec"
-    own = {"ir/beside.py", "tools/conformance/seeds.py", "tools/conformance/block.py"}
-    own |= {
-        "runtime/processes/serve.py",
-        "frontends/onnx/definitions.py",
-        "frontends/onnx/of_openvino.py",
-    }  # These read what irexec itself contains, or sends to a process.
-    for path in package.rglob("*.py"):
-        text = path.read_text()
-        if path.relative_to(package).as_posix() not in own:
-            assert not any(call in text for call in ("json.load", "tomllib.load", "csv.reader(", "np.load(")), path
-
-
 @pytest.mark.parametrize("content", [DEEP, "select = 1"])
 def test_the_language_server_prints_what_is_wrong_in_settings(
     content: str, folder: Path, capsys: pytest.CaptureFixture[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from pathlib import Path
@@ -114,7 +113,7 @@ SENTENCES: dict[str, str | tuple[str, ...]] = {
     "Every command that starts": FOLDER,
     "Each file would leave": "test_the_folder_would_be_noticed",
     "The same is done": "test_where_python_itself_looks_in_the_current_folder_irexec_does_not",
-    "The source is searched": "test_one_module_starts_processes",
+    "The source is searched": "test_the_source_follows_a_rule",
     "Child processes must end": "test_a_child_leaves_when_its_parent_is_gone",
     "Every option that writes": "test_an_output_that_is_an_input_is_refused",
     "OpenVINO runs random": "test_what_is_accepted_in_a_mode_is_accepted_after_all_safe_fixes",
@@ -140,10 +139,9 @@ def sentences() -> list[str]:
 
 def test_each_sentence_has_a_test() -> None:
     tests = Counter(
-        node.name
+        name
         for path in ROOT.joinpath("tests").rglob("test_*.py")
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.FunctionDef)
+        for name in re.findall(r"^def (\w+)", path.read_text(), re.MULTILINE)
     )
     known = [*SENTENCES]
     for sentence in sentences():
