@@ -300,3 +300,25 @@ def attended(q: Any, k: Any, v: Any, bias: Any = 0.0, scale: float | None = None
     """Return the result of the pseudo-code of ScaledDotProductAttention's page."""
     scores = q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale) + bias
     return softmax(scores, -1) @ v
+
+
+def overlap_of(a: Any, b: Any) -> float:
+    """Return the common area of two boxes of corners, as a part of their union."""
+    sides = [max(min(a[i + 2], b[i + 2]) - max(a[i], b[i]), 0.0) for i in (0, 1)]
+    areas = [(x[2] - x[0]) * (x[3] - x[1]) for x in (a, b)]
+    return float(sides[0] * sides[1] / (sum(areas) - sides[0] * sides[1]))
+
+
+def picked(boxes: Any, scores: Any, most: int, iou: float, lowest: float, sigma: float, cut: bool) -> list[Any]:
+    """Return the results of the steps on the page of NonMaxSuppression. `cut`: boxes are also removed if sigma > 0."""
+    kept: list[Any] = []
+    for image, kind in np.ndindex(scores.shape[:2]):
+        left, taken = dict(enumerate(scores[image, kind])), 0
+        while left and taken < most and (score := left.pop(best := max(left, key=left.__getitem__))) >= lowest:
+            taken += 1
+            kept.append((image, kind, best, score))
+            overlaps = {i: overlap_of(boxes[image, best], boxes[image, i]) for i in left}
+            left = {i: s for i, s in left.items() if overlaps[i] <= iou or (sigma > 0 and not cut)}
+            left = {i: s * np.exp(-0.5 * overlaps[i] ** 2 / sigma) if sigma > 0 else s for i, s in left.items()}
+    kept.sort(key=lambda pick: (-pick[3], pick))
+    return [np.array([p[:3] for p in kept]), np.array([(*p[:2], p[3]) for p in kept]), np.array([len(kept)])]

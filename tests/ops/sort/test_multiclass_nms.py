@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 from support.cases import the
-from support.detections import detections, overlap
 from support.oracle import run
+from support.references import overlap_of
 
 
 def test_the_threshold_sinks_as_the_page_specifies() -> None:
     # OpenVINO compares a box with all selected boxes by the latest threshold; on the page, each selected box suppresses
     # others by the threshold at the time of its selection.
-    boxes, scores = detections(5, 1, 1, 30)
-    boxes[0, :, 2:] += 6
+    rng = np.random.default_rng(5)
+    corner = rng.uniform(0, 6, (1, 30, 2))
+    boxes = np.concatenate([corner, corner + rng.uniform(7, 12, (1, 30, 2))], axis=2).astype(np.float32)
+    scores = rng.permutation(np.linspace(0.05, 0.95, 30, dtype=np.float32)).reshape(1, 1, 30)
     threshold, left, kept = 0.9, list(np.argsort(-scores[0, 0])), []
     while left:
         best = left.pop(0)
         kept.append(best)
         if threshold > 0.5:
             threshold *= 0.8
-        left = [i for i in left if overlap(boxes[0, best], boxes[0, i]) <= threshold]
+        left = [i for i in left if overlap_of(boxes[0, best], boxes[0, i]) <= threshold]
     ours = run(the("MulticlassNms", 9), boxes, scores, iou_threshold=0.9, nms_eta=0.8)[1]
     assert ours[:, 0].tolist() == kept
 

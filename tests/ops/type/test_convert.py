@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
@@ -19,9 +18,7 @@ from irexec.core.types import (
     NF4,
     STRING,
     U1,
-    U2,
     U3,
-    U4,
     U6,
     U8,
     ElementType,
@@ -78,36 +75,6 @@ def test_sub_byte_integers_take_the_low_bits(source: str, target: str) -> None:
     assert run(convert_1, x, destination_type=kind)[0].astype(int).tolist() == expected
 
 
-@pytest.mark.filterwarnings("error")
-def test_overflow_of_floats() -> None:
-    x = np.array([1e300, -1e300, 70000, np.nan, 1e-300])
-    with np.errstate(all="warn"):
-        single = run(convert_1, x, destination_type=F32)[0]
-        half = run(convert_1, x, destination_type=F16)[0]
-    np.testing.assert_array_equal(single, np.array([np.inf, -np.inf, 70000, np.nan, 0], np.float32))
-    np.testing.assert_array_equal(half, np.array([np.inf, -np.inf, np.inf, np.nan, 0], np.float16))
-    small = cast(np.array([500, -500, np.inf], np.float32), F32, TYPES["f8e4m3"])
-    assert np.isnan(small.astype(np.float32)).all()
-
-
-def test_whatever_is_not_zero_is_true() -> None:
-    x = np.array([0, -0.0, 0.3, np.nan, np.inf, 1e-40], np.float32)
-    np.testing.assert_array_equal(
-        run(convert_1, x, destination_type=BOOLEAN)[0], [False, False, True, True, True, True]
-    )
-
-
-@pytest.mark.parametrize("size", [5, 5000])
-def test_f16_and_f32_at_every_size(size: int) -> None:
-    x = (np.random.default_rng(0).normal(size=(2, size)) * 100).astype(np.float32)
-    half = run(convert_1, x, destination_type=F16)[0]
-    np.testing.assert_array_equal(half, x.astype(np.float16))
-    np.testing.assert_array_equal(run(convert_1, half, destination_type=F32)[0], half.astype(np.float32))
-    np.testing.assert_array_equal(run(convert_1, half.T, destination_type=F32)[0], half.T.astype(np.float32))
-    out = np.empty_like(half)
-    assert convert_1(x, destination_type=F16, out=out) is out
-
-
 def specialized(array: np.ndarray, source: ElementType, target: ElementType) -> np.ndarray:
     given = TensorType(source, PartialShape(array.shape))
     wanted = TensorType(target, given.shape)
@@ -143,13 +110,6 @@ def test_carried_integers_are_their_values(source: ElementType) -> None:
     np.testing.assert_array_equal(specialized(x, source, I32), x.astype(np.int32))
 
 
-@pytest.mark.parametrize(("kind", "values"), [(I4, [-8, -1, 0, 7]), (U4, [0, 7, 15]), (U2, [0, 1, 3])])
-def test_packed_integers_are_their_values(kind: ElementType, values: list[int]) -> None:
-    x = np.array(values).astype(kind.dtype)
-    for target in (F32, I32, F16, TYPES["bf16"]):
-        assert run(convert_1, x, destination_type=target)[0].astype(int).tolist() == values
-
-
 def test_f8e8m0_is_the_nearest_power_of_two() -> None:
     # As in OpenVINO's core: ties round to the even exponent; zero and negative values become the lowest power.
     x = np.array([0, 0.4, 0.6, 1.5, 3, 6, 2.5, -4, np.inf, np.nan, 2.0**-127, 3e38], np.float32)
@@ -174,25 +134,6 @@ def test_a_node_with_nothing_to_convert_passes_its_input_on(kind: ElementType) -
         assert op.specializer is not None
         specialized = op.specializer(NodeTypes((data,) * len(inputs), (data,), (None,) * len(inputs)))
         assert isinstance(specialized, PassThrough) and specialized.call(*inputs) is x
-
-
-def test_c1_strings_convert_to_strings_only() -> None:
-    for source, target in ((STRING, F32), (F32, STRING)):
-        _, breaches = infer(convert_1, [TensorType(source, PartialShape([2]))], destination_type=target)
-        assert [b.constraint for b in breaches] == ["C1"]
-        _, breaches = infer(
-            convert_like_1, [TensorType(source, PartialShape([2])), TensorType(target, PartialShape([1]))]
-        )
-        assert [b.constraint for b in breaches] == ["C1"]
-
-
-def test_convert_like_takes_only_the_type() -> None:
-    x, like = np.array([[1.5, -2.5]], np.float32), np.zeros((3, 0), np.int8)
-    np.testing.assert_array_equal(run(convert_like_1, x, like)[0], np.array([[1, -2]], np.int8))
-    wide = np.array([1.5], np.float16)
-    assert run(convert_like_1, wide, np.zeros(1, ml_dtypes.bfloat16))[0].dtype == ml_dtypes.bfloat16
-    [found], _ = infer(convert_like_1, [tensor(F32, "?,3"), tensor(I32, "...")])
-    assert (found.element_type, str(found.shape)) == (I32, "[?,3]")
 
 
 def test_convert_like_nf4() -> None:
