@@ -3,14 +3,17 @@
 The steps are recognized in the plan: ReadValue, a Gather along the first axis that may reorder the value, Concat,
 Assign. The last three are one call. Nothing is assumed of the values: elements are appended only behind the latest
 value of the buffer itself, and if their extents are those that the shape rules accepted. In all other cases (the first
-value, one that was set, reordered, or restored after a failure), the kernels run, with all their checks, and Concat
-copies to a new buffer. A value is a view of its buffer, and its elements do not change while the buffer grows.
+value, one that was set, or restored after a failure), the kernels run, with all their checks, and Concat copies to a
+new buffer. A value is a view of its buffer, and its elements do not change while the buffer grows: a Gather that
+reorders the value, as the beams of a search do, copies it to the memory of the value before the last reordering, unless
+somebody still has a view of that.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from sys import getrefcount
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +26,8 @@ from irexec.runtime.engine.step import Step
 
 # A new buffer has space for one AHEAD-th more of its elements, and at least for LEAST more, along the axis.
 AHEAD, LEAST = 4, 16
+# The references to an array that only an attribute holds: that of the attribute, and that of the function's argument.
+_OWN = 2
 
 
 class Growth(NamedTuple):
@@ -47,10 +52,14 @@ class Buffer:
     def __init__(self, axis: int) -> None:
         self.axis = axis
         self._memory: Array | None = None
+        # The memory of an earlier value.
+        self._spare: Array | None = None
         self.value: Array | None = None
 
-    def append(self, new: Array) -> Array | None:
-        """Return the latest value followed by `new`; None if there is no space, or if their types differ."""
+    def append(self, new: Array, order: Sequence[int] | None = None) -> Array | None:
+        """Return the latest value followed by `new`; None if there is no space, or if their types differ. `order`: the
+        numbers of the elements along the first axis that the value consists of.
+        """
         memory, value = self._memory, self.value
         if memory is None or value is None or new.dtype != memory.dtype or self._rest(new) != self._rest(memory):
             return None
@@ -58,6 +67,13 @@ class Buffer:
         end = length + new.shape[self.axis]
         if end > memory.shape[self.axis]:
             return None
+        if order is not None:
+            if self._spare is None or getrefcount(self._spare) > _OWN:
+                self._spare = np.empty_like(memory)
+            past = self._spare[self._part(0, length)]
+            for place, number in enumerate(order):
+                past[place] = value[number]
+            self._memory, self._spare, memory = self._spare, memory, self._spare
         memory[self._part(length, end)] = new
         self.value = memory[self._part(0, end)]
         return self.value
@@ -107,11 +123,13 @@ def appending(
 
     def run(past: Array, *others: Array) -> Array:
         new, buffer = others[-1], buffers.get(name)
-        is_latest = buffer is not None and buffer.value is past and (gather is None or _stays(past, others[0]))
-        if is_latest and buffer is not None and (value := buffer.append(new)) is not None:
-            pending[name] = value
-            return value
-        if gather is not None and not is_latest:
+        order = None if gather is None else _order(past, others[0])
+        if buffer is not None and buffer.value is past and (gather is None or order):
+            is_same = order is None or order == list(range(len(past)))
+            if (value := buffer.append(new, None if is_same else order)) is not None:
+                pending[name] = value
+                return value
+        if gather is not None:
             past = gather(past, *others[:-1])
         value = concat(past, new)
         assign(value)
@@ -120,10 +138,14 @@ def appending(
     return run
 
 
-def _stays(data: Array, indices: Array) -> bool:
-    """Return whether a Gather along the first axis returns its data."""
-    count = len(data)
-    return indices.shape == (count,) and bool(indices.tolist() == list(range(count)))
+def _order(data: Array, indices: Array) -> list[int] | None:
+    """Return the numbers of the elements that a Gather along the first axis selects, if there are as many as in its
+    data; None for all other indices.
+    """
+    if indices.shape != data.shape[:1]:
+        return None
+    found: list[int] = indices.tolist()
+    return found if found and min(found) >= 0 and max(found) < len(found) else None
 
 
 def growing(

@@ -118,6 +118,22 @@ def test_the_buffer_grows_in_few_steps_and_kept_states_do_not_change() -> None:
     assert all(np.array_equal(value, copy) for value, copy in kept)
 
 
+def test_beams_alternate_between_two_buffers_and_kept_states_do_not_change() -> None:
+    talk, random = Talk(irexec.compile_model(attending()), 3), np.random.default_rng(0)
+    talk.say(4)
+    memories, kept = set(), []
+    for number in range(60):
+        talk.say(1, random.integers(0, 3, 3).tolist())
+        value = talk.request.query_state()[0].state.data
+        if number % 6 == 0:
+            kept.append((value, value.copy()))
+        elif number > 40:
+            memories.add(value.__array_interface__["data"][0])
+        del value
+    assert all(np.array_equal(value, copy) for value, copy in kept)
+    assert len(memories) < 12
+
+
 def test_an_error_names_the_layer_and_leaves_the_cache() -> None:
     talk, other = (Talk(irexec.compile_model(attending()), 2) for _ in range(2))
     for _ in range(5):
