@@ -59,11 +59,11 @@ class Attention(Lowered):
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         """Compute the newest token of a language model in little time, everything else as any layer is computed."""
-        if out is None or self._causal or (known := _with_one_mask(*inputs)) is None:
+        if out is None or self._causal or (known := _with_rows_as_masks(*inputs)) is None:
             return super().__call__(*inputs, out=out)
         arrays, keys = inputs[:4], inputs[1].shape[-2]
-        made = self._few("added", out.shape[:-2], known, *arrays)
-        shared = made.layer.filled(*arrays, out, self._factor(inputs[0]), keys)
+        made = self._few("added", out.shape[:-2], known, keys, *arrays)
+        shared = made.layer.filled(*arrays, out, self._factor(inputs[0]), keys, keys)
         run_job(Job(made.function, shared, made.tasks, 1, F32_BYTES * (made.scratch + keys)))
         return out
 
@@ -91,23 +91,31 @@ class Attention(Lowered):
         factor = self._factor(query) if scale is None else scale.reshape(1)
         keys = key.shape[-2]
         if query.shape[-2] < FEW_QUERIES and _has_rows(key):
-            made = self._few(kind, out.shape[:-2], tuple(map(_places_known_by, arrays)), *arrays)
+            made = self._few(kind, out.shape[:-2], tuple(map(_places_known_by, arrays)), 1, *arrays)
             made = made._replace(scratch=made.scratch + keys)
         else:
             known = kind, *[(array.shape, array.strides) for array in arrays]
             made = self._arranged.of(known, lambda: _arrange(out.shape[:-2], kind, *arrays))
-        work.arranged(made, *arrays, *[0] * (4 - len(arrays)), out, factor, keys)
+        work.arranged(made, *arrays, *[0] * (4 - len(arrays)), out, factor, keys, 1)
 
     def _few(
-        self, kind: Mask, batch: tuple[int, ...], places: tuple[object, ...], query: Array, key: Array, *others: Array
+        self,
+        kind: Mask,
+        batch: tuple[int, ...],
+        places: tuple[object, ...],
+        step: int,
+        query: Array,
+        key: Array,
+        *others: Array,
     ) -> Arranged:
         """Return the job for few queries, arranged once for any number of keys, each of which needs scratch memory: a
-        cache of keys grows in place. `places`: what determines the places of the inputs.
+        cache of keys grows in place. `places`: what determines the places of the inputs. `step`: the stride of which
+        the starts of masks are multiples.
         """
         keys, depth = key.shape[-2:]
         wanted = tasks_for(prod(batch) * query.shape[-2] * keys * (depth + others[0].shape[-1] + SCORE_WORK))
         known = kind, wanted, query.shape, others[0].shape[-1], places
-        return self._arranged.of(known, lambda: _arrange_few(batch, kind, wanted, query, key, *others))
+        return self._arranged.of(known, lambda: _arrange_few(batch, kind, wanted, step, query, key, *others))
 
     def _factor(self, query: Array) -> Array:
         """Return the factor of scores without a scale."""
@@ -127,20 +135,22 @@ def _has_rows(array: Array) -> bool:
     return array.strides[-1] in (F32_BYTES, 0) and array.flags.aligned
 
 
-def _with_one_mask(
+def _with_rows_as_masks(
     query: Array, key: Array, value: Array, mask: Array | None = None, *others: Array | None
 ) -> tuple[object, ...] | None:
-    """Return what determines the places of few queries and of any number of keys and values, if one row of numbers is
-    the mask of all of them, and nothing has to be copied; None for other inputs.
+    """Return what determines the places of few queries and of any number of keys and values, if each mask is one row of
+    numbers, for all queries, and nothing has to be copied; None for other inputs.
     """
-    if mask is None or any(other is not None for other in others) or query.shape[-2] >= FEW_QUERIES:
+    if mask is None or not mask.ndim or any(other is not None for other in others) or query.shape[-2] >= FEW_QUERIES:
         return None
-    one, *strides = mask.strides[-1:], query.strides, key.strides, value.strides
-    is_one = mask.size == mask.shape[-1] == key.shape[-2] and mask.dtype == np.float32
-    if not is_one or any(each[-1:] != (F32_BYTES,) for each in (one, *strides)) or not (query.size and value.size):
+    strides, keys = (query.strides, key.strides, value.strides), key.shape[-2]
+    batch = mask.shape[:-2]
+    are_rows = mask.shape[-1] == keys and mask.size == prod(batch) * keys and mask.dtype == np.float32
+    if not are_rows or any(each[-1:] != (F32_BYTES,) for each in strides) or not (query.size and value.size):
         return None
-    is_aligned = query.flags.aligned and key.flags.aligned and value.flags.aligned and mask.flags.aligned
-    return (*strides, key.shape[:-2], value.shape[:-2], mask.ndim) if is_aligned else None
+    is_aligned = query.flags.aligned and key.flags.aligned and value.flags.aligned
+    is_mask_whole = mask.flags.c_contiguous and mask.flags.aligned
+    return (*strides, key.shape[:-2], value.shape[:-2], batch, mask.ndim) if is_aligned and is_mask_whole else None
 
 
 def _places_known_by(array: Array) -> tuple[object, ...]:
@@ -150,21 +160,30 @@ def _places_known_by(array: Array) -> tuple[object, ...]:
 
 
 def _arrange_few(
-    batch: tuple[int, ...], kind: Mask, wanted: int, query: Array, key: Array, value: Array, mask: Array | None = None
+    batch: tuple[int, ...],
+    kind: Mask,
+    wanted: int,
+    step: int,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None = None,
 ) -> Arranged:
     made = compiler()
     (length, depth), columns = query.shape[-2:], value.shape[-1]
-    heads = _heads(batch, length * columns, query, key, value, mask)
+    heads = _heads(batch, length * columns, query, key, value, mask, step)
     scores = -(-depth // made.lanes) * made.lanes
     layer = _layer(heads, query, key, value, mask, scores=scores)
     tasks = Records.of([[*part, 0, length] for part in split(len(heads), wanted)])
     return Arranged(made.written(write_few_queries, kind), layer, tasks, scores + made.lanes)
 
 
-def _heads(batch: tuple[int, ...], size: int, query: Array, key: Array, value: Array, mask: Array | None) -> Records:
+def _heads(
+    batch: tuple[int, ...], size: int, query: Array, key: Array, value: Array, mask: Array | None, step: int = 1
+) -> Records:
     """Return the records of all heads, whose results have this size."""
     starts = [starts_of(array, batch) for array in (query, key, value)]
-    starts.append(starts[0] * 0 if mask is None else starts_of(mask, batch))
+    starts.append(starts[0] * 0 if mask is None else starts_of(mask, batch) // step)
     starts.append(np.arange(prod(batch)) * size)
     return Records(np.stack(starts, axis=1))
 

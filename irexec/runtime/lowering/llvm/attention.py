@@ -21,7 +21,9 @@ Mask = Literal["none", "added", "forbidding", "causal"]
 # The fields of `attention`'s record, each a 64-bit number. Lengths, positions and strides count elements of f32.
 LAYER = (
     "query", "key", "value", "mask", "result", "scale",  # addresses
-    "keys", "depth", "columns",  # extents of keys [keys, depth] and values [keys, columns]
+    "keys",  # the number of keys
+    "mask_step",  # the stride of which the starts of masks are multiples
+    "depth", "columns",  # extents of keys [keys, depth] and values [keys, columns]
     "heads",  # an address: HEAD of each
     "query_row", "key_row", "key_column", "value_row", "mask_row",  # strides; all strides not listed here are 1
     "scores", "pitch", "key_panels", "value_panels",  # positions in scratch memory; the stride between rows of scores
@@ -61,7 +63,7 @@ def write_attention(module: Any, name: str, lanes: int, height: int, width: int,
                 products(queries, layer.query_row, layer.depth, key_panels + key * layer.depth)
                 count = (layer.keys - key).at_most(across)
                 with code.loop(0, height) as m:
-                    masks = layer.mask.floats() + head.mask + (first + m) * layer.mask_row + key
+                    masks = layer.mask.floats() + head.mask * layer.mask_step + (first + m) * layer.mask_row + key
                     change = masked(code, mask, masks, first + m - key)
                     copy_run(sums + m * across, scores + m * layer.pitch + key, count, change)
             totals = scores + layer.pitch * height

@@ -38,7 +38,7 @@ def write_few_queries(module: Any, name: str, lanes: int, mask: Mask) -> Code:
             copy_run(given, query, layer.depth, lambda _, vector, mask: code.builder.fmul(vector, scale))
             with code.loop(0, layer.keys) as key:
                 scores.put(key, _product(code, query, keys + key * layer.key_row, layer.depth))
-            masks = layer.mask.floats() + head.mask + row * layer.mask_row
+            masks = layer.mask.floats() + head.mask * layer.mask_step + row * layer.mask_row
             copy_run(scores, scores, layer.keys, masked(code, mask, masks, row))
             total = code.splat(powers(code, scores, layer.keys))
             result = layer.result.floats() + head.result + row * layer.columns
