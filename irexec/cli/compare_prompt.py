@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
+from irexec.cli.generate import pixels_of
 from irexec.cli.inputs import refuse, refused
 from irexec.cli.runtimes import bounds_of, config_of, runtime_for
 from irexec.cli.streams import print_json, printout
@@ -17,7 +18,8 @@ from irexec.core.diagnostics import Place
 
 if TYPE_CHECKING:
     from irexec.tools.language.folder import Folder
-    from irexec.tools.language.prompt import OfRuntime, OtherSide, PromptComparison
+    from irexec.tools.language.prompt import OfRuntime, OtherSide
+    from irexec.tools.language.result import PromptComparison
 
 _NOT_WITH = (
     "input",
@@ -55,7 +57,8 @@ def compare_folder(args: argparse.Namespace) -> int:
     try:
         with Status() as status:
             status.show("irexec continues the prompt")
-            teacher = Teacher(folder, args.prompt, args.tokens, raw=args.raw, seed=args.seed)
+            pixels = pixels_of(args)
+            teacher = Teacher(folder, args.prompt, args.tokens, raw=args.raw, seed=args.seed, pixels=pixels)
             for other in args.others:
                 side = _side(args, other, folder)
                 one = compare_prompt(teacher, side, bounds=bounds_of(args), window=args.window, progress=status.show)

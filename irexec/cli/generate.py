@@ -10,9 +10,11 @@ from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import add_format_argument, refuse, refused
 from irexec.cli.options import add_extensions, add_limit, whole
 from irexec.cli.streams import print_json, printout
-from irexec.core.diagnostics import Place
+from irexec.core.diagnostics import IRError, Place
+from irexec.core.diagnostics.findings import Findings
 
 if TYPE_CHECKING:
+    from irexec.core.types import Array
     from irexec.tools.language.generate import Generated
 
 
@@ -29,8 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_prompt(parser: argparse._ActionsContainer, *, required: bool = False) -> None:
-    """Add `--prompt`, `--tokens` and `--raw`."""
+    """Add `--prompt`, `--image`, `--tokens` and `--raw`."""
     parser.add_argument("--prompt", metavar="TEXT", required=required, help="the text that the model continues")
+    parser.add_argument(
+        "--image",
+        metavar="FILE.npy",
+        help="an image in the text, or a sound, as the processor of the model prepares it",
+    )
     parser.add_argument(
         "--tokens",
         type=whole(1),
@@ -39,6 +46,21 @@ def add_prompt(parser: argparse._ActionsContainer, *, required: bool = False) ->
         help="the largest number of tokens to generate (default: 40)",
     )
     parser.add_argument("--raw", action="store_true", help="do not apply the chat template of the folder")
+
+
+def pixels_of(args: argparse.Namespace) -> Array | None:
+    """Return the array of `--image`; None if the option is not given. Raises IRError."""
+    import numpy as np
+
+    from irexec.tools.run.values import read_inputs
+
+    if args.image is None:
+        return None
+    findings = Findings()
+    given = read_inputs([f"image={args.image}"], findings, flag="--image")
+    if not findings.report.ok:
+        raise IRError(findings.report)
+    return np.asarray(given["image"])
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     if not report.ok:
         return refused(report)
     with Status() as status:
-        found = generate(Folder(path), args.prompt, args.tokens, raw=args.raw, progress=status.show)
+        pixels = pixels_of(args)
+        found = generate(Folder(path), args.prompt, args.tokens, raw=args.raw, pixels=pixels, progress=status.show)
     if args.format == "json":
         print_json(found.to_dict())
     else:

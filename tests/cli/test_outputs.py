@@ -88,7 +88,7 @@ NOTHING_READ = {("schema", "-o"), ("conformance", "--reproducers")}
 
 READ_OR_NOT_FILES = {
     *("--input", "--inputs", "--weights", "--extension", "--with", "--diff", "--trace"),
-    *("--compare", "--check", "--shape", "--prompt", "--precision", "--page", "--until"),
+    *("--compare", "--check", "--shape", "--prompt", "--image", "--precision", "--page", "--until"),
     *("--cluster", "--config", "--select", "--ignore", "--device", "--python", "--only"),
     *("--case", "--baseline", "--target", "--metric", "--same", "--counters", "--sensitivity"),
     *("--releases", "--environments", "--layer", "--from", "--to", "--around", "--explain-value"),

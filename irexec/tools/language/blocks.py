@@ -23,7 +23,7 @@ _PARTS = (
     ("cross attention", ("encoder_attn", "cross", "encdec")),
     ("norms", ("norm", "ln_")),
     ("attention", ("attn", "attention", "past_key_values")),
-    ("MLP", ("mlp", "feed_forward", "ffn", "fc1", "fc2", "dense", "moe")),
+    ("MLP", ("mlp", "feed_forward", "ffn", "fc1", "fc2", "dense", "moe", "activation")),
 )
 """A part of a block, and texts in the names of its modules; the first one that is found counts."""
 _OUTSIDE = (

@@ -11,12 +11,11 @@ import numpy as np
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import Array
-from irexec.model.arrays.given import Given
 from irexec.model.graph.model import Model, Value
 from irexec.model.graph.ports import port_name
 from irexec.runtime.engine import CompiledModel
-from irexec.tools.language.folder import EMBEDDINGS, ENCODER, PER_LAYER, Folder, unusable
-from irexec.tools.run.run import complete
+from irexec.tools.language.folder import EMBEDDINGS, ENCODER, OF_IMAGES, PER_LAYER, Folder, filled, known_name, unusable
+from irexec.tools.language.images import Image, seen
 
 _PAST = re.compile(r"past_key_values\.(.{1,40})")
 """The name of an input with a cache, which the output `present.` with the same end extends."""
@@ -48,39 +47,51 @@ class _Call(NamedTuple):
 class Decoder:
     """A model that computes the next token. `tokens` are those of the prompt; those of an encoder go to the encoder.
 
-    `start`: the tokens of the first call. `names`: one name of each input. Raises IRError.
+    `prompt`: these tokens, with those of an image; `start`: the tokens of the first call. `names`: one name of each
+    input. `before`: the inputs of the first call of each other model that computes what the decoder reads. `alone`: the
+    models of images, if irexec does not know how they are put together. Raises IRError.
     """
 
-    def __init__(self, folder: Folder, tokens: Array, seed: int = 0) -> None:
+    def __init__(self, folder: Folder, tokens: Array, seed: int = 0, pixels: Array | None = None) -> None:
         self.folder, self.name = folder, folder.generating
         self.model = folder.part(self.name)
-        self.names = [_known_name(port) for port in self.model.inputs]
-        self.start = tokens
-        self.encoded: list[Array] = []
-        """The inputs of the encoder."""
+        self.names = list(map(known_name, self.model.inputs))
+        self.prompt = self.start = tokens
+        self.before: dict[str, list[Array]] = {}
+        self.alone: list[str] = []
+        self._image: Image | None = None
         self._fixed: dict[str, Array] = {}
         self._parts: dict[str, CompiledModel] = {}
         if "encoder_hidden_states" in self.names:
-            self._encode(tokens, seed)
+            self._encode(tokens, seed, pixels)
+        elif pixels is not None:
+            self._look(pixels)
 
-    def _encode(self, tokens: Array, seed: int) -> None:
-        """Run the encoder on the tokens of the prompt, or on typical values if it reads other inputs, such as sound."""
+    def _encode(self, tokens: Array, seed: int, pixels: Array | None) -> None:
+        """Run the encoder on the tokens of the prompt, or on an image or sound, of typical values if none is given."""
         model = self.folder.part(ENCODER)
-        findings = Findings(file=model.file)
-        names = [_known_name(port) for port in model.inputs]
+        names = list(map(known_name, model.inputs))
         known = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
-        given = Given({n: known[n] for n in names if n in known}, seed=seed, typical=True)
-        inputs = [entry.array for entry in complete(model, given, findings) if entry.array is not None]
-        if not findings.report.ok:
-            raise IRError(findings.report)
-        self.encoded = inputs
-        hidden = CompiledModel(model)(inputs)[0]
+        if pixels is not None:
+            known |= {name: pixels for name in names[:1] if name not in known}
+        hidden = self.run(ENCODER, filled(model, {n: known[n] for n in names if n in known}, seed))
         mask = np.ones(hidden.shape[:2], np.int64)
         self._fixed = {"encoder_hidden_states": hidden, "encoder_attention_mask": mask}
         if "input_ids" in names:
             begin = self.folder.setting("decoder_start_token_id")
             begin = begin if isinstance(begin, int) else self.folder.setting("pad_token_id")
             self.start = np.array([[begin if isinstance(begin, int) else 0]], np.int64)
+
+    def _look(self, pixels: Array) -> None:
+        """Put an image into the text."""
+        parts = [name for name in self.folder.files if name in OF_IMAGES]
+        if not parts or EMBEDDINGS not in self.folder.files:
+            raise unusable("U012", "the folder contains no models of images", self.folder.path)
+        self._image = seen(self.folder, pixels, self.run)
+        if self._image is None:
+            self.alone = parts
+        else:
+            self.prompt = self.start = self._image.named(self.start)
 
     def inputs(self, tokens: Array, past: int, caches: Sequence[Array] = (), padding: int = 0) -> list[Array]:
         """Return the inputs for the tokens [batch, n] that follow `past` others. `caches`: the results of the call
@@ -95,6 +106,7 @@ class Decoder:
 
     def _input(self, port: Value, name: str, call: _Call) -> Array:
         batch, count = call.tokens.shape
+        image = None if call.past else self._image
         if name in IDS:
             return call.tokens
         if name in self._fixed:
@@ -102,23 +114,34 @@ class Decoder:
         if name in ("attention_mask", "decoder_attention_mask"):
             return call.mask[:, call.past :] if self._window else call.mask
         if name == "position_ids":
-            # Of three axes in models of images, time, height and width have the same positions in a text.
-            rows = port.type.shape.rank or 2
-            return np.broadcast_to(call.positions, (*(3,) * (rows - 2), batch, count))
+            return call.positions if port.type.shape.rank != 3 else self._positions(port, call)
         if name == "cache_position":
             # Models such as Mamba keep the last tokens of a text, which a first call of any length fills.
             return np.arange(call.past, call.past + (count if call.past else self._window or count))
         if name == "beam_idx":
             return np.roll(np.arange(batch), 1) if call.past else np.arange(batch)
         if name == "token_type_ids":
-            return np.zeros_like(call.tokens)
+            return np.zeros_like(call.tokens) if image is None else image.placed(call.tokens)
         if name in EMBEDDED:
-            return self.run(EMBEDDINGS, call.tokens)
+            embedded = self.run(EMBEDDINGS, [call.tokens])
+            return embedded if image is None else image.into(embedded, call.tokens)
         if name == "per_layer_inputs":
-            return self.run(PER_LAYER, call.tokens)
+            return self.run(PER_LAYER, [call.tokens])
+        if name == "visual_pos_masks":
+            return np.zeros_like(call.tokens)
+        if name == "deepstack_visual_embeds":
+            shape = port.type.shape
+            return np.zeros([d.value if d.is_static else batch * count for d in shape])
         if (cache := _PAST.fullmatch(name)) is not None:
             return self._cache(port, cache[1], call)
         raise self._refused(port, name)
+
+    def _positions(self, port: Value, call: _Call) -> Array:
+        """Return the positions in time, height and width, which are the same in a text."""
+        if self._image is not None:
+            return self._image.positions(call.positions, None if call.past else call.tokens)
+        axes = port.type.shape[0]
+        return np.broadcast_to(call.positions, (axes.value if axes.is_static else 3, *call.positions.shape))
 
     @property
     def _window(self) -> int:
@@ -136,15 +159,12 @@ class Decoder:
         """Whether the model takes several texts, whose caches change places as an input says."""
         return "beam_idx" in self.names
 
-    def uses(self, part: str) -> bool:
-        """Return whether another model of the folder has computed an input."""
-        return part in self._parts
-
-    def run(self, part: str, tokens: Array) -> Array:
-        """Return the result of another model of the folder for these tokens."""
+    def run(self, part: str, inputs: list[Array]) -> Array:
+        """Return the first result of another model of the folder."""
         if part not in self._parts:
             self._parts[part] = CompiledModel(self.folder.part(part))
-        found: Array = self._parts[part]([tokens])[0]
+            self.before[part] = inputs
+        found: Array = self._parts[part](inputs)[0]
         return found
 
     def _cache(self, port: Value, end: str, call: _Call) -> Array:
@@ -172,17 +192,12 @@ class Decoder:
 
     def scores(self, results: Sequence[Array]) -> Array:
         """Return the logits of the next token, after the last of the given tokens, in f32."""
-        outputs = [_known_name(value) for value in self.model.outputs]
+        outputs = [known_name(value) for value in self.model.outputs]
         logits = results[outputs.index("logits") if "logits" in outputs else 0]
         if logits.ndim < 2 or not logits.size:
             raise unusable("U012", f"{self.name}.xml computes no logits", self.folder.files[self.name])
         found: Array = logits.reshape(-1, logits.shape[-1])[-1].astype(np.float32)
         return found
-
-
-def _known_name(port: Value) -> str:
-    """Return the name of a port under which exporters refer to it: the longest, as others are often numbers."""
-    return max((*port.names, port_name(port)), key=len)
 
 
 def is_language_model(model: Model) -> bool:

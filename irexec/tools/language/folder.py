@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -9,9 +10,13 @@ from typing import Any
 
 from irexec.core.diagnostics import IRError, Place
 from irexec.core.diagnostics.findings import Findings
+from irexec.core.types import Array
 from irexec.frontends.reading import accepted, read
 from irexec.ir.beside import Unreadable, json_of
-from irexec.model.graph.model import Model
+from irexec.model.arrays.given import Given
+from irexec.model.graph.model import Model, Value
+from irexec.model.graph.ports import port_name
+from irexec.tools.run.run import complete
 
 PARTS = {
     "openvino_tokenizer": "tokenizer",
@@ -27,10 +32,13 @@ PARTS = {
     "openvino_vision_embeddings_merger_model": "blocks of the vision encoder",
     "openvino_vision_embeddings_pos_model": "positions in images",
     "openvino_vision_projection_model": "projection of images",
+    "openvino_vision_resampler_model": "resampler of images",
+    "openvino_multi_modal_projector_model": "projection of images",
     "openvino_resampler_model": "resampler of images",
 }
 """The name of a model in a folder → what it computes."""
-(TOKENIZER, DETOKENIZER, ENCODER, _DECODER, _, _WHOLE, _OF_EMBEDDINGS, EMBEDDINGS, PER_LAYER) = [*PARTS][:9]
+(TOKENIZER, DETOKENIZER, ENCODER, _DECODER, _, _WHOLE, _OF_EMBEDDINGS, EMBEDDINGS, PER_LAYER, *OF_IMAGES) = PARTS
+VISION, MERGER = OF_IMAGES[:2]
 GENERATING = (_DECODER, _OF_EMBEDDINGS, _WHOLE)
 """The models that compute the next token; a folder has one of them."""
 
@@ -40,6 +48,24 @@ def unusable(code: str, message: str, path: Path, hint: str | None = None) -> IR
     findings = Findings()
     findings.add(code, message, place=Place(str(path)), hint=hint)
     return IRError(findings.report)
+
+
+def known_name(port: Value) -> str:
+    """Return the name of a port under which exporters refer to it: the longest, as others are often numbers."""
+    return max((*port.names, port_name(port)), key=len)
+
+
+def filled(model: Model, known: Mapping[str, Array], seed: int = 0) -> list[Array]:
+    """Return the inputs of a model: those that are known by name, and typical values. An array without the first axis,
+    that of several texts or images, gets it. Raises IRError.
+    """
+    ranks = {known_name(port): port.type.shape.rank for port in model.inputs}
+    given = {name: array[None] if array.ndim + 1 == ranks[name] else array for name, array in known.items()}
+    findings = Findings(file=model.file)
+    inputs = complete(model, Given(given, seed=seed, typical=True), findings)
+    if not findings.report.ok:
+        raise IRError(findings.report)
+    return [entry.array for entry in inputs if entry.array is not None]
 
 
 class Folder:

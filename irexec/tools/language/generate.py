@@ -17,7 +17,8 @@ from irexec.runtime.engine import CompiledModel, Listener
 from irexec.runtime.lowering.backend import Backend
 from irexec.tools.inspect.summary import stored_bytes
 from irexec.tools.language.decoder import Decoder
-from irexec.tools.language.folder import Folder
+from irexec.tools.language.folder import Folder, unusable
+from irexec.tools.language.images import unknown
 from irexec.tools.language.text import Texts, as_chat
 
 
@@ -103,13 +104,18 @@ def generate(
     most: int,
     *,
     raw: bool = False,
+    pixels: Array | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Generated:
-    """Return the greedy continuation of a prompt. `raw`: without the chat template. Raises IRError."""
+    """Return the greedy continuation of a prompt. `raw`: without the chat template; `pixels`: an image in the text, or
+    what an encoder reads. Raises IRError.
+    """
     texts = Texts(folder)
-    tokens = texts.tokens(prompt if raw else as_chat(folder, prompt))
-    decoder = Decoder(folder, tokens)
-    found = Generated(tokens[0].tolist())
+    tokens = texts.tokens(prompt if raw else as_chat(folder, prompt, image=pixels is not None))
+    decoder = Decoder(folder, tokens, pixels=pixels)
+    if decoder.alone:
+        raise unusable("U012", unknown(decoder.alone), folder.path)
+    found = Generated(decoder.prompt[0].tolist())
     compiled = CompiledModel(decoder.model, Backend())
     for step in steps(decoder, compiled, most):
         found.seconds.append(step.seconds)

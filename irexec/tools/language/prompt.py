@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
-from irexec.core.structure import READ_VALUE
+from irexec.core.diagnostics import IRError
 from irexec.core.types import Array
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model, Node
 from irexec.runtime.engine import CompiledModel
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import Bounds
-from irexec.tools.compare.result import CACHE, Comparison
+from irexec.tools.compare.result import Comparison
 from irexec.tools.compare.runtimes.runtime import OtherModel, Runtime
-from irexec.tools.language.blocks import BlockRow, blocks_of, rows
+from irexec.tools.language.blocks import blocks_of, rows
 from irexec.tools.language.decoder import Decoder
 from irexec.tools.language.distributions import (
     NOTABLE,
     Distance,
-    Tried,
-    different,
     distance,
     first_that_counts,
-    grows,
 )
-from irexec.tools.language.folder import EMBEDDINGS, ENCODER, PER_LAYER, Folder
+from irexec.tools.language.folder import Folder, filled
 from irexec.tools.language.generate import steps
+from irexec.tools.language.images import unknown
+from irexec.tools.language.result import PromptComparison
 from irexec.tools.language.text import Texts, as_chat
 from irexec.tools.language.weights import ratios
 from irexec.tools.run.record import Reference
@@ -57,13 +56,19 @@ class OtherSide(Protocol):
 class Teacher:
     """irexec's own greedy continuation of a prompt, which the other side has to follow. Raises IRError."""
 
-    def __init__(self, folder: Folder, prompt: str, most: int, *, raw: bool = False, seed: int = 0) -> None:
-        self.folder, self.texts = folder, Texts(folder)
-        self.tokens = self.texts.tokens(prompt if raw else as_chat(folder, prompt))
-        self.decoder = Decoder(folder, self.tokens, seed)
+    def __init__(
+        self, folder: Folder, prompt: str, most: int, *, raw: bool = False, seed: int = 0, pixels: Array | None = None
+    ) -> None:
+        self.folder, self.texts, self._seed, self._pixels = folder, Texts(folder), seed, pixels
+        self.tokens = self.texts.tokens(prompt if raw else as_chat(folder, prompt, image=pixels is not None))
+        self.decoder = self.of(folder)
         times = _Times()
         self.steps = list(steps(self.decoder, CompiledModel(self.decoder.model), most, listeners=[times]))
         self.seconds = {node: seconds / len(self.steps) for node, seconds in times.seconds.items()}
+
+    def of(self, folder: Folder) -> Decoder:
+        """Return the model of a folder for the same prompt, image and seed."""
+        return Decoder(folder, self.tokens, self._seed, self._pixels)
 
     @property
     def forced(self) -> list[int]:
@@ -154,109 +159,9 @@ class OfFolder:
         return part if part in self._folder.files else self._folder.generating
 
     def logits(self, teacher: Teacher) -> list[Array]:
-        decoder = Decoder(self._folder, teacher.tokens)
+        decoder = teacher.of(self._folder)
         found = steps(decoder, CompiledModel(decoder.model), len(teacher.steps), forced=teacher.forced)
         return [step.logits for step in found]
-
-
-@dataclass(slots=True)
-class PromptComparison:
-    """Two sides that continue a text. `distances`: their distributions, per step. `step`: the one whose layers are
-    compared, by `found`; `parts`: the comparisons of the models before it, by name. `blocks`: the parts of the model.
-    `settings`: the distributions with other settings of the runtime.
-    """
-
-    other: str
-    prompt: int
-    distances: list[Distance]
-    step: int
-    found: Comparison
-    parts: dict[str, Comparison] = field(default_factory=dict)
-    blocks: list[BlockRow] = field(default_factory=list)
-    settings: list[Tried] = field(default_factory=list)
-
-    @property
-    def agrees(self) -> bool:
-        """Whether no layer is wrong, or only caches are rounded, which changes no token without a tie."""
-        compared = all(one.agrees or self._cached(one) for one in (self.found, *self.parts.values()))
-        return compared and (not self.setting or all(step.near for step in self.distances if step.differs))
-
-    @property
-    def setting(self) -> str:
-        """The setting that explains the first wrong layers: caches whose values the other side keeps in fewer bits."""
-        kept = (self._cached(one) for one in (self.found, *self.parts.values()))
-        return next(filter(None, kept), "")
-
-    @staticmethod
-    def _cached(found: Comparison) -> str:
-        nodes = found.culprit.nodes if found.culprit is not None else []
-        kept = found.about.get(CACHE, "f32")
-        is_cache = bool(nodes) and kept != "f32" and all(node.type == READ_VALUE for node in nodes)
-        return f"{CACHE} is {kept}: the keys and values that the other side keeps are rounded" if is_cache else ""
-
-    @property
-    def first(self) -> int | None:
-        """The first step in which the sides prefer different tokens."""
-        return next((index for index, step in enumerate(self.distances) if step.differs), None)
-
-    @property
-    def lines(self) -> list[str]:
-        """The comparison of the texts, line by line."""
-        counts = f"{plural(self.prompt, 'token')}, {plural(len(self.distances), 'step')}"
-        first = f"prompt: {counts}, greedy, teacher-forced by irexec"
-        return [first, self._tokens(), self._divergence(), *filter(None, [self.setting])]
-
-    def _tokens(self) -> str:
-        if self.first is None:
-            return "the same token in every step"
-        step = self.distances[self.first]
-        theirs, ours = (f"{t.text!r} (p {t.ours:.2g})" for t in (step.theirs, step.ours))
-        end = (
-            ": near tie, not a fault" if step.near else f": p {step.theirs.theirs:.2g} and {step.ours.theirs:.2g} there"
-        )
-        more = different(self.distances) - 1
-        others = f"; {plural(more, 'later step')} as well" if more else ""
-        return f"first different token: step {self.first}, {theirs} instead of {ours}{end}{others}"
-
-    def _divergence(self) -> str:
-        found = [step.divergence for step in self.distances]
-        most = int(np.argmax(found))
-        if not found[most]:
-            return "distributions: equal in every step"
-        text = f"distributions: KL {found[0]:.1g} at step 0"
-        text += (
-            f", {found[most]:.1g} at step {most}" if most else ", the largest of all steps" if len(found) > 1 else ""
-        )
-        return text + (", grows with the cache" if grows(self.distances) else "")
-
-    @property
-    def place(self) -> str:
-        """The blocks of the first wrong layers; empty if there are none."""
-        return ", ".join(dict.fromkeys(str(row.block) for row in self.blocks if row.wrong))
-
-    @property
-    def verdict(self) -> str:
-        """The verdict about the first part that differs; of parts that agree, that about the step."""
-        every = {f"step {self.step}": self.found, **self.parts}
-        wrong = (f"{title}: {one.verdict}" for title, one in every.items() if not one.agrees)
-        return next(wrong, self.found.verdict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison in the form of that of its layers, with the steps and blocks."""
-        more = {
-            "verdict": self.verdict,
-            "prompt": self.prompt,
-            "step": self.step,
-            "lines": self.lines,
-            "block": self.place,
-            "setting": self.setting,
-            "steps": [step.to_dict() for step in self.distances],
-            "blocks": [row.to_dict() for row in self.blocks],
-            "settings": [one.to_dict() for one in self.settings],
-            "parts": {name: part.to_dict() for name, part in self.parts.items()},
-            "agrees": self.agrees,
-        }
-        return self.found.to_dict() | more
 
 
 def compare_prompt(
@@ -268,7 +173,7 @@ def compare_prompt(
     progress: Progress = lambda text: None,
 ) -> PromptComparison:
     """Compare irexec's continuation of a prompt with that of another side. Raises IRError and CannotRun."""
-    decoder = teacher.decoder
+    decoder, folder = teacher.decoder, teacher.folder
     progress(f"{plural(len(teacher.steps), 'step')} with {side.name}")
     between = distances(teacher, side.logits(teacher))
 
@@ -276,10 +181,12 @@ def compare_prompt(
         def show(done: int, total: int) -> None:
             progress(f"{part}: {done} of {total} layers compared with {side.name}")
 
-        reference = Reference(teacher.folder.part(part), inputs)
+        reference = Reference(folder.part(part), inputs)
         return compare(reference, side.runtime(part), bounds=bounds, window=window, progress=show)
 
-    parts = {part: compared(part, inputs) for part, inputs in _before(teacher).items()}
+    alone, notes = _alone(decoder)
+    before = decoder.before | alone
+    parts = {part: compared(part, [inputs]) for part, inputs in before.items()}
     step = first_that_counts(between)
     found = compared(decoder.name, teacher.reaching(step))
     if step > 1 and found.agrees and between[step].divergence > NOTABLE and not _shows(teacher, step, found, between):
@@ -288,12 +195,46 @@ def compare_prompt(
     if found.agrees and decoder.reorders:
         title, inputs = teacher.batch()
         parts[title] = compared(decoder.name, inputs)
-    of_model = [found, *(part for name, part in parts.items() if name in (PADDED, BEAMS))]
-    wrong = [node for one in of_model if one.culprit is not None for node in one.culprit.nodes]
+    of_model = [found, *(part for name, part in parts.items() if name not in before)]
+    wrong = [node for one in of_model for node in _wrong(decoder.model, one)]
     compared_rows = [row for one in of_model for row in one.layers]
     differing = side.ratios(decoder.model, decoder.name)
     blocks = rows(blocks_of(decoder.model), compared_rows, teacher.seconds, wrong, differing)
-    return PromptComparison(side.name, int(teacher.tokens.size), between, step, found, parts, blocks)
+    places = {part: _place(folder.part(part), parts[part]) for part in before}
+    size = int(decoder.prompt.size)
+    return PromptComparison(side.name, size, between, step, found, parts, blocks, places=places, notes=notes)
+
+
+def _alone(decoder: Decoder) -> tuple[dict[str, list[Array]], list[str]]:
+    """Return typical inputs of the models that are not put together, and what is said about these models."""
+    found, notes = dict[str, list[Array]](), list[str]()
+    for part in decoder.alone:
+        model = decoder.folder.part(part)
+        try:
+            inputs = filled(model, {})
+            Reference(model, [inputs]).results()
+        except IRError as error:
+            notes.append(f"{part} is not compared: {error.report.errors[0].message}")
+        else:
+            found[part] = inputs
+    if decoder.alone:
+        notes.insert(0, f"{unknown(decoder.alone)}; they are compared alone, with typical values")
+    return found, notes
+
+
+def _wrong(model: Model, found: Comparison) -> list[Node]:
+    """Return the layers of a model that a comparison names: instead of those in a body, the layer that contains it."""
+    if found.culprit is None:
+        return []
+    outer = found.culprit.outer[:1]
+    return [node for node in model.nodes if node.friendly_name in outer] if outer else found.culprit.nodes
+
+
+def _place(model: Model, found: Comparison) -> str:
+    """Return the blocks of the layers that a comparison of a model before the decoder names."""
+    wrong = _wrong(model, found)
+    blocks = blocks_of(model) if wrong else {}
+    return ", ".join(dict.fromkeys(str(blocks[node]) for node in wrong if node in blocks))
 
 
 def distances(teacher: Teacher, logits: Sequence[Array]) -> list[Distance]:
@@ -312,10 +253,3 @@ def _shows(teacher: Teacher, step: int, found: Comparison, between: Sequence[Dis
         return True
     theirs = teacher.decoder.scores(found.plain[-1])
     return distance(teacher.steps[step].logits, theirs).divergence >= between[step].divergence / 2
-
-
-def _before(teacher: Teacher) -> dict[str, list[list[Array]]]:
-    """Return the inputs of the models whose results the decoder reads, by name."""
-    decoder = teacher.decoder
-    found = {ENCODER: [decoder.encoded]} if decoder.encoded else {}
-    return found | {part: [[decoder.start]] for part in (EMBEDDINGS, PER_LAYER) if decoder.uses(part)}

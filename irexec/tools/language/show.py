@@ -9,7 +9,7 @@ from irexec.model.arrays.brief import shown_seconds
 from irexec.tools.compare.errors import Error
 from irexec.tools.language.blocks import BlockRow, merged
 from irexec.tools.language.distributions import ROUNDING, different
-from irexec.tools.language.prompt import PromptComparison
+from irexec.tools.language.result import PromptComparison
 from irexec.tools.render.compare import show_comparison
 from irexec.tools.render.printing import Printout
 from irexec.tools.render.summary import shown_bytes
@@ -29,7 +29,7 @@ def show_prompt(found: PromptComparison, page: Printout, *, worst: int = 10) -> 
     _show_settings(found, page)
     for title, one in (*found.parts.items(), (f"step {found.step}", found.found)):
         if not one.agrees:
-            page.heading(title if one.culprit is None else f"{title}: {found.place}")
+            page.heading(title if one.culprit is None else f"{title}: {found.place_in(title)}")
             show_comparison(one, page, worst=worst)
     for title, one in (*found.parts.items(), (f"step {found.step}", found.found)):
         if one.agrees:

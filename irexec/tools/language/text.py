@@ -67,8 +67,9 @@ def chat_template(folder: Folder) -> tuple[str, Path] | None:
     return None
 
 
-def as_chat(folder: Folder, prompt: str) -> str:
+def as_chat(folder: Folder, prompt: str, *, image: bool = False) -> str:
     """Return the text that a chat template makes of a user's message; the message itself if there is no template.
+    `image`: the message contains an image, before the text, if the template knows images.
 
     Raises IRError, also if jinja2 is not installed.
     """
@@ -84,7 +85,10 @@ def as_chat(folder: Folder, prompt: str) -> str:
         raise unusable("F001", message, path, how) from None
     tokens = {name: _text_of_token(value) for name, value in folder.settings("tokenizer_config.json").items()}
     given: dict[str, Any] = {name: text for name, text in tokens.items() if name.endswith("_token") and text}
-    given |= {"messages": [{"role": "user", "content": prompt}], "add_generation_prompt": True}
+    content: Any = prompt
+    if image and "image" in source:
+        content = [{"type": "image"}, {"type": "text", "text": prompt}]
+    given |= {"messages": [{"role": "user", "content": content}], "add_generation_prompt": True}
     try:
         return rendered(source, given)
     except TemplateError as error:

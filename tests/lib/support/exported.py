@@ -15,12 +15,15 @@ from irexec import opset15 as ops
 SAMPLE = Path(__file__).parents[3] / "samples" / "text_to_text" / "model"
 WORDS, WIDTH, HEADS, HEAD, INNER = 300, 32, 2, 16, 48
 F, L = np.float32, np.int64
+APART = ("of_embeddings", "of_axes")
+"""The models whose embeddings are models of their own."""
 
 
 class Decoder:
     """Builds a decoder with two blocks. `kind`: llama, qwen (norms of queries and keys), gemma (soft caps, every second
-    block with a window), mixtral (experts), of_embeddings (embeddings apart), or cross (attention to an encoder).
-    `fault`: what is wrong in block 1. `first`: the number of the first variable in their names.
+    block with a window), mixtral (experts), of_embeddings (embeddings apart), of_axes (the same, with positions
+    in time, height and width), or cross (attention to an encoder). `fault`: what is wrong in block 1. `first`: the
+    number of the first variable in their names.
     """
 
     def __init__(self, kind: str, fault: str = "", *, first: int = 0, int4: bool = False) -> None:
@@ -32,11 +35,13 @@ class Decoder:
         return self.fault == fault and block == 1
 
     def model(self) -> irexec.Model:
-        if self.kind == "of_embeddings":
+        if self.kind in APART:
             first = ops.parameter([-1, -1, WIDTH], F, name="inputs_embeds")
         else:
             first = ops.parameter([-1, -1], L, name="input_ids")
-        mask, positions = (ops.parameter([-1, -1], L, name=name) for name in ("attention_mask", "position_ids"))
+        axes = [3] if self.kind == "of_axes" else []
+        mask = ops.parameter([-1, -1], L, name="attention_mask")
+        positions = ops.parameter([*axes, -1, -1], L, name="position_ids")
         self.beams = ops.parameter([-1], np.int32, name="beam_idx")
         given = [first, mask, positions, self.beams]
         if self.kind == "cross":
@@ -44,14 +49,14 @@ class Decoder:
             given.append(self.hidden)
         table = self.random.normal(0, 1, (WORDS, WIDTH)).astype(F)
         x: Any = first
-        if self.kind != "of_embeddings":
+        if self.kind not in APART:
             stored = ops.constant(table, name="self.model.embed_tokens.weight")
             x = ops.gather(stored, first, np.array(0, L), name="__module.model.embed_tokens/aten::embedding/Gather")
         self.batch = ops.gather(ops.shape_of(first, "i64"), np.array([0], L), np.array(0, L))
         self.total = ops.gather(ops.shape_of(mask, "i64"), np.array(1, L), np.array(0, L))
         self.count = ops.gather(ops.shape_of(first, "i64"), np.array(1, L), np.array(0, L))
         self.is_text = ops.unsqueeze(ops.convert(mask, "boolean"), np.array([1, 2], L))
-        self.rotation = self.rotated_by(positions)
+        self.rotation = self.rotated_by(ops.reduce_sum(positions, np.array([0], L)) if axes else positions)
         for block in range(2):
             name = f"__module.model.layers.{block}"
             x = ops.add(
@@ -258,9 +263,9 @@ def write(folder: Path, kind: str, fault: str = "", *, first: int = 0, int4: boo
             shutil.copy(SAMPLE / f"openvino_{name}.{suffix}", folder)
     (folder / "generation_config.json").write_text(json.dumps({"decoder_start_token_id": 1}))
     made = Decoder(kind, fault, first=first, int4=int4)
-    name = {"of_embeddings": "language_model", "cross": "decoder_model"}.get(kind, "model")
+    name = "language_model" if kind in APART else "decoder_model" if kind == "cross" else "model"
     irexec.save_model(made.model(), folder / f"openvino_{name}.xml", compress_to_fp16=False)
-    if kind in ("of_embeddings", "cross"):
+    if kind in (*APART, "cross"):
         ids = ops.parameter([-1, -1], L, name="input_ids")
         ids.output(0).names = {"input_ids"}
         table = np.random.default_rng(6).normal(0, 1, (WORDS, WIDTH)).astype(F)
@@ -268,6 +273,6 @@ def write(folder: Path, kind: str, fault: str = "", *, first: int = 0, int4: boo
         found = ops.gather(
             ops.constant(table), ids, np.array(0, L), name="__module.embed_tokens/aten::embedding/Gather"
         )
-        name = "text_embeddings_model" if kind == "of_embeddings" else "encoder_model"
+        name = "text_embeddings_model" if kind in APART else "encoder_model"
         irexec.save_model(irexec.Model([found], [ids], name), folder / f"openvino_{name}.xml", compress_to_fp16=False)
     return folder
