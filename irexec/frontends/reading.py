@@ -200,7 +200,7 @@ def _model(
         document = read_document(source, findings)
         if document is not None:
             weights = found = _weights(source, given, findings)
-            found.in_text = source.constants
+            found.further = source.constants or found.further
             built = build(document, findings, found, model_class)
             is_beside = source.file is not None and found.file == weights_beside(source.file)
             built.has_own_weights = is_beside and not isinstance(given, RandomWeights)

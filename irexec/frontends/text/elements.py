@@ -14,7 +14,7 @@ from irexec.frontends.text.parser import BODIES
 from irexec.frontends.text.scope import Named, Scope, version_of
 from irexec.frontends.text.syntax import Layer, Map, Net, Port, Rest, TypeText, Word
 from irexec.ir.text import quoted, write_name_list
-from irexec.ir.weights.file import IN_TEXT
+from irexec.ir.weights.file import FURTHER
 from irexec.ir.xml.events import Span
 from irexec.ir.xml.mapped import Mapped, escaped
 
@@ -203,7 +203,7 @@ class Written(Mapped):
             if is_plain and kind is not None and kind is not STRING:
                 size = kind.nbytes(_product(extents))
         elif is_plain and kind is not None:
-            offset = IN_TEXT + len(self._constants)
+            offset = FURTHER + len(self._constants)
             try:
                 raw = to_bytes(literal, kind, tuple(map(int, extents)), len(self._constants))
             except Wrong as wrong:

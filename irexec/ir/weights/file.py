@@ -49,8 +49,10 @@ _MIN_RELEASED = 1 << 16
 
 POINTER = b"version https://git-lfs"
 """The beginning of a file that Git LFS has not fetched."""
-IN_TEXT = 1 << 59
-"""The offset of the first constant that is written in the text form of a model, and not in its `.bin`."""
+FURTHER = 1 << 59
+"""The offset of the first constant that is not in the `.bin`: those in the text form of a model, and those that the
+dumps of a compiler do not share with the model.
+"""
 
 
 @record(frozen=True)
@@ -94,8 +96,8 @@ class Weights:
     """
 
     def __init__(self, data: bytes | memoryview | None = None, *, file: str | None = None, reason: str = "") -> None:
-        self.in_text = b""
-        """The bytes of the constants in the text form of the model, which begin at the offset IN_TEXT."""
+        self.further: bytes | memoryview = b""
+        """The bytes of the constants that are not in the `.bin`, which begin at the offset FURTHER."""
         self.file = file
         self.reason = reason
         self._data = None if data is None else memoryview(data).cast("B")
@@ -121,7 +123,9 @@ class Weights:
         if a path is given and cannot be opened.
         """
         if isinstance(weights, Weights):
-            return cls(weights._data, file=weights.file, reason=weights.reason)
+            found = cls(weights._data, file=weights.file, reason=weights.reason)
+            found.further = weights.further
+            return found
         if isinstance(weights, bytes | bytearray | memoryview):
             return cls(weights)
         if weights is not None:
@@ -186,8 +190,8 @@ class Weights:
             # OpenVINO writes one byte for a constant without elements.
             message = f"the size is {size} bytes, but the constant needs only {needed}"
             use.report(findings, "C004", message, "size", allowed=str(needed), candidates=(str(needed),))
-        if offset >= IN_TEXT and self.in_text:
-            raw = memoryview(self.in_text)[offset - IN_TEXT :][:needed]
+        if offset >= FURTHER and self.further:
+            raw = memoryview(self.further)[offset - FURTHER :][:needed]
             return self._of(raw, element_type, shape, count, use, findings)
         data = self._data
         if (data is None and needed) or (offset + size > self.size and (size or data is not None)):
@@ -304,7 +308,7 @@ class Weights:
         if covered < self.size:
             gaps.append((covered, self.size))
         # A text form leaves out the small constants of the file that it was printed from.
-        if gaps and self._all_read and not self.in_text:
+        if gaps and self._all_read and not self.further:
             unused = sum(end - start for start, end in gaps)
             first = f"the first from {gaps[0][0]} to {gaps[0][1]}"
             message = f"{unused} of {self.size} bytes of the weights are not used by any constant, {first}"

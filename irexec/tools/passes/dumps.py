@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from irexec.tools.passes.constants import Constants, Kept, Written
+
 _NAME = re.compile(r"Model(\d+)_(\d+)_(.+)\.xml")
 _NAMESPACES = re.compile(r"(?<!\w)(?:\w++::)++")
 _PERIOD = 0.01
-_BLOCK = 1 << 22
+_MUCH = 1 << 24
+"""The number of bytes that OpenVINO may write before they are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,48 +46,79 @@ class Dump:
 
 class Folder:
     """The folder that receives dumps. Each complete pair is compared with the pair of the pass before it, and is
-    deleted if the graph is the same; weights that are the same are kept once.
+    deleted if the graph is the same. Constants that are the same are kept once, also while their file is written.
 
-    `own`: the weights of the model itself, which take no space where a link to them is possible.
+    `own`: the file and the weights of the model itself, which take no space.
     """
 
-    def __init__(self, path: Path, own: Path | None = None) -> None:
-        self.path, self._own = path, own
+    def __init__(self, path: Path, own: tuple[Path, Path] | None = None) -> None:
+        self.path = path
         self.dumps: list[Dump] = []
         self.total = 0
         """The number of passes so far."""
-        self._last: dict[int, tuple[bytes, Path]] = {}
+        self.constants = Constants(path / "constants", own)
+        self._layouts: dict[int, list[Kept]] = {}
+        self._layout = self.constants.layout
+        self._last: dict[int, bytes] = {}
+        self._written: tuple[int, Written] | None = None
         self._done = -1
+
+    def close(self) -> None:
+        self._forget()
+        self.constants.close()
 
     def take(self, *, all_complete: bool) -> None:
         """Take the pairs that were written since the last call; without `all_complete` the last one is incomplete."""
-        found = sorted(self._new(), key=lambda dump: dump.number)
+        found = self._new()
         for dump in found if all_complete else found[:-1]:
             self._keep(dump)
             self._done, self.total = dump.number, self.total + 1
+        if found and not all_complete and (written := self._weights(found[-1])) is not None:
+            written.follow()
 
-    def pending(self) -> int:
-        """Return the number of pairs that were not taken yet."""
-        return sum(1 for _ in self._new())
+    def is_behind(self) -> bool:
+        """Return whether a pair is complete, or much of the next one was written, that was not taken yet."""
+        found = self._new()
+        if len(found) > 1:
+            return True
+        written = self._weights(found[0]) if found else None
+        return written is not None and written.behind() > _MUCH
 
-    def _new(self) -> Iterator[Dump]:
+    def _new(self) -> list[Dump]:
+        """Return the pairs that were not taken yet, in order."""
+        found = []
         for entry in os.scandir(self.path):
             if (match := _NAME.fullmatch(entry.name)) is not None and int(match[2]) > self._done:
-                yield Dump(int(match[2]), int(match[1]), match[3], Path(entry.path))
+                found.append(Dump(int(match[2]), int(match[1]), match[3], Path(entry.path)))
+        return sorted(found, key=lambda dump: dump.number)
+
+    def _weights(self, dump: Dump) -> Written | None:
+        """Return the weights of a pair that was not taken yet; None if they are not there."""
+        if self._written is None or self._written[0] != dump.number:
+            self._forget()
+            with suppress(FileNotFoundError):
+                expected = self._layouts.get(dump.model, self._layout)
+                self._written = dump.number, Written(dump.weights, self.constants, expected)
+        return None if self._written is None else self._written[1]
+
+    def _forget(self) -> None:
+        if self._written is not None:
+            self._written[1].close()
+            self._written = None
 
     def _keep(self, dump: Dump) -> None:
-        last = self._last.get(dump.model)
-        other = last[1] if last is not None else self.dumps[-1].weights if self.dumps else self._own
-        # Most passes change no weights: comparing is faster than computing a digest.
-        if other is not None and _same(dump.weights, other):
-            dump.weights.unlink()
-            _link(other, dump.weights)
-        graph = _digest(dump.file)
-        if last is not None and graph == last[0] and _same_file(dump.weights, last[1]):
+        graph = dump.file.read_bytes()
+        if (written := self._weights(dump)) is not None:
+            graph, self._layout = self.constants.take(graph, written)
+            self._layouts[dump.model] = self._layout
+            self._forget()
+        dump.weights.unlink(missing_ok=True)
+        digest = blake2b(graph, digest_size=16).digest()
+        if self._last.get(dump.model) == digest:
             dump.file.unlink()
-            dump.weights.unlink(missing_ok=True)
             return
-        self._last[dump.model] = graph, dump.weights
+        dump.file.write_bytes(graph)
+        self._last[dump.model] = digest
         self.dumps.append(dump)
 
 
@@ -92,14 +126,14 @@ class Folder:
 def taking(
     folder: Folder, process: Callable[[], int | None], progress: Callable[[int], None] = lambda taken: None
 ) -> Iterator[None]:
-    """Take the dumps that another process writes in this context; it is stopped while several dumps are waiting, so
-    that they do not fill the disk. `progress` is called with the number of passes, in a thread.
+    """Take the dumps that another process writes in this context; it is stopped while they are taken, so that
+    they do not fill the disk. `progress` is called with the number of passes, in a thread.
     """
     ended = threading.Event()
 
     def follow() -> None:
         while not ended.wait(_PERIOD):
-            if folder.pending() > 1:
+            if folder.is_behind():
                 with _stopped(process()):
                     folder.take(all_complete=False)
                 progress(folder.total)
@@ -128,35 +162,3 @@ def _stopped(process: int | None) -> Iterator[None]:
     finally:
         with suppress(ProcessLookupError):
             os.kill(process, go)
-
-
-def _same(one: Path, two: Path) -> bool:
-    """Return whether two files have the same bytes, False for a missing one."""
-    if not one.exists() or not two.exists() or one.stat().st_size != two.stat().st_size:
-        return False
-    with one.open("rb") as left, two.open("rb") as right:
-        while block := left.read(_BLOCK):
-            if block != right.read(_BLOCK):
-                return False
-    return True
-
-
-def _same_file(one: Path, two: Path) -> bool:
-    """Return whether two names are those of one file, or of none."""
-    return one.samefile(two) if one.exists() and two.exists() else one.exists() == two.exists()
-
-
-def _link(file: Path, name: Path) -> None:
-    """Give a file a second name; where the system refuses it, a symbolic link."""
-    try:
-        os.link(file, name)
-    except OSError:  # another file system, or a file of another user
-        name.symlink_to(file.absolute())
-
-
-def _digest(file: Path) -> bytes:
-    found = blake2b(digest_size=16)
-    with suppress(FileNotFoundError), file.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            found.update(block)
-    return found.digest()

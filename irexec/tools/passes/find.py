@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from irexec.ir.weights.file import weights_beside
@@ -43,9 +44,10 @@ def find_passes(
     the model, CannotRun if OpenVINO cannot compile it.
     """
     judge = Judge(reference)
-    with tempfile.TemporaryDirectory(prefix="irexec-passes-") as path:
+    with ExitStack() as cleanup:
+        path = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="irexec-passes-"))
         original = _original(reference.model)
-        folder = Folder(Path(path), _own_weights(original))
+        folder = cleanup.enter_context(closing(Folder(Path(path), _own_files(original))))
         runtime = OpenVINO(device, config, original, limit=limit, tracing=path)
         try:
             with taking(folder, lambda: runtime.worker.pid, compiling):
@@ -58,10 +60,11 @@ def find_passes(
                 results, noise, found.kernels.reason = [], None, str(error)
         finally:
             runtime.close()
+        weights = folder.constants.weights()
         for number, dump in enumerate(folder.dumps):
             if progress is not None:
                 progress(number, len(folder.dumps))
-            model, reason = read_dump(dump)
+            model, reason = read_dump(dump, weights)
             if model is None or not judge.is_of_model(model):
                 found.bodies += 1
                 continue
@@ -83,8 +86,9 @@ def _original(model: Model) -> Model | None:
     return model if is_ir else None
 
 
-def _own_weights(model: Model | None) -> Path | None:
-    """Return the weights beside the file of a model that OpenVINO reads itself."""
+def _own_files(model: Model | None) -> tuple[Path, Path] | None:
+    """Return the file and the weights of a model that OpenVINO reads itself."""
     if model is None or model.file is None or not model.has_own_weights:
         return None
-    return Path(weights_beside(model.file))
+    weights = Path(weights_beside(model.file))
+    return (Path(model.file), weights) if weights.is_file() else None

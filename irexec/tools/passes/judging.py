@@ -7,6 +7,7 @@ import numpy as np
 from irexec.core.diagnostics import IRError
 from irexec.core.types import F32, I64, Array, ElementType
 from irexec.frontends.reading import read
+from irexec.ir.weights.file import Weights
 from irexec.model.arrays.brief import abridged
 from irexec.model.graph.model import Model
 from irexec.model.graph.ports import port_name
@@ -156,9 +157,9 @@ class Judge:
         return all(one is not None and one.agrees for one in judged)
 
 
-def read_dump(dump: Dump) -> tuple[Model | None, str]:
+def read_dump(dump: Dump, weights: Weights) -> tuple[Model | None, str]:
     """Return the graph of a dump, if it can be built, and the reason if irexec cannot run it."""
-    reading = read(dump.file, dump.weights if dump.weights.exists() else None, internal=True)
+    reading = read(dump.file, weights, internal=True)
     errors = reading.report.errors
     return reading.model, abridged(errors[0].message) if errors else ""
 
