@@ -156,3 +156,14 @@ def digits(text: str) -> int | None:
     """
     is_plain = len(text) < 19 and text.isascii() and text.isdigit() and (text[0] != "0" or text == "0")
     return int(text) if is_plain else None
+
+
+class Ids(dict[str | None, str]):
+    """Ids in canonical form, by their texts: OpenVINO compares ids as numbers, so `01` and `1` are the same."""
+
+    def __missing__(self, text: str | None) -> str:
+        number = digits(text or "")
+        if number is None:
+            number = read(ID, text).value
+        key = self[text] = text or "" if number is None else str(number)
+        return key

@@ -81,12 +81,9 @@ class BackEdge(Item):
     to_layer: str | None = None
 
 
-BODIES = {
-    TENSOR_ITERATOR: (("port_map", "body"),),
-    LOOP: (("port_map", "body"),),
-    "Subgraph": (("port_map", "body"),),
-    IF: (("then_port_map", "then_body"), ("else_port_map", "else_body")),
-}
+PORT_MAPS = (("port_map", "body"), ("then_port_map", "then_body"), ("else_port_map", "else_body"))
+"""The elements of each body: its port map and its net."""
+BODIES = {**dict.fromkeys((TENSOR_ITERATOR, LOOP, "Subgraph"), PORT_MAPS[:1]), IF: PORT_MAPS[1:]}
 """The types of layers with bodies, and the elements of each body: its port map and its net."""
 ROOT_TYPES = (RESULT, ASSIGN)
 """The types of layers that are computed although no layer reads them."""
@@ -124,6 +121,12 @@ class Layer(Item):
     def ref(self) -> LayerRef:
         """The name of this layer in findings."""
         return LayerRef(self.id or "", self.name or "", self.type or "", self.version or "")
+
+    @property
+    def bodies(self) -> list[tuple[str, tuple[PortMap, ...], Net]]:
+        """The bodies that the element contains: the name of each, its port map and its net."""
+        nets = ((name, getattr(self, maps) or (), getattr(self, name)) for maps, name in PORT_MAPS)
+        return [] if self.is_plain else [entry for entry in nets if entry[2] is not None]
 
     @property
     def may_have_bodies(self) -> bool:

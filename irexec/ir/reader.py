@@ -13,7 +13,7 @@ from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.diagnostics.nearest import nearest, suggestion
 from irexec.core.records import fields
 from irexec.ir.checks import check_document, is_too_old
-from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
+from irexec.ir.document import PORT_MAPS, BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
 from irexec.ir.plain import PlainReader
 from irexec.ir.text import quoted
 from irexec.ir.xml.elements import Elements, TooDeep, decoded
@@ -387,6 +387,6 @@ _LAYER = {
     "output": _Section("outputs", _Reader.ports),
     "rt_info": _Section("rt_info", _Reader.element),
     "back_edges": _Section("back_edges", _Reader.back_edges),
-    **{tag: _Section(tag, _Reader.port_maps) for tag in ("port_map", "then_port_map", "else_port_map")},
-    **{tag: _Section(tag, _Reader.net) for tag in ("body", "then_body", "else_body")},
+    **{tag: _Section(tag, _Reader.port_maps) for tag, _ in PORT_MAPS},
+    **{tag: _Section(tag, _Reader.net) for _, tag in PORT_MAPS},
 }

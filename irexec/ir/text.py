@@ -22,6 +22,11 @@ def write_name_list(names: list[str]) -> str:
     return ",".join(name.replace(",", "\\,") for name in names)
 
 
+def result_name(name: str, output: int, outputs: int) -> str:
+    """Return the default name of the Result of a layer's output. `outputs`: the number of the layer's outputs."""
+    return f"{name}/result" + (f"_{output}" if outputs > 1 else "")
+
+
 def cut(text: str, length: int = 60) -> str:
     """Return the text; of a text of more than `length` characters, the beginning and `...`."""
     return text if len(text) <= length else text[: length - 3] + "..."

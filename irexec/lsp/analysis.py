@@ -121,8 +121,7 @@ class Analysis:
         """The node of each layer, by the number of the layer's element."""
         if self._model is None:
             return {}
-        nodes = (*self._model.walk(), *self._model.unreachable)
-        return {node.layer.at: node for node in nodes if node.layer is not None}
+        return {node.layer.at: node for node in self._model.walk(idle=True) if node.layer is not None}
 
     # Positions
 

@@ -129,13 +129,8 @@ def places_of(analysis: Analysis, layer: Layer, net: Net) -> Iterator[Spot]:
 
 def maps_of(layer: Layer) -> Iterator[tuple[PortMap, Net]]:
     """Yield every entry of a layer's port maps with the body that it leads into."""
-    for entries, body in (
-        (layer.port_map, layer.body),
-        (layer.then_port_map, layer.then_body),
-        (layer.else_port_map, layer.else_body),
-    ):
-        if entries is not None and body is not None:
-            yield from ((entry, body) for entry in entries)
+    for _, entries, body in layer.bodies:
+        yield from ((entry, body) for entry in entries)
 
 
 def types(analysis: Analysis) -> Iterator[tuple[dict[str, str], Span | None]]:

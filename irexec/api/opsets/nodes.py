@@ -11,14 +11,14 @@ from irexec.api.opsets.computed import value_of
 from irexec.api.opsets.element_types import element_type_of
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
-from irexec.core.structure import CONST, PARAMETER, RESULT
+from irexec.core.structure import RESULT
 from irexec.core.types import Array, ElementType, ShapeLike, TensorType, TypeLike, shape_like
 from irexec.model.arrays.accept import as_plain_array
+from irexec.model.graph import ends
 from irexec.model.graph.evaluate import check_count, natural, raise_findings
 from irexec.model.graph.model import Node, Value
 from irexec.model.inference.infer import infer_node
 from irexec.ops.compute.casting import elements
-from irexec.ops.spec import contents
 from irexec.ops.spec.operator import Operator
 
 N = TypeVar("N", bound=Node)
@@ -129,15 +129,9 @@ def constant_node(
     if array.dtype.kind in "US":
         array = array.astype(np.str_).astype(np.dtypes.StringDType())
     kind = kind or ElementType.of(array.dtype)
-    node = node_class(contents.load(CONST, 1), (), {"element_type": kind, "shape": array.shape}, name=name)
-    node.constant = array
-    node.set_outputs([TensorType.of(array, kind)])
-    return node
+    return ends.constant_node(node_class, array, kind, name)
 
 
 def parameter_node(node_class: type[N], shape: ShapeLike, dtype: TypeLike = np.float32, name: str = "") -> N:
     """Return an input of the model, of a (partial) shape and an element type, NumPy dtype or type name."""
-    kind, extents = element_type_of(dtype), shape_like(shape)
-    node = node_class(contents.load(PARAMETER, 1), (), {"shape": extents, "element_type": kind}, name=name)
-    node.set_outputs([TensorType(kind, extents)])
-    return node
+    return ends.parameter_node(node_class, TensorType(element_type_of(dtype), shape_like(shape)), name)

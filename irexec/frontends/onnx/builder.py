@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from irexec.core.diagnostics import Place
-from irexec.core.structure import CONST, PARAMETER, RESULT
+from irexec.core.structure import RESULT
 from irexec.core.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.frontends.onnx.errors import Broken, Refused
 from irexec.frontends.onnx.findings import OnnxFindings
+from irexec.model.graph.ends import constant_node, parameter_node
 from irexec.model.graph.model import Body, Model, Node, Value
 from irexec.model.inference import infer_node
 from irexec.ops.spec import contents
@@ -71,18 +72,11 @@ class Builder:
 
     def constant(self, array: Array, kind: ElementType, name: str = "") -> Value:
         """Create a constant that refers to the array itself, without a copy."""
-        attributes = {"element_type": kind, "shape": array.shape}
-        node = self.node_class(_load(CONST), (), attributes, name=self.unique(name or "value"))
-        node.constant = array
-        node.set_outputs(infer_node(node, self.findings))
-        return node.outputs[0]
+        return constant_node(self.node_class, array, kind, self.unique(name or "value")).outputs[0]
 
     def parameter(self, type: TensorType, name: str) -> Node:
         """Create an input of a model or body."""
-        attributes = {"shape": type.shape, "element_type": type.element_type}
-        node = self.node_class(_load(PARAMETER), (), attributes, name=self.unique(name))
-        node.set_outputs(infer_node(node, self.findings))
-        return node
+        return parameter_node(self.node_class, TensorType(type.element_type, type.shape), self.unique(name))
 
     def result(self, value: Value, name: str) -> Node:
         """Create an output of a model or body."""

@@ -13,8 +13,9 @@ import numpy as np
 
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import BOOLEAN, DYNAMIC, F32, I64, STRING, Array, ElementType, PartialShape, TensorType
-from irexec.frontends.pages.listed import Listed, leaves, shape_of
+from irexec.frontends.pages.listed import Listed, leaves
 from irexec.frontends.pages.reader import SnippetLayer, SnippetPort
+from irexec.model.arrays.accept import shape_of
 from irexec.model.arrays.brief import plural, shown_shape
 from irexec.model.arrays.draw import draw, draw_for, has_no_result_for_zeros, repeated, undrawable
 from irexec.model.arrays.given import FIRST_GROUP, Given, Origin, convert

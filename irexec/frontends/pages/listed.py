@@ -62,16 +62,6 @@ def read_values(comment: str, *, closing: bool = False) -> Listed | Unfinished |
     return None
 
 
-def shape_of(value: ListedValue) -> tuple[int, ...] | None:
-    """Return the shape of a nested list, `()` for a scalar, None when its rows differ in length."""
-    if not isinstance(value, list):
-        return ()
-    inner = {shape_of(item) for item in value} or {()}
-    if len(inner) > 1 or None in inner:
-        return None
-    return (len(value), *(inner.pop() or ()))
-
-
 def leaves(value: Any) -> list[Any]:
     """Return the single values in nested lists."""
     if isinstance(value, list):

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from irexec.frontends.pages.listed import Listed, ListedValue, Unfinished, read_values, role_of, shape_of
+from irexec.frontends.pages.listed import Listed, ListedValue, Unfinished, read_values, role_of
 from irexec.frontends.pages.repairs.parts import PrintedComment, PrintedElement
 from irexec.ir.xml.events import Span
+from irexec.model.arrays.accept import shape_of
 
 MOST_JOINED = 256
 """The maximum number of comments among which one list may be divided."""

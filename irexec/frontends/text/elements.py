@@ -13,7 +13,7 @@ from irexec.frontends.text.literals import to_bytes
 from irexec.frontends.text.parser import BODIES
 from irexec.frontends.text.scope import Named, Scope, version_of
 from irexec.frontends.text.syntax import Layer, Map, Net, Port, Rest, TypeText, Word
-from irexec.ir.text import quoted, write_name_list
+from irexec.ir.text import quoted, result_name, write_name_list
 from irexec.ir.weights.file import FURTHER
 from irexec.ir.xml.events import Span
 from irexec.ir.xml.mapped import Mapped, escaped
@@ -134,9 +134,8 @@ class Written(Mapped):
         if name is None:
             source = end.layer.part.name if end is not None else port.value
             assert source is not None
-            name = Word(
-                f"{_whole(source)}/result" + (f"_{end.output}" if end and end.layer.outputs > 1 else ""), port.span
-            )
+            output, outputs = (end.output, end.layer.outputs) if end is not None else (0, 1)
+            name = Word(result_name(_whole(source), output, outputs), port.span)
         names = port.names if port.names is not None else [] if is_body or self._is_old else [port.value]
         further = [] if not names else [_Attribute("output_names", _list(names), *[_around(names)] * 2)]
         self._layer_tag(named, name, Word("Result", port.span), "opset1", further)
@@ -177,8 +176,7 @@ class Written(Mapped):
         self._ports(named, layer.rest, inputs, outputs)
         scopes = {}
         for keyword, net in layer.bodies:
-            tag = "body" if keyword.text == "body" else f"{keyword.text}_body"
-            scopes[keyword.text] = self._net(tag, net, [], is_body=True)
+            scopes[keyword.text] = self._net(BODIES[keyword.text][1], net, [], is_body=True)
         for body, inner in scopes.items():
             self._maps(body, layer.maps.get(body, []), inner, named)
         self._close("layer", layer.span)
@@ -262,7 +260,7 @@ class Written(Mapped):
     # Bodies
 
     def _maps(self, keyword: str, maps: list[Map], scope: Scope, outer: Named) -> None:
-        tag = BODIES[keyword]
+        tag, _ = BODIES[keyword]
         self._open(tag, outer.part.span)
         for line in maps:
             if line.kind.text == "back":

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from irexec.core.forms import ID, read
+from irexec.core.forms import ID, Ids, read
 from irexec.core.types import ElementType
 from irexec.frontends.text.rest import attributes_text
 from irexec.frontends.text.scope import least_outputs
 from irexec.frontends.text.words import NOTHING, items, reference, word
 from irexec.ir.document import Layer, Net, PortMap
-from irexec.ir.text import name_list
+from irexec.ir.text import name_list, result_name
 
-_BODIES = (("body", "port_map"), ("then", "then_port_map"), ("else", "else_port_map"))
 _UNNAMED = "unnamed"
 _SLICE = ("axis", "start", "end", "stride", "part_size", "purpose")
 
@@ -33,7 +32,7 @@ class Names:
 
     def __init__(self, net: Net, version: int, *, is_body: bool) -> None:
         self.is_body, self.is_old = is_body, version < 11
-        self._net = net
+        self._net, self._ids = net, Ids()
         self._connect(net)
         self.parameters = [layer for layer in net.layers if _is_parameter(layer)]
         self.results = [layer for layer in net.layers if self._is_result(layer)]
@@ -54,14 +53,14 @@ class Names:
         ports: dict[tuple[str, str], tuple[int, int]] = {}
         self.used: dict[int, int] = {}
         for layer in net.layers:
-            key = _key(layer.id)
+            key = self._ids[layer.id]
             for index, port in enumerate(layer.outputs):
-                outputs.setdefault((key, _key(port.id)), Output(layer, index))
+                outputs.setdefault((key, self._ids[port.id]), Output(layer, index))
             for index, port in enumerate(layer.inputs):
-                ports.setdefault((key, _key(port.id)), (id(layer), index))
+                ports.setdefault((key, self._ids[port.id]), (id(layer), index))
         for edge in net.edges:
-            source = outputs.get((_key(edge.from_layer), _key(edge.from_port)))
-            end = ports.get((_key(edge.to_layer), _key(edge.to_port)))
+            source = outputs.get((self._ids[edge.from_layer], self._ids[edge.from_port]))
+            end = ports.get((self._ids[edge.to_layer], self._ids[edge.to_port]))
             if source is not None and end is not None and end not in self._sources:
                 self._sources[end] = source
                 self.used[id(source.layer)] = max(self.used.get(id(source.layer), 0), source.number + 1)
@@ -118,8 +117,7 @@ class Names:
         """Return the name that a Result has by default."""
         source = self.source(layer, 0)
         assert source is not None
-        ending = f"_{source.number}" if len(source.layer.outputs) > 1 else ""
-        return f"{self.of[id(source.layer)]}/result{ending}"
+        return result_name(self.of[id(source.layer)], source.number, len(source.layer.outputs))
 
     def tensor_names(self, layer: Layer) -> tuple[list[str], list[str]]:
         """Return the tensor names of a Parameter or Result, and the names that it has by default."""
@@ -137,21 +135,12 @@ class Names:
 
     # Bodies
 
-    def bodies_of(self, layer: Layer) -> Iterator[tuple[str, Net, tuple[PortMap, ...]]]:
-        """Yield the bodies of a layer: the word that begins each, the net, and its port map."""
-        if layer.is_plain:
-            return
-        for keyword, tag in _BODIES:
-            body: Net | None = layer.body if keyword == "body" else getattr(layer, f"{keyword}_body")
-            if body is not None:
-                yield keyword, body, getattr(layer, tag) or ()
-
     def map_lines(self, layer: Layer, maps: tuple[PortMap, ...]) -> Iterator[str]:
         """Yield the lines that connect this body with the layer that contains it, and its results with its inputs."""
-        by_id = {_key(inner.id): inner for inner in reversed(self._net.layers)}
+        by_id = {self._ids[inner.id]: inner for inner in reversed(self._net.layers)}
         outputs = sorted({_position(entry) for entry in maps if entry.kind == "output"} - {-1})
         for entry in maps:
-            name = self._inner(by_id.get(_key(entry.internal_layer_id)))
+            name = self._inner(by_id.get(self._ids[entry.internal_layer_id]))
             given = {field: text for field in _SLICE if (text := getattr(entry, field)) is not None}
             position, further = _position(entry), attributes_text(given)
             if entry.kind == "input":
@@ -160,7 +149,7 @@ class Names:
                 number = f" {outputs.index(position)}" if position >= 0 else ""
                 yield f"out {name} ->{number}{further}"
         for edge in (layer.back_edges or ()) if layer.body is self._net else ():
-            ends = (self._inner(by_id.get(_key(end))) for end in (edge.from_layer, edge.to_layer))
+            ends = (self._inner(by_id.get(self._ids[end])) for end in (edge.from_layer, edge.to_layer))
             yield "back {} -> {}".format(*ends)
 
     def _inner(self, layer: Layer | None) -> str:
@@ -172,14 +161,6 @@ class Names:
 def _position(entry: PortMap) -> int:
     number = read(ID, entry.external_port_id).value if entry.external_port_id else None
     return -1 if number is None else number
-
-
-def _key(text: str | None) -> str:
-    """Return the canonical form of an id."""
-    if text is not None and text.isdecimal() and text[0] != "0":
-        return text
-    number = read(ID, text).value
-    return text or "" if number is None else str(number)
 
 
 def _is_parameter(layer: Layer) -> bool:

@@ -6,12 +6,13 @@ from irexec.frontends.text.cursor import Cursor, Wrong
 from irexec.frontends.text.lexer import Line, Report, lines
 from irexec.frontends.text.syntax import Layer, Literal, Map, Net, Port
 from irexec.frontends.text.words import NOTHING
+from irexec.ir.document import PORT_MAPS
 from irexec.ir.xml.events import Span
 
 _DEEPEST = 60
 """The maximum nesting of bodies; the XML of a body takes four levels."""
-BODIES = {"body": "port_map", "then": "then_port_map", "else": "else_port_map"}
-"""The words that begin a body, and the elements with its port map."""
+BODIES = {body.removesuffix("_body"): (maps, body) for maps, body in PORT_MAPS}
+"""The words that begin a body, and its elements: the port map and the net."""
 _MAPS = ("in", "out", "back")
 
 

@@ -54,7 +54,7 @@ def plain_lines(model: Model, document: Document | None, blobs: Blobs) -> list[s
 
 
 def _net_text(model: Model, document: Document, *, full: bool, blobs: Blobs | None, is_plain: bool = False) -> _NetText:
-    nodes = {id(node.layer): node for node in _all_nodes(model)}
+    nodes = {id(node.layer): node for node in model.walk(idle=True)}
     return _NetText(document.net, nodes, model.version, full=full, blobs=blobs, is_plain=is_plain)
 
 
@@ -64,13 +64,12 @@ def layer_lines(
     """Yield some layers of the document, each with its line. Raises IRError without a document, as `print_text`."""
     if document is None:
         document, model = _document_of(model)
-    nodes = {id(node.layer): node for node in _all_nodes(model)}
+    nodes = {id(node.layer): node for node in model.walk(idle=True)}
     nets = [(document.net, False)]
     for net, is_body in nets:
         lines: LayerText | None = None
         for layer in net.layers:
-            if layer.may_have_bodies:
-                nets += [(body, True) for body in (layer.body, layer.then_body, layer.else_body) if body is not None]
+            nets += [(body, True) for *_, body in layer.bodies]
             if wanted(layer):
                 lines = lines or LayerText(Names(net, model.version, is_body=is_body), nodes, full=False)
                 yield layer, lines.whole_line(layer)
@@ -87,13 +86,6 @@ def _document_of(model: Model) -> tuple[Document, Model]:
     again = build(document, found, Weights(data.getbuffer()))
     infer_types(again, found)
     return document, again
-
-
-def _all_nodes(model: Model) -> Iterator[Node]:
-    for node in (*model.nodes, *model.unreachable):
-        yield node
-        for body in node.bodies:
-            yield from _all_nodes(body.model)
 
 
 class _NetText:
@@ -149,7 +141,7 @@ class _NetText:
         yield f"{outer}){rest}"
 
     def _bodies(self, layer: Layer, indent: str) -> Iterator[str]:
-        for keyword, body, maps in self.names.bodies_of(layer):
+        for name, maps, body in layer.bodies:
             inner = _NetText(
                 body,
                 self._nodes,
@@ -159,7 +151,7 @@ class _NetText:
                 is_body=True,
                 is_plain=self._is_plain,
             )
-            yield from inner.lines(f"{keyword} ", indent + _INDENT)
+            yield from inner.lines(f"{name.removesuffix('_body')} ", indent + _INDENT)
             yield from (f"{indent}{line}" for line in inner.names.map_lines(layer, maps))
 
     def _sections(self) -> Iterator[Element]:

@@ -23,8 +23,7 @@ _INNER_TYPE = {"input": PARAMETER, "output": RESULT}
 
 def bodies_of(layer: Layer) -> list[Net]:
     """Return the bodies of a layer, in file order."""
-    bodies = [body for body in (layer.body, layer.then_body, layer.else_body) if body is not None]
-    return sorted(bodies, key=lambda body: body.at) if bodies else bodies
+    return sorted((body for *_, body in layer.bodies), key=lambda body: body.at)
 
 
 def check_bodies(layer: Layer, scope: NetScope) -> None:

@@ -60,14 +60,18 @@ class Together:
 
 
 @contextmanager
-def together() -> Iterator[Together]:
+def together(files: Together | None = None) -> Iterator[Together]:
     """Let the files created in this context replace the files of these names when it ends: all of them, or none.
 
     They are renamed in the order in which they were created, so a file that refers to other files must be created last:
     a reader that sees it also sees these files. If the block raises, or a file cannot be renamed, the previous files
     are restored, and no temporary file is left. (A process that is killed between two of the renames leaves the files
     that were renamed by then; the names of temporary files begin with a dot, and end with `.part` or `.old`.)
+    `files`: files of a context around this one, at whose end they are replaced.
     """
+    if files is not None:
+        yield files
+        return
     files = Together()
     try:
         yield files

@@ -42,16 +42,16 @@ def _as_array(given: Any) -> Array:
     try:
         return np.asarray(given)
     except (ValueError, TypeError, OverflowError) as error:
-        if _shape_of(given) is None:
+        if shape_of(given) is None:
             raise ValueError("the rows differ in length, so the value is not a tensor") from None
         raise ValueError(str(error)) from None
 
 
-def _shape_of(given: Any, depth: int = 0) -> tuple[int, ...] | None:
+def shape_of(given: Any, depth: int = 0) -> tuple[int, ...] | None:
     """Return the shape of nested lists and arrays; None if rows differ in length or depth."""
     if not isinstance(given, (list, tuple)) or depth == MAX_RANK:
         return given.shape if isinstance(given, np.ndarray) else ()
-    inner = {_shape_of(item, depth + 1) for item in given} or {()}
+    inner = {shape_of(item, depth + 1) for item in given} or {()}
     first = inner.pop()
     return None if inner or first is None else (len(given), *first)
 

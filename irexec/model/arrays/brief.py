@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.core.types import Array
+from irexec.ir.text import cut
 
 LIMIT = 72
 """The maximum number of characters for values in a line of output."""
@@ -20,7 +21,7 @@ def shown(array: Array, limit: int = 200) -> str:
     `...`.
     """
     if array.ndim == 0:
-        return _cut(shown_item(array[()]), limit)
+        return cut(shown_item(array[()]), limit)
     text = ""
     for outer, inner in _ITEMS:
         count = math.prod(min(n, outer) for n in array.shape[:-1]) * min(array.shape[-1], inner)
@@ -29,7 +30,7 @@ def shown(array: Array, limit: int = 200) -> str:
         text = _nested(array, outer, inner)
         if len(text) <= limit:
             return text
-    return _cut(text, limit)
+    return cut(text, limit)
 
 
 def whole(array: Array) -> str:
@@ -61,10 +62,6 @@ def shown_item(value: Any) -> str:
     if number.is_integer() and abs(number) < 1e15:
         return "-0" if number == 0 and math.copysign(1, number) < 0 else str(int(number))
     return f"{number:.6g}"
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def abridged(text: str, most: int = 300) -> str:

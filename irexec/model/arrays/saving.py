@@ -28,11 +28,7 @@ def save_atomically(
 
     Raises OSError and leaves no temporary file.
     """
-    if files is None:
-        with together() as alone:
-            save_atomically(path, write, alone)
-        return
-    with files.create(path) as stream:
+    with together(files) as all_files, all_files.create(path) as stream:
         write(stream)
 
 

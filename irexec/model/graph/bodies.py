@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from irexec.core.diagnostics.findings import At, Findings
-from irexec.core.forms import ID, SIGNED, read
+from irexec.core.forms import SIGNED, Ids, read
 from irexec.core.structure import IF, LOOP
 from irexec.ir.document import BackEdge, Layer, Net, PortMap
 from irexec.model.graph.body_maps import BodyInput, BodyOutput, Slicing
@@ -44,9 +44,10 @@ def build_bodies(node: Node, layer: Layer, build: Callable[[Net], Model], findin
 
 
 def _body(model: Model, maps: Sequence[PortMap] | None, edges: Sequence[BackEdge] | None, node: Node) -> Body:
-    parameters = {_id(p.id): i for i, p in enumerate(model.parameters)}
-    results = {_id(r.id): i for i, r in enumerate(model.results)}
-    back = {_id(e.to_layer): results[_id(e.from_layer)] for e in edges or () if _id(e.from_layer) in results}
+    ids = Ids()
+    parameters = {ids[p.id]: i for i, p in enumerate(model.parameters)}
+    results = {ids[r.id]: i for i, r in enumerate(model.results)}
+    back = {ids[e.to_layer]: results[ids[e.from_layer]] for e in edges or () if ids[e.from_layer] in results}
     body = Body(model)
     external_outputs = sorted(
         {n for m in maps or () if m.kind == "output" and (n := _number(m.external_port_id, -1)) >= 0}
@@ -54,7 +55,7 @@ def _body(model: Model, maps: Sequence[PortMap] | None, edges: Sequence[BackEdge
     seen: set[tuple[str, int]] = set()
     for entry in maps or ():
         external = _number(entry.external_port_id, -1)
-        inner = _id(entry.internal_layer_id)
+        inner = ids[entry.internal_layer_id]
         if external >= 0 and (entry.kind, external) in seen:
             continue
         seen.add((entry.kind, external))
@@ -96,11 +97,6 @@ def _pair(then_body: Body, else_body: Body, layer: Layer, findings: Findings) ->
     if then_ports != else_ports and not findings.has_finding("B010", layer.ref):
         message = f"then_body has {len(then_ports)} outputs, else_body {len(else_ports)}; the numbers must be equal"
         findings.add("B010", message, at=At(layer.at), layer=layer.ref)
-
-
-def _id(text: str | None) -> str:
-    number = read(ID, text).value
-    return text or "" if number is None else str(number)
 
 
 def _number(text: str | None, default: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from irexec.core.diagnostics import Severity
 from irexec.core.diagnostics.deadline import watched
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.diagnostics.statements import REJECTS, WITHOUT_BYTES
-from irexec.core.forms import EXTENT, ID, digits, read
+from irexec.core.forms import EXTENT, ID, Ids, read
 from irexec.core.records import replace
 from irexec.core.structure import CONST, IF, PARAMETER, RESULT
 from irexec.core.types import DYNAMIC, Dimension, ElementType, PartialShape, Stored, TensorType
@@ -89,7 +89,7 @@ def build(document: Document, findings: Findings, weights: Weights, model_class:
     model = build_net(document.net, findings, weights, version, model_class=model_class)
     weights.check_usage(findings)
     source = document.source
-    parts = (model, *_bodies_of(model))
+    parts = [model, *_bodies_of(model)]
     model.layers_read = sum(len(part.nodes) + len(part.unreachable) for part in parts)
     for part in parts:
         part.file = source.file
@@ -100,16 +100,12 @@ def build(document: Document, findings: Findings, weights: Weights, model_class:
 
 def keep_declared(model: Model, keeps: bool) -> None:
     """Set whether results at run time must match the types that the file's ports declare, also in bodies."""
-    for part in (model, *_bodies_of(model)):
+    for part in [model, *_bodies_of(model)]:
         part.keeps_declared = keeps
 
 
-def _bodies_of(model: Model) -> Iterator[Model]:
-    """Yield the models of all bodies, including nested bodies."""
-    for node in (*model.nodes, *model.unreachable):
-        for body in node.bodies:
-            yield body.model
-            yield from _bodies_of(body.model)
+def _bodies_of(model: Model) -> list[Model]:
+    return [body.model for node in model.walk(idle=True) for body in node.bodies]
 
 
 def build_net(
@@ -127,17 +123,6 @@ def build_net(
 _OPEN = TensorType()
 
 
-class _Keys(dict[str | None, str]):
-    """Ids in canonical form, by their texts: OpenVINO compares ids as numbers, so `01` and `1` are the same."""
-
-    def __missing__(self, text: str | None) -> str:
-        number = digits(text or "")
-        if number is None:
-            number = read(ID, text).value
-        key = self[text] = text or "" if number is None else str(number)
-        return key
-
-
 class _Builder:
     """Builds one net; each body has its own builder."""
 
@@ -147,7 +132,7 @@ class _Builder:
         self.net, self.findings, self.weights, self.version = net, findings, weights, version
         self.binder, self.model_class = binder, model_class
         self.node_class = model_class.node_class
-        self.keys = _Keys()
+        self.keys = Ids()
         self.by_port: dict[tuple[str, str], Value] = {}
         self.in_ports: dict[tuple[str, str], tuple[list[Value | None], int]] = {}
         self.inputs: list[list[Value | None]] = []

@@ -8,8 +8,10 @@ from irexec.core.records import record
 from irexec.core.structure import ENDS, PARAMETER, READ_VALUE, RESULT
 from irexec.core.types import TensorType
 from irexec.model.graph.copies import like
+from irexec.model.graph.ends import parameter_node
 from irexec.model.graph.model import Model, Node, Value
-from irexec.ops.spec.contents import load
+from irexec.model.graph.order import ordered
+from irexec.model.graph.ports import output_name
 from irexec.ops.spec.traits import Random
 
 
@@ -59,14 +61,7 @@ def constant_among(nodes: Iterable[Node]) -> set[Node]:
 
 def needed_by(ends: Iterable[Node]) -> set[Node]:
     """Return these layers, and all layers on which they depend."""
-    found: set[Node] = set()
-    stack = list(ends)
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            stack += [value.node for value in node.inputs if value is not None]
-    return found
+    return set(ordered(ends))
 
 
 def readers(node: Node) -> set[Node]:
@@ -170,11 +165,9 @@ class _Cutting:
         if known is None:
             node = value.node
             type = self.types.get(value) or TensorType(value.element_type, value.type.shape)
-            name = node.friendly_name if len(node.outputs) == 1 else f"{node.friendly_name}.{value.index}"
-            attributes = {"element_type": type.element_type, "shape": type.shape}
+            name = output_name(value)
             layer = node.layer if node.type == PARAMETER else None
-            known = self.whole.node_class(load(PARAMETER, 1), (), attributes, name=name, id=node.id, layer=layer)
-            known.set_outputs([type])
+            known = parameter_node(self.whole.node_class, type, name, id=node.id, layer=layer)
             known.outputs[0].names = set(value.names)
             if layer is not None and value not in self.types:
                 known.outputs[0].declared = value.declared

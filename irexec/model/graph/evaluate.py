@@ -10,6 +10,7 @@ import numpy as np
 from irexec.core.diagnostics import IRError, Severity
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.types import Array, ElementType, TensorType
+from irexec.ir.text import cut
 from irexec.model.arrays.accept import as_plain_array
 from irexec.model.arrays.given import convert
 from irexec.ops.spec.attributes import AttributeFault
@@ -98,7 +99,7 @@ def input_arrays(operator: Operator, inputs: Sequence[Any]) -> list[Array | None
         kind = ElementType.of(natural(array, elements.types) if dtype is None else dtype)
         arrays[index] = convert(array, kind)
         if arrays[index] is None:
-            message = f"input {port} of {operator} is {kind}: {_brief(value)} is not a value of that type"
+            message = f"input {port} of {operator} is {kind}: {cut(repr(value), 40)} is not a value of that type"
             findings.add("O008", message, port=port)
     if not findings.report.ok:
         raise IRError(findings.report)
@@ -116,11 +117,6 @@ def _plain(value: Any) -> Array:
         return array.astype(np.dtypes.StringDType())
     ElementType.of(array.dtype)
     return array
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def natural(array: Array, allowed: frozenset[ElementType]) -> np.dtype[Any]:

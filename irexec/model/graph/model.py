@@ -19,11 +19,12 @@ from irexec.core.records import field, record
 from irexec.core.structure import PARAMETER, RESULT
 from irexec.core.types import Array, ElementType, Stored, TensorType
 from irexec.ir.document import Layer
+from irexec.ir.text import result_name
 from irexec.ir.xml.source import Source
 from irexec.model.graph.body_maps import BodyInput, BodyOutput
 from irexec.model.graph.one_process import OfOneProcess
 from irexec.model.graph.order import ordered
-from irexec.ops.spec.contents import type_name
+from irexec.ops.spec.contents import load, type_name
 from irexec.ops.spec.operator import Operator
 from irexec.ops.spec.traits import Stateful, Traits
 
@@ -357,12 +358,10 @@ class Model(OfOneProcess):
     def _as_result(self, node: Node | Value) -> Node:
         if isinstance(node, Node) and node.type == RESULT:
             return node.outputs[0].node  # The node itself, also where an array is a proxy for it.
-        from irexec.ops.spec.contents import load
-
         value = node.outputs[0] if isinstance(node, Node) else node
         name = value.node.given_name
         if name:
-            name += "/result" if len(value.node.outputs) == 1 else f"/result_{value.index}"
+            name = result_name(name, value.index, len(value.node.outputs))
         result = self.node_class(load(RESULT, 1), [value], name=name)
         result.set_outputs([value.type])
         # A Result has no tensor of its own: it shares the names of its input.
@@ -393,24 +392,28 @@ class Model(OfOneProcess):
         """The outputs of the model: the outputs of its Results."""
         return [r.outputs[0] for r in self.results]
 
-    def walk(self) -> Iterator[Node]:
-        """Yield all nodes, including nodes of bodies, which follow the node that contains the body."""
-        levels = [iter(self.nodes)]
+    def walk(self, *, idle: bool = False) -> Iterator[Node]:
+        """Yield all nodes, including nodes of bodies, which follow the node that contains the body. `idle`: also the
+        nodes that contribute to no result."""
+        levels = [self._iterated(idle)]
         while levels:
             for node in levels[-1]:
                 yield node
                 if node.bodies:
-                    levels += [iter(body.model.nodes) for body in reversed(node.bodies)]
+                    levels += [body.model._iterated(idle) for body in reversed(node.bodies)]
                     break
             else:
                 levels.pop()
+
+    def _iterated(self, idle: bool) -> Iterator[Node]:
+        return itertools.chain(self.nodes, self.unreachable if idle else ())
 
     def dissolve(self) -> None:
         """Disconnect all nodes, so that their memory is freed immediately: a node and its outputs refer to each other.
 
         The caller must hold the only reference to the model. The model and its nodes are empty afterwards.
         """
-        for node in [*self.walk(), *self.unreachable]:
+        for node in [*self.walk(idle=True)]:
             node.inputs, node.outputs = (), Outputs()
             node.bodies = []
         Model.__init__(self, (), (), self.name)

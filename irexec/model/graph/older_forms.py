@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.core.structure import CONST
-from irexec.core.types import Array, ElementType, TensorType
+from irexec.core.types import Array, ElementType
+from irexec.model.graph.ends import constant_node
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec import contents
 from irexec.ops.spec.older import NoOlderForm, OlderForm
@@ -94,9 +95,5 @@ class _NodeForm(OlderForm):
     def _constant(self, array: Array) -> Value:
         kind = ElementType.of(array.dtype)
         name = f"{self.node.given_name}/constant" if self.node.given_name else ""
-        attributes = {"element_type": kind, "shape": array.shape, "offset": 0, "size": array.nbytes}
-        made = Node(contents.load(CONST, 1), (), attributes, name=name)
-        made.constant = array
-        made.set_outputs([TensorType.of(array, kind)])
-        self.constants.append(made)
-        return made.outputs[0]
+        self.constants.append(constant_node(Node, array, kind, name))
+        return self.constants[-1].outputs[0]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from irexec.core.structure import RESULT
+from irexec.ir.text import result_name
 from irexec.model.graph.model import Value
 
 
@@ -73,6 +74,12 @@ def port_of(ports: Sequence[P], key: int | str, what: str = "Port") -> P:
     raise NoSuchPort(f"{what} for tensor name {key!r} is not found. Known names: {known or 'none'}")
 
 
+def output_name(value: Value) -> str:
+    """Return the name of a layer's output: the layer's own, with the number of the output if there are several."""
+    name = value.node.friendly_name
+    return name if len(value.node.outputs) == 1 else f"{name}.{value.index}"
+
+
 def port_name(port: Value) -> str:
     """Return the name of a port for display: a tensor name, or the layer's name; for a Result, its producer's name.
 
@@ -82,6 +89,6 @@ def port_name(port: Value) -> str:
     if source is None:
         return min(port.names) if port.names else port.node.given_name
     producer = source.node.given_name
-    invented = {port.node.name, f"{producer}/result", f"{producer}/result_{source.index}"}
+    invented = {port.node.name, *(result_name(producer, source.index, count) for count in (1, 2))}
     names = port.names - invented if producer else port.names
     return min(names) if names else producer

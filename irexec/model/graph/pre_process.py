@@ -12,12 +12,12 @@ import numpy as np
 
 from irexec.core.diagnostics.findings import At, Findings
 from irexec.core.forms import F64, ID, read
-from irexec.core.structure import CONST, PARAMETER
+from irexec.core.structure import PARAMETER
 from irexec.core.types import Array, ElementType, PartialShape, TensorType
 from irexec.ir.document import Element
 from irexec.ir.weights.file import Weights
+from irexec.model.graph.ends import constant_node
 from irexec.model.graph.model import Node
-from irexec.ops.spec.contents import load
 
 Refuse = Callable[..., None]
 # The channel axis by rank; a tensor of rank 3 is a single image.
@@ -42,9 +42,7 @@ def subtract_mean(section: Element, nodes: list[Node], weights: Weights, finding
     value = parameter.outputs[0]
     kind = parameter.attributes["element_type"]
     made = type(parameter)
-    constant = made(load(CONST, 1), (), {"element_type": kind, "shape": mean.shape}, name=f"{_name(parameter)}/mean")
-    constant.constant = mean
-    constant.set_outputs([TensorType.of(mean, kind)])
+    constant = constant_node(made, mean, kind, f"{_name(parameter)}/mean")
     from irexec.ops.arithmetic.binary import subtract_1
 
     defaults = {attribute.name: attribute.default for attribute in subtract_1.attributes}

@@ -15,7 +15,7 @@ from irexec.core.diagnostics.findings import Findings
 from irexec.core.structure import CONST, IF, PARAMETER, RESULT
 from irexec.core.types import DYNAMIC, ElementType, TensorType
 from irexec.ir.io.writing import Together, together
-from irexec.ir.text import cut, name_list, quoted, write_name_list
+from irexec.ir.text import cut, name_list, quoted, result_name, write_name_list
 from irexec.ir.weights.writer import Blobs
 from irexec.ir.xml.markup import Markup, illegal_character, is_tag
 from irexec.model.graph.body_maps import BodyInput, BodyOutput
@@ -51,12 +51,9 @@ def write_model(
     xml = Path(path)
     if xml.suffix.lower() != ".xml":
         raise WrongName(f"the file name of an IR must end with .xml, but is {xml.name}")
-    if files is None:
-        with together() as alone:
-            write_model(model, path, weights=weights, version=version, files=alone)
-        return
     findings = Findings(file=os.fspath(path))
-    with files.create(weights or xml.with_suffix(".bin")) as data, files.create(xml) as text:
+    binary = weights or xml.with_suffix(".bin")
+    with together(files) as all_files, all_files.create(binary) as data, all_files.create(xml) as text:
         document = written(model, data, findings, version)
         if not findings.report.ok:
             raise IRError(findings.report)
@@ -89,7 +86,7 @@ def _written_name(node: Node, number: int) -> str:
     if source is None or not source.node.given_name:
         return f"{node.type}_{number}"
     # A Result that the API has created.
-    return f"{source.node.given_name}/result" + (f"_{source.index}" if len(source.node.outputs) > 1 else "")
+    return result_name(source.node.given_name, source.index, len(source.node.outputs))
 
 
 def _refuse_character(document: str, character: str, findings: Findings) -> None:

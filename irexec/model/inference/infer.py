@@ -60,7 +60,7 @@ def infer_types(model: Model, findings: Findings | None = None) -> Inference:
 
 def set_types(model: Model, inference: Inference) -> None:
     """Store the inferred types in the model's values, bodies included: nothing else changes these types."""
-    for node in (*model.walk(), *model.unreachable):
+    for node in model.walk(idle=True):
         node.set_outputs(inference.outputs(node))
 
 

@@ -47,14 +47,12 @@ class Extract:
 
         Raises IRError and OSError.
         """
-        if files is None:
-            with together() as alone:
-                return self.save(path, alone)
         xml = Path(path).with_suffix(".xml")
-        save_inputs(self.model, self.inputs, xml.with_suffix(".npz"), files)
-        # The text refers to the constants in the .bin.
-        save_text(xml.with_suffix(".irt"), print_text(self.model), files)
-        write_model(self.model, xml, files=files)
+        with together(files) as all_files:
+            save_inputs(self.model, self.inputs, xml.with_suffix(".npz"), all_files)
+            # The text refers to the constants in the .bin.
+            save_text(xml.with_suffix(".irt"), print_text(self.model), all_files)
+            write_model(self.model, xml, files=all_files)
         return [xml, *(xml.with_suffix(suffix) for suffix in (".bin", ".irt", ".npz"))]
 
 

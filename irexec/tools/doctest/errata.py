@@ -17,11 +17,11 @@ from irexec.core.types import PartialShape
 from irexec.frontends.pages.documented import agrees
 from irexec.frontends.pages.example import Example, ExampleOutput
 from irexec.frontends.pages.excerpt import Excerpt
-from irexec.frontends.pages.listed import shape_of
 from irexec.frontends.pages.literals import read_literal
 from irexec.ir.text import cut
 from irexec.ir.xml.events import Span
 from irexec.ir.xml.positions import Positions
+from irexec.model.arrays.accept import shape_of
 from irexec.model.arrays.brief import shown_item, shown_shape
 
 # Findings at an attribute that state the correct value: a port's precision, a layer's type, an attribute's value or

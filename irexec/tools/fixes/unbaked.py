@@ -22,7 +22,6 @@ from irexec.ops.arithmetic.binary import multiply_1
 from irexec.ops.movement.concat import concat_1
 from irexec.ops.movement.gather import gather_8
 from irexec.ops.shape.shape_of import shape_of_3
-from irexec.ops.spec.contents import load
 from irexec.ops.spec.operator import Operator
 from irexec.ops.spec.traits import Reshaping
 from irexec.runtime.engine.compiled import CompiledModel
@@ -230,9 +229,7 @@ def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change |
         return None
     after = (*before[:axis], new, *before[axis + 1 :])
     kind = target.element_type
-    constant = type(node)(load(CONST, 1), (), {"element_type": kind}, name=f"{node.friendly_name}/target")
-    constant.held = np.array(after, kind.dtype)
-    constant.set_outputs([TensorType.of(constant.held, kind)])
+    constant = constant_node(type(node), np.array(after, kind.dtype), name=f"{node.friendly_name}/target")
     node.replace_input_with(1, constant.outputs[0])
     node._attributes = node.attributes | {"special_zero": True}
     return Change(node.type, node.friendly_name, before, after)

@@ -125,7 +125,7 @@ class Written(Editable):
         """The inferred type of each output port, by the number of its element."""
         found: dict[int, TensorType] = {}
         if self._model is not None:
-            for node in (*self._model.walk(), *self._model.unreachable):
+            for node in self._model.walk(idle=True):
                 if node.layer is not None:
                     for port, value in zip(node.layer.outputs, node.outputs, strict=False):
                         found[port.at] = value.type

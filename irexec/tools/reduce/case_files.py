@@ -20,14 +20,12 @@ def save_case(case: Case, path: str | os.PathLike[str], files: Together | None =
 
     These files and `files` are all written, or none. Raises IRError and OSError.
     """
-    if files is None:
-        with together() as alone:
-            return save_case(case, path, alone)
     file, archives = Path(path), []
-    for number, step in enumerate(case.steps):
-        archives.append(_archive(file, number))
-        save_inputs(case.model, step, archives[-1], files)
-    return [*case.write(file, files), *archives]
+    with together(files) as all_files:
+        for number, step in enumerate(case.steps):
+            archives.append(_archive(file, number))
+            save_inputs(case.model, step, archives[-1], all_files)
+        return [*case.write(file, all_files), *archives]
 
 
 def save_steps(reference: Reference, folder: str | os.PathLike[str]) -> list[Path]:

@@ -12,6 +12,7 @@ from irexec.core.diagnostics import Diagnostic, Report, Severity
 from irexec.core.diagnostics.codes import CODES, Area
 from irexec.core.diagnostics.render import render
 from irexec.core.diagnostics.render.characters import visible_text, width
+from irexec.ir.text import cut
 from irexec.model.arrays.brief import plural
 
 # The parts of a path, and the words and numbers of its parts.
@@ -179,8 +180,7 @@ class Printout:
         )
         if CODES[finding.code].area is Area.VALUE and finding.layer is not None:
             text = f"{finding.layer.name or finding.layer.id} ({finding.layer.type}): {text}"
-        shown = text if len(text) <= 200 else text[:197] + "..."
-        self.lines.append(f"{head} {where + ': ' if where else ''}{visible_text(shown)}")
+        self.lines.append(f"{head} {where + ': ' if where else ''}{visible_text(cut(text, 200))}")
 
     @property
     def text(self) -> str:

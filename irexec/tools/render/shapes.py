@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.core.records import field, record
+from irexec.ir.text import cut
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model, Node
 from irexec.model.graph.ports import port_name
@@ -76,7 +77,7 @@ def show_rows(rows: Sequence[Row], shapes: Shapes, page: Printout) -> None:
         if row.refusal is None:
             page.line(f"  line {row.line}: {sizes}: accepted", "good")
         else:
-            refusal = f"{_layer(row.refusal.node)}: {_brief(row.refusal.finding.message)}"
+            refusal = f"{_layer(row.refusal.node)}: {cut(row.refusal.finding.message, _LONGEST_MESSAGE)}"
             page.paragraph(f"  line {row.line}: {sizes}: refused by {refusal}", "error")
     refused = sum(row.refusal is not None for row in rows)
     page.line(f"{len(rows) - refused} of {plural(len(rows), 'combination')} accepted")
@@ -171,15 +172,11 @@ def _refusal(because: Because) -> str:
     layer = (
         f"{finding.constraint} of {node.friendly_name!r}" if node is not None and finding.constraint else _layer(node)
     )
-    return f"{layer}: {_brief(finding.message)}"
+    return f"{layer}: {cut(finding.message, _LONGEST_MESSAGE)}"
 
 
 def _layer(node: Node | None) -> str:
     return "the variables" if node is None else f"{node.type} {node.friendly_name!r}"
-
-
-def _brief(message: str) -> str:
-    return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 3] + "..."
 
 
 def _remarks(shapes: Shapes, page: Printout) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from irexec.core.structure import PARAMETER
 from irexec.core.threads.parallel import computing
 from irexec.core.types import Array, TensorType
 from irexec.model.graph.copies import like
+from irexec.model.graph.ends import parameter_node
 from irexec.model.graph.model import Model, Node, Value
-from irexec.ops.spec.contents import load
 from irexec.ops.spec.operator import Operator
 from irexec.runtime.engine import CompiledModel
 
@@ -32,9 +31,7 @@ def call_of(node: Node) -> Callable[..., Any]:
     parameters: dict[int, Node] = {}
     for port, value in enumerate(node.inputs):
         if value is not None:
-            attributes = {"element_type": value.element_type, "shape": value.type.shape}
-            parameters[port] = type(node)(load(PARAMETER, 1), (), attributes)
-            parameters[port].set_outputs([value.type])
+            parameters[port] = parameter_node(type(node), value.type)
     copy = like(node, [parameters[p].outputs[0] if p in parameters else None for p in range(len(node.inputs))])
     alone = Model.of(copy.outputs, parameters.values(), node.friendly_name)
     alone.keeps_declared = False

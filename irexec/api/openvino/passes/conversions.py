@@ -14,6 +14,7 @@ from irexec.core.structure import CONST, ENDS
 from irexec.core.types import F16, F32
 from irexec.model.graph import model as graph
 from irexec.model.graph.model import Model
+from irexec.model.graph.ports import output_name
 from irexec.model.inference import infer
 from irexec.runtime.engine.constants import Constants
 
@@ -41,8 +42,9 @@ class ConstantFolding(ModelPass):
                 for value in node.outputs:
                     # A node that only folded nodes read is removed with them.
                     if any(user not in constant for user in value.users):
-                        name = node.friendly_name if len(node.outputs) == 1 else f"{node.friendly_name}.{value.index}"
-                        made = constant_node(Node, folding.array(value), name=name, element_type=value.element_type)
+                        made = constant_node(
+                            Node, folding.array(value), name=output_name(value), element_type=value.element_type
+                        )
                         made.rt_info = dict(node.rt_info)
                         replace(value, made.outputs[0])
                         folded = True

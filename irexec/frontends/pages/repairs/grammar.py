@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from irexec.core.diagnostics.nearest import nearest
+from irexec.ir.document import PORT_MAPS
 
-_BODIES = ("body", "then_body", "else_body")
-_PORT_MAPS = ("port_map", "then_port_map", "else_port_map")
+MAPS, BODIES = zip(*PORT_MAPS, strict=True)
+"""The elements of the bodies of a layer: their port maps and their nets."""
 _SECTIONS = {"layers", "edges", "rt_info", "meta_data", "quantization_parameters", "pre-process", "statistics"}
 
 CHILDREN: dict[str, frozenset[str]] = {
     "": frozenset({"net", "layers", "layer", "edges"}),
     "net": frozenset(_SECTIONS),
-    **{body: frozenset(_SECTIONS) for body in _BODIES},
+    **{body: frozenset(_SECTIONS) for body in BODIES},
     "layers": frozenset({"layer"}),
-    "layer": frozenset({"data", "input", "output", "rt_info", "back_edges", *_BODIES, *_PORT_MAPS}),
+    "layer": frozenset({"data", "input", "output", "rt_info", "back_edges", *BODIES, *MAPS}),
     "input": frozenset({"port"}),
     "output": frozenset({"port"}),
     "port": frozenset({"dim", "rt_info"}),
-    **{port_map: frozenset({"input", "output"}) for port_map in _PORT_MAPS},
+    **{port_map: frozenset({"input", "output"}) for port_map in MAPS},
     "edges": frozenset({"edge"}),
     "back_edges": frozenset({"edge"}),
     "data": frozenset(),

@@ -8,16 +8,13 @@ from itertools import count
 
 from irexec.core.types import ElementType
 from irexec.frontends.pages.repairs.changes import joined, moved
-from irexec.frontends.pages.repairs.grammar import LAYER_ATTRIBUTES
+from irexec.frontends.pages.repairs.grammar import BODIES, LAYER_ATTRIBUTES, MAPS
 from irexec.frontends.pages.repairs.names import known_type
 from irexec.frontends.pages.repairs.parts import Attribute, Change, PrintedElement, Repair
 from irexec.ir.xml.events import Span
 
 ChooseVersion = Callable[[str], str | None]
 """A function from an operator type to the version text of the intended operator; None if there is no such type."""
-
-_BODIES = ("body", "then_body", "else_body")
-_PORT_MAPS = ("port_map", "then_port_map", "else_port_map")
 
 
 @dataclass(slots=True)
@@ -36,12 +33,12 @@ class LooseLayers:
             self._move_attributes(layer)
             self._spell_type(layer)
             self._choose_version(layer)
-            self._number_ports(layer, keep=in_body or bool(layer.elements(*_BODIES)))
+            self._number_ports(layer, keep=in_body or bool(layer.elements(*BODIES)))
             self._name_outputs(layer)
             self._spell_precisions(layer, ("output",) if in_body else ("input", "output"))
         self._identify(layers, keep=in_body)
         for layer in layers:
-            for body in layer.elements(*_BODIES):
+            for body in layer.elements(*BODIES):
                 inner = [item for section in body.elements("layers") for item in section.elements("layer")]
                 self.complete(inner, in_body=True)
 
@@ -165,7 +162,7 @@ class LooseLayers:
         """Replace indices of outputs in port maps by ids of output ports; some pages count the outputs instead."""
         ids = [port.get("id") for port in _ports(layer, "output")]
         known = [attribute.value for attribute in ids if attribute is not None]
-        for port_map in layer.elements(*_PORT_MAPS):
+        for port_map in layer.elements(*MAPS):
             named = [entry.get("external_port_id") for entry in port_map.elements("output")]
             counted = [a for a in named if a is not None and a.value.isdecimal()]
             if any(a.value in known or int(a.value[:9]) >= len(known) for a in counted):
