@@ -205,7 +205,9 @@ def attributes_of(layer: Layer, node: Node | None) -> Iterator[str]:
             found = node.attributes.get(attribute.name)
             is_list = isinstance(found, (tuple, PartialShape))
             # The lengths of some lists are compared with each other.
-            is_needed = attribute.required or attribute.differs or attribute.of_one_length or layer.type == "Const"
+            is_needed = (
+                attribute.required or attribute.differs or attribute.reading.of_one_length or layer.type == "Const"
+            )
             if (
                 not is_needed
                 and found == attribute.default

@@ -246,7 +246,7 @@ def bind_attributes(
         absent_name = fault.missing or (fault.attribute if fault.code == "D002" else "")
         taken = differing.get(absent_name)
         if fault.code == "D005" or (fault.code == "D006" and not fault.defined):
-            taken = next((a.not_rejected for a in operator.attributes if a.file_name == fault.attribute), None)
+            taken = next((a.reading.others for a in operator.attributes if a.file_name == fault.attribute), None)
         if _report(fault, layer, operator, findings, taken) is Severity.ERROR and not fault.computed:
             # Drop the placeholder, so that it causes no follow-up findings.
             rejected.append(fault)
@@ -368,15 +368,15 @@ def _words(operator: Operator) -> tuple[frozenset[str], dict[str, str], dict[str
         frozenset(a.file_name for a in attributes),
         {a.name: a.file_name for a in attributes if a.name != a.file_name},
         {a.file_name: _without(a, operator) for a in attributes if a.differs},
-        tuple(a.name for a in attributes if a.of_one_length),
+        tuple(a.name for a in attributes if a.reading.of_one_length),
     )
 
 
 def _without(attribute: Attribute, operator: Operator) -> str:
     """Return what OpenVINO does if an attribute with another default is missing."""
-    name, default = attribute.file_name, attribute.reader_default
+    name, default = attribute.file_name, attribute.reading.default
     if any(fault.attribute == name for fault in operator.parse_attributes({name: default})[1]):
-        return attribute.not_rejected or REJECTS
+        return attribute.reading.others or REJECTS
     return f"takes {_text(default)}"
 
 

@@ -64,9 +64,7 @@ mish_4 = _smooth("Mish", "opset4", mish, "x · tanh(ln(1 + eˣ)).", _TIMES_X)
 
 
 @operator("Clamp", "opset1", ClampingTo, inplace="x")
-def clamp_1(
-    x: NumericTensor, /, *, min: Annotated[float, Double()], max: Annotated[float, Double()], out: Array | None = None
-) -> NumericTensor:
+def clamp_1(x: NumericTensor, /, *, min: Double, max: Double, out: Array | None = None) -> NumericTensor:
     """Each element, no lower than `min` and no higher than `max`; NaN stays NaN.
 
     For integers, `min` is rounded up, `max` is rounded down, and both are clipped to the type's range.
@@ -97,7 +95,7 @@ def _bounded(value: float, towards: Any, bounds: np.iinfo[Any]) -> int:
 
 
 @operator("Elu", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8, least=1.0))
-def elu_1(x: FloatTensor, /, *, alpha: Annotated[float, Double()], out: Array | None = None) -> FloatTensor:
+def elu_1(x: FloatTensor, /, *, alpha: Double, out: Array | None = None) -> FloatTensor:
     """x above zero, alpha · (eˣ - 1) below.
 
     The page requires a non-negative alpha; OpenVINO and irexec accept any value.

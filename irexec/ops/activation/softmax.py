@@ -16,7 +16,7 @@ from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import BLOCK, for_blocks
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.rules.shapes import axis_in
-from irexec.ops.spec.attributes import NonNegative, ReaderDefault
+from irexec.ops.spec.attributes import AsRead, NonNegative
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Allowed
@@ -47,7 +47,7 @@ def _(form: OlderForm, x: TensorType, *, axis: int) -> None:
 
 @operator("SoftMax", "opset1", AlongAxes, shapes=_axis_exists, inplace="x", tolerance=rounded(8))
 def softmax_1(
-    x: FloatTensor, /, *, axis: Annotated[NonNegative, ReaderDefault(0)] = 1, out: Array | None = None
+    x: FloatTensor, /, *, axis: Annotated[NonNegative, AsRead(default=0)] = 1, out: Array | None = None
 ) -> FloatTensor:
     """SoftMax-8 without negative axes. C1: `axis` lies in [0, rank - 1]."""
     return _along(_softmax_rows, x, axis, out)

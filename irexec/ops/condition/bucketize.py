@@ -12,7 +12,7 @@ import numpy as np
 from irexec.core.types import NUMERIC, Array, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import widen
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import NumericTensor
@@ -27,7 +27,7 @@ def bucketize_3(
     buckets: T_BOUNDARIES,
     /,
     *,
-    output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64",
+    output_type: Annotated[Literal["i64", "i32"], AsRead(default="dynamic")] = "i64",
     with_right_bound: bool = True,
 ) -> Annotated[Array, TypeFrom("output_type")]:
     """For each element the number of boundaries below it; an element equal to a boundary is in the bucket that ends

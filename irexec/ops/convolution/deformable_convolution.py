@@ -18,7 +18,7 @@ from irexec.ops.compute.precision import compute_dtype, is_float
 from irexec.ops.compute.products import settle
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
-from irexec.ops.spec.attributes import Positive, ReaderDefault
+from irexec.ops.spec.attributes import AsRead, Positive
 from irexec.ops.spec.groups import AttributesOf, group
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, summed
@@ -31,8 +31,8 @@ from irexec.ops.spec.tensors import NumericTensor
 class Grouping:
     """The number of channel groups of the convolution, and the number of channel groups with separate offsets."""
 
-    group: Annotated[Positive, ReaderDefault(0)] = 1
-    deformable_group: Annotated[Positive, ReaderDefault(0)] = 1
+    group: Annotated[Positive, AsRead(default=0)] = 1
+    deformable_group: Annotated[Positive, AsRead(default=0)] = 1
 
 
 @operator("DeformableConvolution", "opset8", tolerance=summed(8))

@@ -18,7 +18,7 @@ from irexec.ops.detection.roi_align import average_or_max
 from irexec.ops.detection.roi_pooling import without_pixels
 from irexec.ops.rules.boxes import draw_images, draw_regions, draw_scores
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
+from irexec.ops.spec.attributes import AsRead, NonNegative, Positive, PositiveInts, Within
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import FloatTensor
@@ -37,7 +37,7 @@ def prior_grid_generator_6(
     im_data: FloatTensor,
     /,
     *,
-    flatten: Annotated[bool, ReaderDefault(False)] = True,
+    flatten: Annotated[bool, AsRead(default=False)] = True,
     h: NonNegative = 0,
     w: NonNegative = 0,
     stride_x: Limit = 0.0,

@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.core.types import ANY_DIMENSION, F32, Array, PartialShape, TensorType
 from irexec.ops.rules.axes import drawn_extents, in_range
-from irexec.ops.spec.attributes import ReaderDefault, Within
+from irexec.ops.spec.attributes import AsRead, Within
 from irexec.ops.spec.capacity import reserve
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.older import OlderForm
@@ -216,8 +216,8 @@ def prior_box_clustered_1(
     image_size: IntegerTensor | None = None,
     /,
     *,
-    width: Annotated[Positives, ReaderDefault(())] = (1.0,),
-    height: Annotated[Positives, ReaderDefault(())] = (1.0,),
+    width: Annotated[Positives, AsRead(default=())] = (1.0,),
+    height: Annotated[Positives, AsRead(default=())] = (1.0,),
     clip: bool = True,
     step: NonNegative = 0.0,
     step_w: NonNegative = 0.0,

@@ -15,18 +15,18 @@ from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable, without_pixels
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.attributes import UNCOMPILED, NotRejected, Positive, ReaderDefault, Within
+from irexec.ops.spec.attributes import UNCOMPILED, AsRead, Positive, Within
 from irexec.ops.spec.capacity import reserve
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import FloatTensor
 
-PositiveOr0: TypeAlias = Annotated[int, Within(ge=1), ReaderDefault(0)]
+PositiveOr0: TypeAlias = Annotated[int, Within(ge=1), AsRead(default=0)]
 SpatialBins: TypeAlias = Annotated[
-    PositiveOr0, NotRejected("takes 0, unless mode is bilinear: then it rejects the file")
+    PositiveOr0, AsRead(others="takes 0, unless mode is bilinear: then it rejects the file")
 ]
-Mode: TypeAlias = Annotated[Literal["average", "bilinear"], ReaderDefault("")]
+Mode: TypeAlias = Annotated[Literal["average", "bilinear"], AsRead(default="")]
 
 
 @group

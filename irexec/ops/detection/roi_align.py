@@ -18,7 +18,7 @@ from irexec.ops.detection.roi_pooling import usable, without_pixels
 from irexec.ops.rules.axes import in_range, last_of
 from irexec.ops.rules.boxes import draw_regions
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.attributes import Positive, TakenAs, Within
+from irexec.ops.spec.attributes import AsRead, Positive, Within
 from irexec.ops.spec.groups import AttributesOf, group
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
@@ -31,7 +31,7 @@ Pooling = Literal["max", "avg"]
 Aligned = Literal["asymmetric", "half_pixel_for_nn", "half_pixel"]
 Scale = Annotated[float, Within(gt=0)]
 # 0 means as many samples as the bin has pixels; torchvision writes -1 for this, which OpenVINO's kernels accept.
-Samples = Annotated[int, Within(ge=0), TakenAs(0)]
+Samples = Annotated[int, Within(ge=0), AsRead(taken_as=0)]
 
 
 @group

@@ -12,7 +12,7 @@ import numpy as np
 from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.shapes import axis_in, has_rank
-from irexec.ops.spec.attributes import FirstItem, NonNegative, Positive, ReaderDefault
+from irexec.ops.spec.attributes import AsRead, NonNegative, Positive
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import Check, operator, require, rounded
 from irexec.ops.spec.oracle import Undefined
@@ -29,7 +29,7 @@ class Regions:
     end_axis: int
     num: NonNegative
     anchors: tuple[float, ...] = ()
-    do_softmax: Annotated[bool, ReaderDefault(False)] = True
+    do_softmax: Annotated[bool, AsRead(default=False)] = True
     mask: tuple[int, ...] = ()
 
     @property
@@ -102,7 +102,7 @@ def _(check: Check, data: TensorType, *, regions: Regions) -> PartialShape:
 
 
 @operator("ReorgYolo", "opset2")
-def reorg_yolo_2(data: AnyTensor, /, *, stride: Annotated[Positive, FirstItem()]) -> AnyTensor:
+def reorg_yolo_2(data: AnyTensor, /, *, stride: Annotated[Positive, AsRead(is_first=True)]) -> AnyTensor:
     """The elements of `data` [N, C, H, W], rearranged to [N, C * stride**2, H / stride, W / stride].
 
     The order of the elements is that of Darknet's layer: the data is read as [N, C / stride**2, H * stride, W * stride]

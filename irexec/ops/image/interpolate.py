@@ -53,7 +53,7 @@ def interpolate_11(
     nearest_mode: Rounding = "round_prefer_floor",
     antialias: bool = False,
     padding: Padding,
-    cube_coeff: Annotated[float, Double()] = -0.75,
+    cube_coeff: Double = -0.75,
 ) -> NumericTensor:
     """`image`, padded with zeros, resized along `axes` (all by default) to the sizes or by the scales given.
 

@@ -13,7 +13,7 @@ import numpy as np
 from irexec.core.types import F32, INDICES, Array, Dimension, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.sequence.scaled_dot_product_attention import scaled_dot_product_attention_13
-from irexec.ops.spec.attributes import Alias
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
 from irexec.ops.spec.tensors import EachOrDynamicTensor, FloatTensor
 
@@ -23,22 +23,22 @@ def rope(
     x: FloatTensor,
     /,
     *tables: EachOrDynamicTensor,
-    slice_start: Annotated[int, Alias("config.slice_start")] = 0,
-    slice_stop: Annotated[int, Alias("config.slice_stop")] = 0,
-    input_trans0213: Annotated[bool, Alias("config.input_trans0213")] = False,
-    output_trans0213: Annotated[bool, Alias("config.output_trans0213")] = False,
-    is_interleaved: Annotated[bool, Alias("config.is_interleaved")] = False,
-    rotary_ndims: Annotated[int, Alias("config.rotary_ndims")] = 0,
-    cos_sin_ndims: Annotated[int, Alias("config.cos_sin_ndims")] = 0,
-    is_chatglm: Annotated[bool, Alias("config.is_chatglm")] = False,
-    support_2d_rope: Annotated[bool, Alias("config.support_2d_rope")] = False,
-    support_3d_rope: Annotated[bool, Alias("config.support_3d_rope")] = False,
-    is_qwen: Annotated[bool, Alias("config.is_qwen")] = False,
-    is_ltx_video: Annotated[bool, Alias("config.is_ltx_video")] = False,
-    use_rope_cache: Annotated[bool, Alias("config.use_rope_cache")] = False,
-    head_cnt: Annotated[int, Alias("config.head_cnt")] = 0,
-    head_size: Annotated[int, Alias("config.head_size")] = 0,
-    gather_position_arg_id: Annotated[int, Alias("config.gather_position_arg_id")] = 0,
+    slice_start: Annotated[int, AsRead("config.slice_start")] = 0,
+    slice_stop: Annotated[int, AsRead("config.slice_stop")] = 0,
+    input_trans0213: Annotated[bool, AsRead("config.input_trans0213")] = False,
+    output_trans0213: Annotated[bool, AsRead("config.output_trans0213")] = False,
+    is_interleaved: Annotated[bool, AsRead("config.is_interleaved")] = False,
+    rotary_ndims: Annotated[int, AsRead("config.rotary_ndims")] = 0,
+    cos_sin_ndims: Annotated[int, AsRead("config.cos_sin_ndims")] = 0,
+    is_chatglm: Annotated[bool, AsRead("config.is_chatglm")] = False,
+    support_2d_rope: Annotated[bool, AsRead("config.support_2d_rope")] = False,
+    support_3d_rope: Annotated[bool, AsRead("config.support_3d_rope")] = False,
+    is_qwen: Annotated[bool, AsRead("config.is_qwen")] = False,
+    is_ltx_video: Annotated[bool, AsRead("config.is_ltx_video")] = False,
+    use_rope_cache: Annotated[bool, AsRead("config.use_rope_cache")] = False,
+    head_cnt: Annotated[int, AsRead("config.head_cnt")] = 0,
+    head_size: Annotated[int, AsRead("config.head_size")] = 0,
+    gather_position_arg_id: Annotated[int, AsRead("config.gather_position_arg_id")] = 0,
 ) -> FloatTensor:
     """Rotate pairs of the last axis of `x` by the angles whose cosines and sines `tables` contain.
 
@@ -128,11 +128,11 @@ def attention_with_cache(
     value: FloatTensor,
     /,
     *others: EachOrDynamicTensor,
-    output_BLHxS: Annotated[bool, Alias("config.output_BLHxS")] = False,
-    fuse_causal_attn: Annotated[bool, Alias("config.fuse_causal_attn")] = False,
-    is_causal: Annotated[bool, Alias("config.is_causal")] = False,
-    fuse_concat: Annotated[bool, Alias("config.fuse_concat")] = False,
-    permute_axes: Annotated[tuple[int, ...], Alias("config.permute_axes")] = (),
+    output_BLHxS: Annotated[bool, AsRead("config.output_BLHxS")] = False,
+    fuse_causal_attn: Annotated[bool, AsRead("config.fuse_causal_attn")] = False,
+    is_causal: Annotated[bool, AsRead("config.is_causal")] = False,
+    fuse_concat: Annotated[bool, AsRead("config.fuse_concat")] = False,
+    permute_axes: Annotated[tuple[int, ...], AsRead("config.permute_axes")] = (),
 ) -> tuple[FloatTensor, FloatTensor, FloatTensor]:
     """Attention over the cached and the new keys and values, and the new caches.
 

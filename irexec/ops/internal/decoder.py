@@ -15,7 +15,7 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.internal.fully_connected import decompressed
 from irexec.ops.matrix.matmul import matmul_1
 from irexec.ops.movement.gather import gather_8
-from irexec.ops.spec.attributes import Alias
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
 from irexec.ops.spec.tensors import EachIndexTensor, EachTensor, FloatTensor
 
@@ -28,13 +28,13 @@ def gated_mlp(
     down: EachTensor,
     /,
     *scales: EachTensor,
-    act: Annotated[Literal["SILU", "GELU"], Alias("config.act")] = "SILU",
-    gate_up_quantized: Annotated[bool, Alias("config.gate_up_quantized")] = False,
-    down_quantized: Annotated[bool, Alias("config.down_quantized")] = False,
-    hidden_size: Annotated[int, Alias("config.hidden_size")] = 0,
-    up_size: Annotated[int, Alias("config.up_size")] = 0,
+    act: Annotated[Literal["SILU", "GELU"], AsRead("config.act")] = "SILU",
+    gate_up_quantized: Annotated[bool, AsRead("config.gate_up_quantized")] = False,
+    down_quantized: Annotated[bool, AsRead("config.down_quantized")] = False,
+    hidden_size: Annotated[int, AsRead("config.hidden_size")] = 0,
+    up_size: Annotated[int, AsRead("config.up_size")] = 0,
     gate_up_type: Annotated[
-        Literal["SEPARATE", "COMBINED_GATE_UP", "COMBINED_UP_GATE"], Alias("config.gate_up_type")
+        Literal["SEPARATE", "COMBINED_GATE_UP", "COMBINED_UP_GATE"], AsRead("config.gate_up_type")
     ] = "SEPARATE",
 ) -> FloatTensor:
     """(act(`x` · `gate`ᵀ) * (`x` · `up`ᵀ)) · `down`ᵀ; `scales` belong to quantized weights.
@@ -79,12 +79,12 @@ def qkv_projection(
     value: EachTensor,
     /,
     *scales: EachTensor,
-    quantized: Annotated[bool, Alias("config.quantized")] = False,
-    hidden_size: Annotated[int, Alias("config.hidden_size")] = 0,
-    proj_size0: Annotated[int, Alias("config.proj_size0")] = 0,
-    proj_size1: Annotated[int, Alias("config.proj_size1")] = 0,
-    proj_size2: Annotated[int, Alias("config.proj_size2")] = 0,
-    weights_combined: Annotated[bool, Alias("config.weights_combined")] = False,
+    quantized: Annotated[bool, AsRead("config.quantized")] = False,
+    hidden_size: Annotated[int, AsRead("config.hidden_size")] = 0,
+    proj_size0: Annotated[int, AsRead("config.proj_size0")] = 0,
+    proj_size1: Annotated[int, AsRead("config.proj_size1")] = 0,
+    proj_size2: Annotated[int, AsRead("config.proj_size2")] = 0,
+    weights_combined: Annotated[bool, AsRead("config.weights_combined")] = False,
 ) -> tuple[FloatTensor, FloatTensor, FloatTensor]:
     """`x` · `query`ᵀ, `x` · `key`ᵀ and `x` · `value`ᵀ; combined weights contain the rows of all three."""
     weights = [query, key, value]

@@ -14,11 +14,11 @@ from irexec.ops.activation.pointwise import swish_4
 from irexec.ops.compute.casting import cast
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes, same_as
-from irexec.ops.spec.attributes import Alias
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator, rounded
 from irexec.ops.spec.tensors import EachTensor, NumericTensor
 
-OutType: TypeAlias = Annotated[ElementType, Alias("out-type")]
+OutType: TypeAlias = Annotated[ElementType, AsRead("out-type")]
 
 
 def _typed(check: Check, data: TensorType, *, out_type: ElementType) -> TensorType:

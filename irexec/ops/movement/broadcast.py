@@ -12,7 +12,7 @@ import numpy as np
 from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType, common_shape
 from irexec.ops.rules.axes import filled, has_length, in_range, integers, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.tensors import AnyTensor, IntegerAxes, IntegerShape
@@ -67,7 +67,7 @@ def broadcast_1(
     axes_mapping: IntegerAxes | None = None,
     /,
     *,
-    mode: Annotated[Literal["numpy", "explicit", "none"], ReaderDefault("none")] = "numpy",
+    mode: Annotated[Literal["numpy", "explicit", "none"], AsRead(default="none")] = "numpy",
 ) -> AnyTensor:
     """As Broadcast-3, without the mode "bidirectional". The same constraints, except C7: axes_mapping is allowed."""
     view: Array = broadcast_3.compute(data, target_shape, axes_mapping, mode="explicit" if mode == "none" else mode)

@@ -16,7 +16,7 @@ from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, Ten
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.rules.axes import filled, has_length, in_range, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
+from irexec.ops.spec.attributes import AsRead, NonNegativeInts, PositiveInts
 from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.tensors import Indices, NumericOrBooleanTensor
 from irexec.ops.spec.traits import NeedsOptional
@@ -31,9 +31,9 @@ def col2im_15(
     kernel_size: Indices | None = None,
     /,
     *,
-    size: Annotated[NonNegativeInts, Alias("output_size")] = (),
-    kernel: Annotated[PositiveInts, Alias("kernel_size")] = (),
-    dilations: Annotated[PositiveInts, ReaderDefault(())] = (1, 1),
+    size: Annotated[NonNegativeInts, AsRead("output_size")] = (),
+    kernel: Annotated[PositiveInts, AsRead("kernel_size")] = (),
+    dilations: Annotated[PositiveInts, AsRead(default=())] = (1, 1),
     pads_begin: NonNegativeInts = (0, 0),
     pads_end: NonNegativeInts = (0, 0),
     stride: PositiveInts = (1, 1),

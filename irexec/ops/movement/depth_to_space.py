@@ -12,12 +12,12 @@ import numpy as np
 from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.axes import into, regrouped
 from irexec.ops.rules.shapes import AnyRank, has_rank
-from irexec.ops.spec.attributes import Positive, ReaderDefault
+from irexec.ops.spec.attributes import AsRead, Positive
 from irexec.ops.spec.operator import Check, operator
 from irexec.ops.spec.tensors import AnyTensor
 from irexec.ops.spec.traits import Moving
 
-BlockSize: TypeAlias = Annotated[Positive, ReaderDefault(0)]
+BlockSize: TypeAlias = Annotated[Positive, AsRead(default=0)]
 BlockMode: TypeAlias = Literal["blocks_first", "depth_first"]
 
 

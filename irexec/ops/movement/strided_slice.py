@@ -18,13 +18,13 @@ from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, Ten
 from irexec.ops.rules.axes import filled, integers, same_lengths
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import slice_of, sliced
-from irexec.ops.spec.attributes import OneLength
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.operator import Check, NodeTypes, operator, require
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import AnyTensor, LooseIndices
 from irexec.ops.spec.traits import Homogeneous, Moving, SizesIn, StridedSlicing
 
-Mask: TypeAlias = Annotated[tuple[int, ...], OneLength()]
+Mask: TypeAlias = Annotated[tuple[int, ...], AsRead(of_one_length=True)]
 Bound: TypeAlias = int | Dimension | None
 STRIDED_SLICE_MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
 

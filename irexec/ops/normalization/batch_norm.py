@@ -16,12 +16,12 @@ from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.statistics import in_blocks
 from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
-from irexec.ops.spec.attributes import Double, Within
+from irexec.ops.spec.attributes import AsRead, Within
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, NodeTypes, operator, rounded
 from irexec.ops.spec.tensors import FloatTensor
 
-Epsilon: TypeAlias = Annotated[float, Within(ge=0), Double()]
+Epsilon: TypeAlias = Annotated[float, Within(ge=0), AsRead(is_f64=True)]
 
 
 @operator("BatchNormInference", "opset5", inplace="data", tolerance=rounded(16))

@@ -14,7 +14,7 @@ from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.statistics import centre_rows, in_blocks, variances
 from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
-from irexec.ops.spec.attributes import Above0, Double, Positive
+from irexec.ops.spec.attributes import Above0, AsRead, Positive
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.tensors import FloatTensor
 
@@ -27,7 +27,7 @@ def group_normalization_12(
     /,
     *,
     num_groups: Positive,
-    epsilon: Annotated[Above0, Double()],
+    epsilon: Annotated[Above0, AsRead(is_f64=True)],
     out: Array | None = None,
 ) -> FloatTensor:
     """`scale` * (`data` - mean) / sqrt(variance + `epsilon`) + `bias`, with statistics per image and group of channels.

@@ -17,7 +17,7 @@ from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
 from irexec.ops.rules.axes import axes_of, distinct, integers, not_too_many
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import Above0, Double, Positive
+from irexec.ops.spec.attributes import Above0, AsRead, Double, Positive
 from irexec.ops.spec.operator import Check, operator, require, rounded
 from irexec.ops.spec.tensors import FloatTensor, IntegerIndices
 
@@ -28,9 +28,9 @@ def lrn_1(
     axes: IntegerIndices,
     /,
     *,
-    alpha: Annotated[float, Double()],
-    beta: Annotated[Above0, Double()],
-    bias: Annotated[float, Double()],
+    alpha: Double,
+    beta: Annotated[Above0, AsRead(is_f64=True)],
+    bias: Double,
     size: Positive,
 ) -> FloatTensor:
     """`data` / (`bias` + `alpha` / size ** len(`axes`) * sum of squares in the region around each element) ** `beta`.

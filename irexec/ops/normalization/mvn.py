@@ -18,7 +18,7 @@ from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.normalization.statistics import check_axes, normalize
 from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import Above0, Double
+from irexec.ops.spec.attributes import Above0, AsRead
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Deviation, Undefined
@@ -34,7 +34,7 @@ def mvn_1(
     across_channels: bool = False,
     reduction_axes: tuple[int, ...] = (),
     normalize_variance: bool,
-    eps: Annotated[Above0, Double()],
+    eps: Annotated[Above0, AsRead(is_f64=True)],
     out: Array | None = None,
 ) -> FloatTensor:
     """`data` minus its mean over `reduction_axes`; with `normalize_variance`, divided by its standard deviation.

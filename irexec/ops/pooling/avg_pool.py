@@ -19,7 +19,7 @@ from irexec.ops.compute.products import summing_buffer
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape, undefined_windows
 from irexec.ops.pooling.slide import covered, slide
 from irexec.ops.rules.windows import Windows, dilated
-from irexec.ops.spec.attributes import Alias
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.groups import AttributesOf
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, rounded
@@ -27,7 +27,7 @@ from irexec.ops.spec.oracle import ROUNDED
 from irexec.ops.spec.tensors import NumericTensor
 from irexec.ops.spec.traits import Homogeneous
 
-ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]
+ExcludePad: TypeAlias = Annotated[bool, AsRead("exclude-pad")]
 
 
 @operator("AvgPool", "opset16", Homogeneous, tolerance=rounded(16))

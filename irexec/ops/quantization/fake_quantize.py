@@ -16,7 +16,7 @@ from irexec.core.types import Array, PartialShape, TensorType
 from irexec.ops.compute.elementwise import BLOCK, aligned, for_blocks
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
-from irexec.ops.spec.attributes import NotRejected, ReaderDefault, Within
+from irexec.ops.spec.attributes import AsRead, Within
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import Allowed, Undefined
 from irexec.ops.spec.tensors import FloatTensorF
@@ -41,7 +41,7 @@ def fake_quantize_1(
     output_high: FloatTensorF,
     /,
     *,
-    levels: Annotated[int, Within(ge=2), ReaderDefault(0), NotRejected(ACCEPTS)],
+    levels: Annotated[int, Within(ge=2), AsRead(default=0), AsRead(others=ACCEPTS)],
     how: Broadcasting,
     out: Array | None = None,
 ) -> FloatTensorF:

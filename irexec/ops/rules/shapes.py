@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from irexec.core.types import Dimension, PartialShape, TensorType, as_dimension
-from irexec.ops.spec.attributes import Alias
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.constraints import Limits
 from irexec.ops.spec.groups import group
@@ -33,7 +33,7 @@ class Broadcasting:
     """
 
     auto_broadcast: Literal["numpy", "none", "pdpd", "explicit"] = "numpy"
-    auto_broadcast_axis: Annotated[int, Alias("auto_broadcast.auto_broadcast_axis")] = 0
+    auto_broadcast_axis: Annotated[int, AsRead("auto_broadcast.auto_broadcast_axis")] = 0
 
 
 def broadcast(check: Check, a: TensorType, b: TensorType, *, how: Broadcasting) -> PartialShape:

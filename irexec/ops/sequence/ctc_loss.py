@@ -16,7 +16,7 @@ from irexec.ops.rules.axes import drawn_below, filled, in_range
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.sequence.ctc import blank_of, known_blank, packed
-from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.operator import Check, Elements, operator, require, rounded
 from irexec.ops.spec.oracle import Allowed
 from irexec.ops.spec.tensors import FloatTensorF, IndexTensor2
@@ -34,7 +34,7 @@ def ctc_loss_4(
     /,
     *,
     preprocess_collapse_repeated: bool = False,
-    ctc_merge_repeated: Annotated[bool, ReaderDefault(False)] = True,
+    ctc_merge_repeated: Annotated[bool, AsRead(default=False)] = True,
     unique: bool = False,
 ) -> FloatTensorF:
     """The negative logarithm of the probability that `logits` [N, T, C] decode to `labels` [N, T]: [N].

@@ -15,13 +15,13 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.attributes import NotRejected, ReaderDefault
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import Check, Operator, require
 
 Activation = Literal["relu", "sigmoid", "tanh"]
 # The activations of a sequence. OpenVINO's reader has no default for them and rejects a file without them.
-SequenceActivations: TypeAlias = Annotated[tuple[Activation, ...], ReaderDefault(()), NotRejected(SURPLUS_READ)]
+SequenceActivations: TypeAlias = Annotated[tuple[Activation, ...], AsRead(default=()), AsRead(others=SURPLUS_READ)]
 Direction = Literal["forward", "reverse", "bidirectional"]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from irexec.core.types import ANY_DIMENSION, Array, Dimension, PartialShape, TensorType, as_dimension
 from irexec.ops.rules.axes import filled, integers, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, NodeTypes, operator, require
 from irexec.ops.spec.tensors import AnyTensor, IntegerShape
@@ -34,7 +34,7 @@ from irexec.ops.spec.traits import Homogeneous, Moving, Reshaping, SizesIn, Unpa
     values="kernel",
 )
 def reshape_1(
-    data: AnyTensor, shape: IntegerShape, /, *, special_zero: Annotated[bool, ReaderDefault(False)]
+    data: AnyTensor, shape: IntegerShape, /, *, special_zero: Annotated[bool, AsRead(default=False)]
 ) -> AnyTensor:
     """`data` in `shape`: one -1 takes the remaining elements, and with `special_zero` a 0 copies the dimension at its
     position.

@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.core.types import I64, Array, ElementType, PartialShape, TensorType
 from irexec.core.types.traced import is_traced
-from irexec.ops.spec.attributes import ReaderDefault
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.spec.tensors import AnyTensor
@@ -26,7 +26,7 @@ def shape_of_1(input: AnyTensor, /) -> Annotated[Array, Elements("T_OUT", {I64})
 
 @operator("ShapeOf", "opset3", ShapeReading, unaligned="input", narrow="input")
 def shape_of_3(
-    input: AnyTensor, /, *, output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64"
+    input: AnyTensor, /, *, output_type: Annotated[Literal["i64", "i32"], AsRead(default="dynamic")] = "i64"
 ) -> Annotated[Array, TypeFrom("output_type")]:
     """As ShapeOf-1, with elements of `output_type`."""
     return np.array(input.shape, ElementType.by_name[output_type].dtype)

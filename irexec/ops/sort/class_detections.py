@@ -13,7 +13,7 @@ import numpy as np
 from irexec.core.types import Array, Dimension, ElementType, PartialShape, TensorType
 from irexec.ops.compute.precision import narrow
 from irexec.ops.rules.extents import Extents
-from irexec.ops.spec.attributes import NotRejected, Within
+from irexec.ops.spec.attributes import AsRead, Within
 from irexec.ops.spec.groups import group
 from irexec.ops.spec.operator import Check
 from irexec.ops.spec.oracle import Undefined
@@ -26,7 +26,7 @@ IndexType: TypeAlias = Literal["i64", "i32"]
 class Listing:
     """The order of the selected boxes and the type of their indices."""
 
-    sort_result: Annotated[SortType, NotRejected("never reads it")] = "none"
+    sort_result: Annotated[SortType, AsRead(others="never reads it")] = "none"
     sort_result_type: SortType = "none"
     sort_result_across_batch: bool = False
     output_type: IndexType = "i64"

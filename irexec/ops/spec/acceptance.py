@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from irexec.core.records import MISSING, field, record
 from irexec.core.types import DYNAMIC, ElementType, PartialShape, TensorType
-from irexec.ops.spec.attributes import MARKS, Attribute, AttributeFault, Unreadable, Within, base_type
+from irexec.ops.spec.attributes import AsRead, Attribute, AttributeFault, Unreadable, Within, base_type
 from irexec.ops.spec.constraints import Breach
 from irexec.ops.spec.signature import Input, Signature
 from irexec.ops.spec.validator import Schema, SchemaValidator, ValidationError, ValidationInfo
@@ -112,7 +112,7 @@ def value_schema(annotation: Any) -> Schema:
                         f"{annotation!r}: Within requires int or float, such as Annotated[int, Within(ge=0)]"
                     )
                 schema = {**schema, **{n: limit for n, limit in mark._asdict().items() if limit is not None}}
-            elif not isinstance(mark, MARKS):
+            elif not isinstance(mark, AsRead):
                 schema = _marked(schema, mark)
         return schema
     if origin in (Union, python_types.UnionType):

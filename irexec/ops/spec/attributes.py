@@ -19,20 +19,35 @@ from irexec.core.types import ElementType, PartialShape, ShapeFault, UnreadableS
 from irexec.ir.element_names import ELEMENT_TYPES, suggested_element_types
 
 
-class Alias(NamedTuple):
-    """The attribute's name in a file, if it is not a valid Python name: `Annotated[bool, Alias("exclude-pad")]`."""
+class AsRead(NamedTuple):
+    """What files and OpenVINO's reader make of an attribute, as far as its type and default do not say:
+    `Annotated[bool, AsRead("exclude-pad")]`, `Annotated[int, AsRead(default=0)]`.
 
-    name: str
+    `name`: the name in a file, if it is no valid Python name. `default`: OpenVINO's default, if the page has another.
+    `is_f64`: OpenVINO stores the number in f64; other numbers have the range of f32. `of_one_length`: OpenVINO requires
+    all such lists of a layer to have equal lengths. `is_first`: OpenVINO reads a list of numbers and uses the first.
+    `taken_as`: what all readers take a number outside its range for. `computes`: OpenVINO computes with such a number.
+    `others`: OpenVINO's behaviour for a text that is not a member of the enumeration, if it does not reject the file.
+    """
 
+    name: str | None = None
+    default: Any = MISSING
+    is_f64: bool = False
+    of_one_length: bool = False
+    is_first: bool = False
+    taken_as: Any = None
+    computes: bool = False
+    others: str | None = None
 
-class ReaderDefault(NamedTuple):
-    """OpenVINO's default for a missing attribute, if it differs from the default on the page."""
-
-    value: Any
-
-
-class OneLength(NamedTuple):
-    """Marks list attributes that must have equal lengths in OpenVINO, although the page allows different lengths."""
+    @staticmethod
+    def of(annotation: Any) -> AsRead:
+        """Return what an annotation says, whose marks add to each other."""
+        found = nothing = AsRead()
+        for mark in getattr(annotation, "__metadata__", ()):
+            if isinstance(mark, AsRead):
+                said = zip(AsRead._fields, mark, nothing, strict=True)
+                found = found._replace(**{name: value for name, value, default in said if value is not default})
+        return found
 
 
 class Within(NamedTuple):
@@ -50,37 +65,11 @@ PositiveInts = tuple[Annotated[int, Within(ge=1)], ...]
 NonNegativeInts = tuple[Annotated[int, Within(ge=0)], ...]
 
 
-class TakenAs(NamedTuple):
-    """The value that all readers use for a number outside its range: `Annotated[int, Within(ge=0), TakenAs(0)]`."""
-
-    value: Any
-
-
-class NotRejected(NamedTuple):
-    """OpenVINO's behaviour for a text that is not a member of the enumeration, if it does not reject the file."""
-
-    openvino: str
-
-
-UNCOMPILED = NotRejected(NOT_COMPILED)
+UNCOMPILED = AsRead(others=NOT_COMPILED)
 """OpenVINO reads any text; the CPU refuses texts other than the members."""
-
-
-class Double(NamedTuple):
-    """Marks a number that OpenVINO stores in f64: other numbers have the range of f32."""
-
-
-class Computed(NamedTuple):
-    """Marks a number that OpenVINO computes with although it is outside its range."""
-
-
-class FirstItem(NamedTuple):
-    """Marks a number that OpenVINO reads as a list of numbers, of which it uses the first."""
-
-
-MARKS = (Alias, ReaderDefault, OneLength, Within, TakenAs, NotRejected, Double, Computed, FirstItem)
+Double = Annotated[float, AsRead(is_f64=True)]
 # OpenVINO does not check the numbers that avoid a division by zero.
-Above0 = Annotated[float, Within(gt=0), Computed()]
+Above0 = Annotated[float, Within(gt=0), AsRead(computes=True)]
 
 
 class AttributeFault(NamedTuple):
@@ -213,10 +202,10 @@ def reader_of(annotation: Any) -> Callable[[str], Any]:
     if get_origin(base) is tuple:
         item = get_args(base)[0]
         return partial(_read_list, partial(_read_scalar, F32_ITEM) if base_type(item) is float else reader_of(item))
-    marks = getattr(annotation, "__metadata__", ())
-    if base is float and any(isinstance(mark, Double) for mark in marks):
+    reading = AsRead.of(annotation)
+    if base is float and reading.is_f64:
         return partial(_read_scalar, F64)
-    if any(isinstance(mark, FirstItem) for mark in marks):
+    if reading.is_first:
         return _read_first
     if get_origin(base) is Literal:
         return partial(_read_member, get_args(base))
@@ -248,7 +237,7 @@ class Attribute(NamedTuple):
     annotation: Any
     read: Callable[[str], Any]
     default: Any = MISSING
-    reader_default: Any = MISSING
+    reading: AsRead = AsRead()
 
     @property
     def required(self) -> bool:
@@ -257,12 +246,7 @@ class Attribute(NamedTuple):
     @property
     def differs(self) -> bool:
         """True if OpenVINO's default differs from the default on the page."""
-        return self.reader_default is not MISSING
-
-    @property
-    def of_one_length(self) -> bool:
-        """True for a list that OpenVINO rejects if another such list of the layer has a different length."""
-        return any(isinstance(mark, OneLength) for mark in getattr(self.annotation, "__metadata__", ()))
+        return self.reading.default is not MISSING
 
     @property
     def is_list(self) -> bool:
@@ -274,31 +258,11 @@ class Attribute(NamedTuple):
         base = base_type(self.annotation)
         return get_args(base) if get_origin(base) is Literal else ()
 
-    @property
-    def is_computed(self) -> bool:
-        """Whether OpenVINO computes with numbers outside the declared range."""
-        return any(isinstance(mark, Computed) for mark in getattr(self.annotation, "__metadata__", ()))
-
-    @property
-    def not_rejected(self) -> str | None:
-        """OpenVINO's behaviour for a text that is no member, if it does not reject the file."""
-        marks = getattr(self.annotation, "__metadata__", ())
-        return next((mark.openvino for mark in marks if isinstance(mark, NotRejected)), None)
-
-    @property
-    def taken_as(self) -> Any:
-        """The value that readers use for a number outside the declared range; None if there is no such value."""
-        marks = getattr(self.annotation, "__metadata__", ())
-        return next((mark.value for mark in marks if isinstance(mark, TakenAs)), None)
-
     @staticmethod
     def declare(name: str, annotation: Any, default: Any) -> Attribute:
         """Declare an attribute from a keyword-only parameter. Raises TypeError for a type without a text form."""
-        read = reader_of(annotation)
-        marks = getattr(annotation, "__metadata__", ())
-        file_name = next((m.name for m in marks if isinstance(m, Alias)), name)
-        reader_default = next((m.value for m in marks if isinstance(m, ReaderDefault)), MISSING)
-        return Attribute(name, file_name, annotation, read, default, reader_default)
+        reading = AsRead.of(annotation)
+        return Attribute(name, reading.name or name, annotation, reader_of(annotation), default, reading)
 
 
 def attribute_text(value: Any) -> str:

@@ -80,8 +80,8 @@ def _unreadable(attribute: Attribute, given: Any, error: Unreadable, faults: lis
 
 def _refused(attribute: Attribute, given: Any, error: ValueError, faults: list[AttributeFault]) -> Any:
     """Add the faults of a value outside the domain; return the value that all readers use instead, or a valid value."""
-    name, computed = attribute.file_name, attribute.is_computed
-    taken_as = given if computed else attribute.taken_as
+    name, computed = attribute.file_name, attribute.reading.computes
+    taken_as = given if computed else attribute.reading.taken_as
     findings = error.errors() if isinstance(error, ValidationError) else [{"type": "", "msg": f"value error, {error}"}]
     for finding in findings:
         is_limit = finding["type"] in ("greater_than", "greater_than_equal")
@@ -101,7 +101,7 @@ def _allowed(attribute: Attribute) -> str | None:
 def _assumed(attribute: Attribute) -> Any:
     """Return the value that OpenVINO assumes for a missing attribute, if it is the same on every machine."""
     if attribute.differs:
-        return attribute.reader_default
+        return attribute.reading.default
     if attribute.required:
         return () if attribute.is_list else None
     return attribute.default

@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.core.types import BOOLEAN, DYNAMIC, I32, INTEGERS, Array, Dimension, PartialShape, TensorType
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.ops.spec.attributes import Alias
+from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.spec.tensors import AnyTensor, EachTensor
 from irexec.ops.tokenizers.strings import Index, Part, borders, places, ragged_types, rows
@@ -161,7 +161,7 @@ def ragged_to_dense(
     /,
     *,
     pad_right: bool = True,
-    pad_max_length: Annotated[bool, Alias("m_pad_max_length")] = False,
+    pad_max_length: Annotated[bool, AsRead("m_pad_max_length")] = False,
 ) -> tuple[AnyTensor, Annotated[Array, Elements(None, {BOOLEAN})]]:
     """Return rows of `size` elements, filled with `default` on the right (or left) side, and a mask of the elements
     from `data`.

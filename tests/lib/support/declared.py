@@ -7,14 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from irexec.core.types import F32, ElementType, PartialShape
-from irexec.ops.spec.attributes import (
-    Alias,
-    AttributeFault,
-    NonNegative,
-    NonNegativeInts,
-    PositiveInts,
-    ReaderDefault,
-)
+from irexec.ops.spec.attributes import AsRead, AttributeFault, NonNegative, NonNegativeInts, PositiveInts
 from irexec.ops.spec.operator import Operator
 from irexec.ops.spec.tensors import AnyTensor
 
@@ -38,8 +31,8 @@ def _kernel(
     offsets: NonNegativeInts = (),
     groups: NonNegative = 0,
     ratio: Annotated[float, Field(gt=0)] = 1.0,
-    odd_name: Annotated[int, Alias("odd-name")] = 3,
-    differs: Annotated[int, ReaderDefault(7)] = 5,
+    odd_name: Annotated[int, AsRead("odd-name")] = 3,
+    differs: Annotated[int, AsRead(default=7)] = 5,
     maybe: int | None = None,
 ) -> T:
     return x

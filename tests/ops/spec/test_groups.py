@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from irexec.core.types import F32, Array, PartialShape, TensorType
-from irexec.ops.spec.attributes import Alias, NonNegative, Positive
+from irexec.ops.spec.attributes import AsRead, NonNegative, Positive
 from irexec.ops.spec.groups import AttributesOf, group
 from irexec.ops.spec.operator import REGISTRY, Check, Elements, NodeTypes, Operator, operator
 
@@ -25,7 +25,7 @@ class Stepping:
     """The number of elements to skip, and the direction."""
 
     stride: Positive
-    exclude_pad: Annotated[bool, Alias("exclude-pad")] = False
+    exclude_pad: Annotated[bool, AsRead("exclude-pad")] = False
 
 
 @pytest.fixture(autouse=True)
@@ -161,7 +161,7 @@ def _clash(x: T, /, *, one: Clashing, mode: str = "a") -> T:
     return x
 
 
-def _clash_in_the_file(x: T, /, *, steps: Stepping, other: Annotated[int, Alias("exclude-pad")]) -> T:
+def _clash_in_the_file(x: T, /, *, steps: Stepping, other: Annotated[int, AsRead("exclude-pad")]) -> T:
     return x
 
 

@@ -45,10 +45,10 @@ def test_another_default_of_openvino_is_declared(name: str) -> None:
     for key, initial in WRITTEN[name].items():
         attribute = declared[key]
         if attribute.differs:
-            assert plain(attribute.reader_default) == plain(initial), f"{key}: OpenVINO takes {initial!r}"
+            assert plain(attribute.reading.default) == plain(initial), f"{key}: OpenVINO takes {initial!r}"
             assert attribute.required or not same(attribute, initial), f"{key}: nothing differs"
         else:
-            assert attribute.required or same(attribute, initial), f"{key}: declare ReaderDefault({initial!r})"
+            assert attribute.required or same(attribute, initial), f"{key}: declare AsRead(default={initial!r})"
 
 
 def same(attribute: Attribute, initial: Any) -> bool:
