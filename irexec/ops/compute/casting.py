@@ -153,9 +153,14 @@ def largest(array: Array) -> float:
 
 def is_out_of_range(data: Array, kind: ElementType) -> bool:
     """Return whether an integer type cannot represent a number of `data`, even without its fraction."""
+    return bool(out_of_range(data, kind).any())
+
+
+def out_of_range(data: Array, kind: ElementType) -> Array:
+    """Return the numbers of `data` that an integer type cannot represent, even without their fractions, as a mask."""
     if not kind.is_integral_number:
-        return False
+        return np.zeros(data.shape, np.bool_)
     wide = data.astype(np.float64)
     top = 2.0 ** (kind.bitwidth - (kind.kind == "i"))
     low = -top if kind.kind == "i" else 0.0
-    return bool((~np.isfinite(wide) | (np.trunc(wide) >= top) | (np.trunc(wide) < low)).any())
+    return np.asarray(~np.isfinite(wide) | (np.trunc(wide) >= top) | (np.trunc(wide) < low))

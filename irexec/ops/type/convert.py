@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 from irexec.core.types import STRING, Array, ElementType, PartialShape, TensorType
-from irexec.ops.compute.casting import cast, castable, is_out_of_range
+from irexec.ops.compute.casting import cast, castable, out_of_range
 from irexec.ops.rules.axes import into
 from irexec.ops.spec.operator import Check, NodeTypes, PassThrough, TypeFrom, operator
 from irexec.ops.spec.oracle import Allowed, Undefined
@@ -57,13 +57,13 @@ def _(check: Check, data: TensorType, like: TensorType) -> PartialShape | Tensor
 @convert_1.oracle.undefined_for
 def _(input: Array, *, destination_type: ElementType) -> Undefined:
     """The result is undefined for numbers that the integer type does not represent."""
-    return is_out_of_range(input, destination_type)
+    return (out_of_range(input, destination_type),)
 
 
 @convert_like_1.oracle.undefined_for
 def _(data: Array, like: Array) -> Undefined:
     """As Convert-1."""
-    return is_out_of_range(data, ElementType.of(like.dtype))
+    return (out_of_range(data, ElementType.of(like.dtype)),)
 
 
 convert_like_1.oracle.allowed = Allowed(composes=False)

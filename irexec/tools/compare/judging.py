@@ -33,11 +33,14 @@ class Judging:
     def __init__(self, found: Comparison, comparing: Comparing, runtime: Runtime) -> None:
         self._found, self._comparing, self._runtime = found, comparing, runtime
         self._reference, self._model = comparing.reference, comparing.reference.model
-        found.random, self._random = _random(found, self._model)
-        # Results that depend on random values are not judged.
+        self._set_aside()
+
+    def _set_aside(self) -> None:
+        """Take irexec's results for those that depend on random or undefined values: they are not judged."""
+        self._found.random, self._random = _random(self._found, self._model)
         self._other: Results = [
             [right if index in self._random else other for index, (right, other) in enumerate(zip(a, b, strict=True))]
-            for a, b in zip(self._reference.results(), found.plain, strict=True)
+            for a, b in zip(self._reference.results(), self._found.plain, strict=True)
         ]
 
     def judge(self) -> None:
@@ -45,6 +48,12 @@ class Judging:
         found, suspects = self._found, self._comparing.suspects
         experiments, strict, loose = self._experiments(), *self._allowances()
         blamed = blame(experiments, self._other, strict, loose)
+        unclear = [row for row in found.layers if row.undefined == "some"]
+        if not blamed.agrees and not blamed.nodes and unclear:
+            for row in unclear:
+                row.undefined = "all"
+            self._set_aside()
+            blamed = blame(experiments, self._other, strict, loose)
         if not blamed.agrees and not blamed.nodes and self._comparing.chosen:
             # Each of these choices is rounding, but not all of them together.
             suspects |= self._comparing.chosen
@@ -227,7 +236,7 @@ def _random(found: Comparison, model: Model) -> tuple[list[str], set[int]]:
     results that depend on one of them.
     """
     alike = {row.node for row in found.layers if row.total is not None and not row.total}
-    undefined = {row.node for row in found.layers if row.undefined}
+    undefined = {row.node for row in found.layers if row.undefined == "all"}
     judged = {row.node for row in found.layers if row.own is not None and (row.own or not row.total)}
     random = [n for n in model.nodes if (Random in n.traits and n not in judged) or n in undefined]
     stack = [node for node in random if node not in alike]

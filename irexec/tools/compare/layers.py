@@ -7,14 +7,17 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 
+import numpy as np
+
 from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.deadline import watched as in_time
 from irexec.core.structure import ASSIGN, PARAMETER, READ_VALUE
 from irexec.core.types import Array
-from irexec.model.arrays.units import unit
+from irexec.model.arrays.units import apart, unit
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model, Node, Value
 from irexec.ops.spec.operator import Tolerance
+from irexec.ops.spec.oracle import Undefined
 from irexec.runtime.engine.run import HELD_BYTES
 from irexec.tools.compare.at_once import at_once
 from irexec.tools.compare.blame import Delta
@@ -168,13 +171,17 @@ class Comparing:
                     self._keep_error(node, step, pairs, [array for array, _, _ in pairs])
                 continue
             own, agrees = self._own(row, nodes, given, their, tolerance, step, relation, right[step].get(node))
-            if not agrees and own.whole and not own.reason and self._is_undefined(node, nodes, their):
-                row.undefined = agrees = True
+            if not agrees and own.whole and not own.reason:
+                undefined = self._undefined(node, nodes, their)
+                local = self._local(nodes, given, their, step, right[step].get(node)) if undefined else []
+                some = self._differs_only_in(undefined, node, local, their)
+                row.undefined = "all" if undefined == "no result" else "some" if some else ""
+                agrees = row.undefined != ""
             if row.own is None or worst((row.own, own)) is not row.own or (row.agrees and not agrees):
                 row.own, row.agrees, row.step = own, agrees, step
             if own.whole and not agrees and self.bounds is None:
                 row.tolerance, row.limit = "exact", 0.0
-            is_choice = own.whole and node not in self.chosen and self.layer_pairs is None
+            is_choice = own.whole and not row.undefined and node not in self.chosen and self.layer_pairs is None
             if node not in self.suspects and (
                 not agrees or is_choice or (node.bodies and relation is not Relation.SAME)
             ):
@@ -216,16 +223,26 @@ class Comparing:
         except IRError:
             return []
 
-    def _is_undefined(self, node: Node, nodes: Sequence[Node], their: Mapping[Value, Array]) -> bool:
-        """Return whether a layer has no result for the other side's inputs, as a division of integers by zero."""
-        if len(nodes) > 1 or node.bodies or self.layer_pairs is not None:
+    def _undefined(self, node: Node, nodes: Sequence[Node], their: Mapping[Value, Array]) -> Undefined:
+        """Return the part of a layer's result that is undefined for the other side's inputs, as of a division of
+        integers by zero.
+        """
+        if len(nodes) > 1 or node.bodies or self.layer_pairs is not None or node.operator is None:
             return False
         given = [
             None if v is None else v.node.constant if v.node in self._whole.constant else their[v] for v in node.inputs
         ]
-        return (
-            node.operator is not None and node.operator.oracle.undefined(*given, **node.all_attributes) == "no result"
-        )
+        return node.operator.oracle.undefined(*given, **node.all_attributes)
+
+    @staticmethod
+    def _differs_only_in(
+        undefined: Undefined, node: Node, right: Sequence[Array], their: Mapping[Value, Array]
+    ) -> bool:
+        """Return whether the elements of a layer's results that differ are undefined."""
+        if not isinstance(undefined, tuple):
+            return False
+        known = zip(undefined, right, node.outputs, strict=False)
+        return bool(right) and all(np.all((apart(a, their[v]) == 0) | mask) for mask, a, v in known if v in their)
 
     def _reads_another(self, node: Node) -> bool:
         """Return whether a layer, or the layer that assigns the variable which it reads, differs in the other model."""
@@ -291,7 +308,7 @@ class Comparing:
         # An error inside a body may not affect its results: for example, the index of the largest value may stay.
         enters = len(nodes) == 1 and not (pairs is not None and pairs.has_exchanged_bodies(node))
         found = self._inside(suspect, self._whole) if node.bodies and enters else None
-        if found is None and agrees and own.whole:
+        if found is None and agrees and own.whole and not row.undefined:
             self.chosen[node], self.deltas[node] = suspect, []
         elif found is not None or not agrees:
             self.chosen.pop(node, None)

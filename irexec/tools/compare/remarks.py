@@ -43,7 +43,7 @@ def jumps(rows: Sequence[Row]) -> Iterator[str]:
 def _jump(row: Row, known: dict[Node, Row]) -> Error | None:
     """Return the rounding error of an input that a layer, correct by itself, amplifies; None if it amplifies none."""
     total = row.total
-    if not row.agrees or not total or not _is_step(row.node):
+    if not row.agrees or row.undefined or not total or not _is_step(row.node):
         return None
     above = [known[value.node] for value in row.node.inputs if value is not None and value.node in known]
     errors = [row.total for row in above if row.total]
@@ -109,6 +109,8 @@ def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, layer_pai
     `layer_pairs`: None unless the other side is a model.
     """
     yield from jumps(rows)
+    if open_ones := [f"{row.node.friendly_name} ({row.node.type})" for row in rows if row.undefined == "some"]:
+        yield f"undefined: the elements of {few(open_ones)} that differ, for their inputs"
     for text in (*not_exercised(reference, shapes), *_silent(rows)):
         yield f"not exercised: {text}"
     if layer_pairs is not None:

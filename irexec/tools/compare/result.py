@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from irexec.core.structure import CONVERT, READ_VALUE, RESULT
 from irexec.core.types import Array
@@ -30,7 +30,7 @@ class Row:
     different values, but the results agree. `limit`: the tolerance in units in the last place. `can_differ`: whether
     there are values that could differ. `module`: the module of the other side whose result the layer computes.
     `changed`: the layer itself differs in the other model, regardless of its inputs.
-    `undefined`: the operator has no result for the inputs.
+    `undefined`: the part of the result that the operator leaves undefined for the inputs, if it differs.
     """
 
     node: Node
@@ -46,7 +46,7 @@ class Row:
     can_differ: bool = False
     module: str = ""
     changed: bool = False
-    undefined: bool = False
+    undefined: Literal["", "some", "all"] = ""
 
     def __repr__(self) -> str:
         state = "agrees" if self.agrees else "differs"
@@ -224,7 +224,7 @@ class Comparison:
             return f"{same} {self.other}; {len(others)} {what}: {few(others)}"
         largest = worst(error for _, error in self.results)
         if self.random and largest:
-            undefined = [row.node.friendly_name for row in self.layers if row.undefined]
+            undefined = [row.node.friendly_name for row in self.layers if row.undefined == "all"]
             cause = f"the random values of {few(self.random)} make the results differ"
             if undefined:
                 cause = f"the results differ, because {few(undefined)} has no defined result for its inputs"

@@ -134,6 +134,20 @@ def test_integers_divided_by_zero_are_no_fault_of_the_layer(division: Callable[.
     assert "because layer has no defined result for its inputs" in found.verdict
 
 
+def test_undefined_elements_of_a_conversion_are_no_fault(tmp_path: Path) -> None:
+    """Infinity as an integer, as in the relative positions of MPNet and T5, which do not use it."""
+
+    def build(x: Any) -> list[Any]:
+        return [ops.convert(x, "i64", name="layer")]
+
+    given = np.array([-np.inf, -4.5, 2], F)
+    found = _compared(given, build, tmp_path, lambda made: made[0].__setitem__(0, -(2**31)))
+    assert [row.agrees for row in found.layers] == [True] and found.culprit is None
+    assert "undefined: the elements of layer (Convert) that differ, for their inputs" in found.notes
+    another = _compared(given, build, tmp_path, lambda made: made[0].__setitem__(1, -5))
+    assert another.culprit is not None and not another.agrees
+
+
 def test_all_ties_rounded_in_the_other_direction_are_no_rounding(tmp_path: Path) -> None:
     """Each tie alone may be rounded either way; that all are, is another rule: quantize, then add an odd zero point."""
 
