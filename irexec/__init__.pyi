@@ -62,10 +62,8 @@ from irexec.tools.functions.causes import bisect as bisect
 from irexec.tools.functions.causes import blame as blame
 from irexec.tools.functions.debugging import Comparison as Comparison
 from irexec.tools.functions.debugging import Differences as Differences
-from irexec.tools.functions.debugging import Reduction as Reduction
 from irexec.tools.functions.debugging import compare as compare
 from irexec.tools.functions.debugging import diff as diff
-from irexec.tools.functions.debugging import reduce as reduce
 from irexec.tools.functions.editing import Edited as Edited
 from irexec.tools.functions.editing import edit as edit
 from irexec.tools.functions.files import CheckedPages as CheckedPages
@@ -83,6 +81,8 @@ from irexec.tools.functions.judging import conformance as conformance
 from irexec.tools.functions.passes import Passes as Passes
 from irexec.tools.functions.progress import sensitivity as sensitivity
 from irexec.tools.functions.progress import shapes as shapes
+from irexec.tools.functions.reducing import Reduction as Reduction
+from irexec.tools.functions.reducing import reduce as reduce
 from irexec.tools.functions.text import parse as parse
 from irexec.tools.functions.text import text as text
 from irexec.tools.shapes.answer import Shapes as Shapes

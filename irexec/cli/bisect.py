@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from irexec.cli.carrying import carried_out, printed
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import check_readable, refuse, refused, refusing
 from irexec.cli.options import add_bounds, add_config, add_limit, add_repeatable
-from irexec.cli.runtimes import bounds_of, config_of
-from irexec.cli.streams import print_json, put
-from irexec.core.diagnostics import IRError, Place
 
 if TYPE_CHECKING:
-    from irexec.tools.bisect.bisect import Bisection
-    from irexec.tools.bisect.log import Log
-    from irexec.tools.bisect.settings import SettingsFound
-    from irexec.tools.run.record import Reference
+    from irexec.tools.functions.causes import Bisected
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,15 +71,19 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
+    from irexec.tools.bisect.bisect import interpreters
+    from irexec.tools.functions.causes import Bisect
+
     if (wrong := _misused(args)) is not None:
         return refused(refuse("U003", wrong))
-    reference: Reference | None = None
-    if args.check is None:
-        reference = load_with_inputs(args).reference
-    elif args.file is not None and not (report := check_readable(args.file)).ok:
+    loaded = None if args.check is not None else load_with_inputs(args)
+    if loaded is None and args.file is not None and not (report := check_readable(args.file)).ok:
         return refused(report)
     with refusing(args):
-        return _search(args, reference)
+        pythons = interpreters(args.python)
+        if loaded is None:
+            return printed(args, _by_command(args, pythons))
+    return printed(args, carried_out(args, Bisect, loaded, pythons=pythons))
 
 
 def _misused(args: argparse.Namespace) -> str | None:
@@ -98,46 +97,18 @@ def _misused(args: argparse.Namespace) -> str | None:
     return None
 
 
-def _search(args: argparse.Namespace, reference: Reference | None) -> int:
-    """Print the answers and return the exit code. Raises Refusal."""
-    from irexec.tools.bisect.bisect import ByCommand, bisect, interpreters
+def _by_command(args: argparse.Namespace, pythons: Mapping[str, str]) -> Bisected:
+    """Return the release in which the command began or ceased to fail. Raises Refusal and IRError."""
+    from irexec.tools.bisect.bisect import ByCommand, bisect
     from irexec.tools.bisect.environments import Environments, package_of
-    from irexec.tools.bisect.of_model import OfModel
+    from irexec.tools.functions.causes import Bisected, log_of
     from irexec.tools.status import Status
 
-    environments = Environments(package_of(args.other), args.environments, interpreters(args.python))
-    log = _log(args, reference)
-    found: list[Bisection | SettingsFound] = []
+    environments = Environments(package_of(args.other), args.environments, pythons)
+    asked = shlex.join([args.other, args.releases, args.check, args.file or ""])
+    log = None if args.resume is None else log_of(args.resume, asked)
+    keep = (lambda failures: None) if log is None else (lambda failures: log.keep(failures, None))
+    check, releases = ByCommand(args.check, args.file, args.timeout), environments.releases(args.releases)
     with Status() as status:
-        if reference is None:
-            check, known = ByCommand(args.check, args.file, args.timeout), {} if log is None else log.failures
-            keep = (lambda failures: None) if log is None else (lambda failures: log.keep(failures, None))
-            releases = environments.releases(args.releases)
-            found.append(bisect(check, releases, environments, status.show, known, keep))
-        else:
-            config, bounds, limit = config_of(args), bounds_of(args), args.timeout
-            search = OfModel(reference, args.other, environments, config, bounds, limit, status.show)
-            searched = None if args.releases is None else search.releases(args.releases, log)
-            found += [] if searched is None else [searched]
-            found += [search.settings(searched)] if args.settings else []
-    if args.format == "json":
-        print_json({name: value for one in found for name, value in one.to_dict().items()}, indent=1)
-    else:
-        put("\n".join(one.text() for one in found))
-    return max(one.exit_code for one in found)
-
-
-def _log(args: argparse.Namespace, reference: Reference | None) -> Log | None:
-    """Return the answers of an interrupted search. Raises IRError."""
-    from irexec.ir.beside import Unreadable
-    from irexec.tools.bisect.log import Log
-    from irexec.tools.reduce.repro import identity
-
-    if args.resume is None:
-        return None
-    words = [args.other, args.releases or "", args.check or "", args.file or "", *args.config]
-    asked = shlex.join([*words, str(args.atol), str(args.rtol)])
-    try:
-        return Log(args.resume, asked if reference is None else identity(reference, asked))
-    except Unreadable as error:
-        raise IRError(refuse("U012", str(error), place=Place(file=args.resume))) from None
+        known = {} if log is None else log.failures
+        return Bisected(bisect(check, releases, environments, status.show, known, keep), None)

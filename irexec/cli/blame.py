@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from irexec.cli.carrying import carried_out, printed
 from irexec.cli.given import add_input_arguments, load_with_inputs
-from irexec.cli.inputs import refuse, refused, refusing
+from irexec.cli.inputs import refusing
 from irexec.cli.options import add_bounds, add_config, add_limit, add_output, add_repeatable
-from irexec.cli.runtimes import bounds_of, config_of
-from irexec.cli.streams import print_json, print_line, put
+from irexec.cli.streams import print_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,30 +51,14 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pathlib import Path
-
     from irexec.tools.bisect.bisect import interpreters
-    from irexec.tools.bisect.environments import Environments, package_of
-    from irexec.tools.blame.blame import Blaming
-    from irexec.tools.compare.runtimes.choose import runtime_of
-    from irexec.tools.status import Status
+    from irexec.tools.functions.causes import FindCauses
 
-    reference, config = load_with_inputs(args).reference, config_of(args)
-    with refusing(args), Status() as status:
-        environments = Environments(package_of(args.other), args.environments, interpreters(args.python))
-        runtime = runtime_of(args.other, config, reference.model, args.timeout)
-        work = Blaming(
-            reference, runtime, args.other, config, environments,
-            releases=args.releases, skip=args.skip, bounds=bounds_of(args), limit=args.timeout,
-            progress=status.show,
-        )  # fmt: skip
-        found = work.run(Path(args.output))
-    if found is None:
-        message = f"nothing to blame: {runtime.name} does not fail on {args.file} with these inputs"
-        return refused(refuse("U011", message, hint=work.hint()))
-    if args.format == "json":
-        print_json(found.to_dict(), indent=1)
-    else:
-        put(found.text())
+    loaded = load_with_inputs(args)
+    with refusing(args):
+        pythons = interpreters(args.python)
+    found = carried_out(args, FindCauses, loaded, pythons=pythons)
+    code = printed(args, found)
+    if args.format == "text":
         print_line(f"saved {args.output}: {', '.join(found.files)}")
-    return 0
+    return code

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irexec.cli.carrying import made
 from irexec.cli.inputs import check_readable, refuse, refused, refusing
 from irexec.cli.many import add_many_arguments, gather_all, log_output
 from irexec.cli.options import add_config, add_limit, add_repeatable, amount_above_0, whole
-from irexec.cli.runtimes import config_of
 from irexec.cli.streams import complain, print_json, print_line, put, put_exactly
 from irexec.core.diagnostics import Place, Report
 from irexec.ir.beside import Unreadable, json_of, text_of
@@ -107,6 +107,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 def run(args: argparse.Namespace) -> int:
     from irexec.tools.conformance.baseline import read_baseline
+    from irexec.tools.functions.judging import JudgeCases
 
     if args.action:
         return _on_results(args)
@@ -122,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     if not report.ok:
         return refused(report)
     with refusing(args):
-        task = _task(args)
+        task = made(args, JudgeCases).task()
         if (args.passes or args.causes) and (args.runtime != "openvino" or args.python or args.frontend != "ir"):
             return refused(
                 refuse("U003", "--passes and --causes require OpenVINO in this environment, and cases of IR")
@@ -131,15 +132,6 @@ def run(args: argparse.Namespace) -> int:
             return _on_passes(args, task)
         tally = _judged(args, task)
         return _shown(args, task, tally, known)
-
-
-def _task(args: argparse.Namespace) -> JudgeBlock:
-    from irexec.tools.conformance.campaign import task_of
-
-    return task_of(
-        args.runtime, config_of(args), device=args.device, mode=args.mode, python=args.python, seed=args.seed,
-        limit=args.timeout,
-    )  # fmt: skip
 
 
 def _extent(args: argparse.Namespace) -> Extent:

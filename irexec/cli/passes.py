@@ -8,11 +8,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from irexec.cli.carrying import carried_out, printed
 from irexec.cli.given import add_input_arguments, load_with_inputs
-from irexec.cli.inputs import add_format_argument, refusing
+from irexec.cli.inputs import add_format_argument
 from irexec.cli.options import add_config, add_limit
-from irexec.cli.runtimes import config_of
-from irexec.cli.streams import print_json, printout
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,31 +45,13 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.tools.passes.find import device_of, find_passes
-    from irexec.tools.render.passes import show_passes
-    from irexec.tools.status import Status
+    from irexec.tools.functions.passes import FindPasses
 
     loaded = load_with_inputs(args)
-    with refusing(args), Status() as status:
-        status.show("compiling")
-        found = find_passes(
-            loaded.reference,
-            device=device_of(args.other),
-            config=config_of(args),
-            limit=args.timeout,
-            compiling=lambda passes: status.show(f"compiling: {passes} passes"),
-            progress=lambda done, total: status.count(done, total, "graphs run"),
-        )
+    found = carried_out(args, FindPasses, loaded)
     if args.html is not None:
         from irexec.model.arrays.saving import save_text
         from irexec.tools.render.passes_page import passes_page
 
         save_text(args.html, passes_page(found, args.layer))
-    if args.format == "json":
-        print_json(found.to_dict(), indent=2)
-    else:
-        with printout() as page:
-            show_passes(found, page, all_passes=args.all)
-            if loaded.chosen:
-                page.paragraph(f"inputs chosen with --seed {args.seed}: {loaded.chosen}", "dim")
-    return 0 if found.agrees else 1
+    return printed(args, found, loaded, all_passes=args.all)

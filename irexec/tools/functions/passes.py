@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from irexec.tools.functions.given import Inputs, ModelLike, WeightsLike, model_of, reference_of
+from irexec.tools.functions.beside import Beside
+from irexec.tools.functions.command import function_of
 from irexec.tools.functions.result import Result
 from irexec.tools.passes import result
 from irexec.tools.passes.find import device_of, find_passes
 from irexec.tools.render.passes import show_passes
 from irexec.tools.render.printing import Printout
-from irexec.tools.status import NotebookStatus
+from irexec.tools.status import Status
 
 
 @dataclass(slots=True, repr=False)
@@ -20,33 +20,35 @@ class Passes(Result, result.PassesFound):
 
     verdict = result.PassesFound.verdict
 
-    def show(self, page: Printout) -> None:
-        show_passes(self, page)
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.agrees else 1
+
+    def show(self, page: Printout, *, all_passes: bool = False) -> None:
+        show_passes(self, page, all_passes=all_passes)
 
 
-def passes(
-    model: ModelLike,
-    other: str = "openvino",
-    inputs: Inputs | None = None,
-    *,
-    weights: WeightsLike = None,
-    shapes: Mapping[str, Sequence[int]] | None = None,
-    seed: int = 0,
-    config: Mapping[str, str] | None = None,
-    limit: float | None = 600.0,
-) -> Passes:
+@dataclass(frozen=True)
+class FindPasses(Beside[Passes]):
     """Find the pass of OpenVINO's compiler that changes the results of a model, as `irexec passes` does.
 
     `other`: "openvino" or "openvino:DEVICE". The other arguments are those of `compare`. Raises IRError for a model
     that cannot be run, and RuntimeError if OpenVINO cannot compile it.
     """
-    reference = reference_of(model_of(model, weights), inputs, shapes, seed)
-    with NotebookStatus() as status:
+
+    other: str = "openvino"
+
+    def work(self, status: Status) -> Passes:
+        status.show("compiling")
         found = find_passes(
-            reference,
-            device=device_of(other),
-            config=config,
-            limit=limit,
+            self.reference(),
+            device=device_of(self.other),
+            config=self.config,
+            limit=self.timeout,
+            compiling=lambda passes: status.show(f"compiling: {passes} passes"),
             progress=lambda done, total: status.count(done, total, "graphs run"),
         )
-    return Passes(**{field.name: getattr(found, field.name) for field in fields(found)})
+        return Passes(**{field.name: getattr(found, field.name) for field in fields(found)})
+
+
+passes = function_of(FindPasses, "passes")

@@ -18,6 +18,11 @@ class Result:
         """The result in one line."""
         raise NotImplementedError
 
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command."""
+        return 0
+
     def show(self, page: Printout) -> None:
         """Print the same text as the command."""
         raise NotImplementedError

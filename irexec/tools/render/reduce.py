@@ -27,8 +27,9 @@ def show_reduction(reduction: Reduction, layers: int, files: Sequence[str], page
     page.table(rows, ("name",), names=0)
     page.heading(f"{reduction.tried} candidates tried")
     page.table([(name, str(tried), _fewer(fewer)) for name, tried, fewer in reduction.history], ("name",))
-    page.line()
-    page.line(f"saved {', '.join(files)}", "dim")
+    if files:
+        page.line()
+        page.line(f"saved {', '.join(files)}", "dim")
 
 
 def _fewer(count: int) -> str:

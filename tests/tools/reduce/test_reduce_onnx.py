@@ -19,8 +19,8 @@ from support.waiting import PATIENCE
 import irexec
 from irexec.cli.main import main
 from irexec.frontends.onnx import parts
-from irexec.tools.compare.runtimes import choose
 from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime
+from irexec.tools.functions import beside
 from irexec.tools.reduce.case_files import load_case, save_case
 from irexec.tools.reduce.onnx_case import ONNX_STAGES, OnnxCase, onnx_case_of, onnx_guesses
 from irexec.tools.reduce.reduce import Reduction, begin, reduce
@@ -118,9 +118,9 @@ def test_the_command(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    right: Any = choose.runtime_of
+    right: Any = beside.runtime_of
     monkeypatch.setattr(
-        choose, "runtime_of", lambda text, *rest: WrongOnnxRuntime() if text == "onnxruntime" else right(text, *rest)
+        beside, "runtime_of", lambda text, *rest: WrongOnnxRuntime() if text == "onnxruntime" else right(text, *rest)
     )
     command = ["reduce", "deep.onnx", "--with", "onnxruntime", "--shape", "x=2,3,8,8"]
     assert main(command) == 0
