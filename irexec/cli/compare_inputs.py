@@ -81,7 +81,7 @@ def _version(other: str) -> str:
 
 
 def _agrees(outcome: Outcome[InputComparison]) -> bool:
-    return outcome.result is not None and outcome.result.agrees is True
+    return outcome.result is not None and outcome.result.agrees
 
 
 def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputComparison]]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from irexec.api.openvino.editing import current
 from irexec.api.openvino.model import Model as OpenVINOModel
-from irexec.core.diagnostics import IRError
 from irexec.core.diagnostics.findings import Findings
 from irexec.frontends.reading import accepted, read
 from irexec.ir.weights.file import RandomWeights
@@ -16,7 +15,7 @@ from irexec.model.arrays.given import Given, extents_of
 from irexec.model.graph.copies import copied
 from irexec.model.graph.model import Model
 from irexec.tools.run.record import Reference, run_with
-from irexec.tools.run.run import ModelInput, complete
+from irexec.tools.run.run import ModelInput, completed
 
 ModelLike = str | os.PathLike[str] | bytes | Model
 """A model: the name of its file, the bytes of an IR or an ONNX model, or a Model."""
@@ -56,11 +55,7 @@ def entries_of(
     seed: int = 0,
 ) -> list[ModelInput]:
     """Return the inputs of a model; inputs that are not given get random arrays. Raises IRError."""
-    findings = Findings(file=model.file)
-    entries = complete(model, given_of(inputs, shapes, seed), findings)
-    if not findings.report.ok:
-        raise IRError(findings.report)
-    return entries
+    return completed(model, given_of(inputs, shapes, seed), Findings(file=model.file))
 
 
 def reference_of(

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import lru_cache
 
-from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics import IRError, Place
 from irexec.core.diagnostics.findings import Findings
 from irexec.ir.io.files import named_files
 from irexec.model.graph.model import Model
@@ -17,19 +17,15 @@ from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
 from irexec.tools.parallel.inputs import SUFFIXES, OnInputs, compiled_model, model_files
 from irexec.tools.parallel.task import PathLike
 from irexec.tools.run.record import run_with
-from irexec.tools.run.run import complete
 
 
 @dataclass(frozen=True, slots=True)
 class InputComparison:
-    """The comparison on one input: its verdict in one line and its first wrong layer; None for an impossible
-    comparison.
-    """
+    """The comparison on one input: its verdict in one line and its first wrong layer."""
 
-    agrees: bool | None
+    agrees: bool
     verdict: str
     culprit: str | None
-    report: Report
 
 
 @dataclass(frozen=True)
@@ -50,30 +46,23 @@ class CompareInput(OnInputs[InputComparison]):
 
     def __call__(self, item: str) -> InputComparison:
         model = compiled_model(self.model, self.weights).model
-        findings = Findings(file=item)
-        given = self.given(item, model, findings)
-        entries = complete(model, given, findings) if findings.report.ok else []
-        if not findings.report.ok:
-            return InputComparison(None, "", None, findings.report)
-        reference = run_with(model, [entries])
+        reference = run_with(model, [self.entries(item, model)])
         bounds = None if self.bounds is None else Bounds(*self.bounds)
         try:
             runtime = _runtime(self.other, self.config, model, self.limit)
             found = compare(reference, runtime, bounds=bounds, window=self.window)
         except CannotRun as error:
+            findings = Findings(file=item)
             findings.add(error.code, f"--with {self.other}: {error}", place=Place(file=item))
-            return InputComparison(None, "", None, findings.report)
+            raise IRError(findings.report) from None
         culprit = None if found.culprit is None else ", ".join(n.friendly_name for n in found.culprit.nodes)
-        return InputComparison(found.agrees, found.verdict, culprit, findings.report)
+        return InputComparison(found.agrees, found.verdict, culprit)
 
     def files(self, item: str) -> list[PathLike]:
         named = super().files(item)
         if os.path.isdir(self.other):
             return [*named, *named_files([self.other], SUFFIXES)]
         return [*named, *model_files(self.other, None)] if os.path.isfile(self.other) else named
-
-    def report(self, result: InputComparison) -> Report:
-        return result.report
 
 
 @lru_cache(maxsize=1)

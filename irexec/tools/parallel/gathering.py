@@ -8,7 +8,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from irexec.core.diagnostics import Place, Report
+from irexec.core.diagnostics import IRError, Place, Report
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.records import field, record
 
@@ -164,6 +164,8 @@ def _outcome(task: Task[R], item: str, attempt: Callable[[], _Attempt], log: Log
 def _failure(item: str, error: BaseException) -> Report:
     from concurrent.futures import BrokenExecutor, CancelledError
 
+    if isinstance(error, IRError):
+        return error.report
     findings = Findings()
     why = f"{type(error).__name__}: {error}"
     if isinstance(error, BrokenExecutor):

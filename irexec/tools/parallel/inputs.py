@@ -24,7 +24,7 @@ from irexec.model.arrays.saving import save_arrays
 from irexec.model.graph.model import Model
 from irexec.runtime.engine import CompiledModel
 from irexec.tools.parallel.task import PathLike, Task, content, state
-from irexec.tools.run.run import ModelInput, run_model
+from irexec.tools.run.run import ModelInput, completed, run_model
 from irexec.tools.run.values import file_of_option, read_inputs, read_shapes
 
 SUFFIXES = (".npy", ".npz")
@@ -60,6 +60,11 @@ class OnInputs(Task[R]):
         arrays = {} if item is None else arrays_of(item, model, findings)
         shapes = read_shapes(self.shapes, findings)
         return Given(read_inputs(self.inputs, findings) | arrays, shapes=shapes, seed=self.seed, typical=typical)
+
+    def entries(self, item: str | None, model: Model) -> list[ModelInput]:
+        """Return the inputs of the model for an item. Raises IRError."""
+        findings = Findings(file=item or self.model)
+        return completed(model, self.given(item, model, findings), findings)
 
     def files(self, item: str) -> list[PathLike]:
         return [*model_files(self.model, self.weights), *option_files(self.inputs), split_item(item)[0]]

@@ -15,7 +15,6 @@ from irexec.ir.io.files import named_files
 from irexec.model.graph.model import Model
 from irexec.tools.parallel.inputs import SUFFIXES, OnInputs, inputs_of, model_files, option_files
 from irexec.tools.parallel.task import PathLike, state
-from irexec.tools.run.run import complete
 from irexec.tools.sensitivity.analysis import PRECISIONS, part, trials_of
 from irexec.tools.sensitivity.measure import Effect, Trials
 from irexec.tools.sensitivity.metrics import Score
@@ -93,18 +92,7 @@ def _read(path: str, weights: str | None) -> Model:
 
 def _steps(task: MeasureUnits, model: Model) -> list[list[Array]]:
     findings = Findings(file=task.model)
-    items: list[str | None] = [None]
-    if task.samples is not None:
-        items = [*inputs_of(task.samples, findings)[1]]
+    items = [None] if task.samples is None else inputs_of(task.samples, findings)[1]
     if not findings.report.ok:
         raise IRError(findings.report)
-    steps: list[list[Array]] = []
-    for item in items:
-        if not findings.report.ok:
-            break
-        given = task.given(item, model, findings)
-        entries = complete(model, given, findings) if findings.report.ok else []
-        steps.append([entry.array for entry in entries if entry.array is not None])
-    if not findings.report.ok or not steps:
-        raise IRError(findings.report)
-    return steps
+    return [[entry.array for entry in task.entries(item, model) if entry.array is not None] for item in items]

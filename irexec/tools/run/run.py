@@ -139,6 +139,14 @@ def _with_hint(finding: Diagnostic, inputs: list[ModelInput]) -> Diagnostic:
     return replace(finding, hint=f"{drawn}: random values were used; provide values with --input")
 
 
+def completed(model: Model, given: Given, findings: Findings) -> list[ModelInput]:
+    """Return an array for each input, as `complete` does. `findings`: those about what is given. Raises IRError."""
+    entries = complete(model, given, findings) if findings.report.ok else []
+    if not findings.report.ok:
+        raise IRError(findings.report)
+    return entries
+
+
 def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]:
     """Return an array for each input: the caller's, or a random one of the declared shape."""
     inputs = [ModelInput(port) for port in model.inputs]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irexec.core.diagnostics import IRError, WrongArgument
+from irexec.core.diagnostics import WrongArgument
 from irexec.core.diagnostics.findings import Findings
 from irexec.core.diagnostics.nearest import likely_names
 from irexec.core.types import Array
@@ -17,7 +17,7 @@ from irexec.frontends.reading import for_running, read
 from irexec.model.arrays.given import Given, extents_of
 from irexec.model.graph.model import Model
 from irexec.runtime.engine.arguments import Inputs
-from irexec.tools.run.run import complete
+from irexec.tools.run.run import completed
 from irexec.tools.sensitivity.measure import Effect, Trials
 from irexec.tools.sensitivity.metrics import metric_named
 from irexec.tools.sensitivity.onnx_names import onnx_names
@@ -166,10 +166,7 @@ def _chosen(model: Model, shapes: Mapping[str, Sequence[int]] | None, seed: int)
 
 def _completed(model: Model, given: Given) -> list[Array]:
     """Return the inputs in the types and shapes of the model. Raises IRError for inputs that do not fit the model."""
-    findings = Findings(file=model.file)
-    entries = complete(model, given, findings)
-    if not findings.report.ok:
-        raise IRError(findings.report)
+    entries = completed(model, given, Findings(file=model.file))
     return [entry.array for entry in entries if entry.array is not None]
 
 
