@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="make virtual environments with pip in this folder, and use those that are there",
     )
-    add_repeatable(parser, "--python", "PATH=RELEASE", "use an interpreter that has this release")
+    add_repeatable(parser, "--python", "PATH=RELEASE", "use an interpreter that has this release", dest="pythons")
     parser.add_argument("--resume", metavar="LOG.json", help="keep answers in this file, and do not repeat those in it")
     add_config(parser)
     add_bounds(parser)
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     if loaded is None and args.file is not None and not (report := check_readable(args.file)).ok:
         return refused(report)
     with refusing(args):
-        pythons = interpreters(args.python)
+        pythons = interpreters(args.pythons)
         if loaded is None:
             return printed(args, _by_command(args, pythons))
     return printed(args, carried_out(args, Bisect, loaded, pythons=pythons))

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="make virtual environments with pip in this folder, and use those that are there",
     )
-    add_repeatable(parser, "--python", "PATH=RELEASE", "use an interpreter that has this release")
+    add_repeatable(parser, "--python", "PATH=RELEASE", "use an interpreter that has this release", dest="pythons")
     add_bounds(parser)
     add_input_arguments(parser, steps=True)
     add_output(parser, "OUT.zip", "the archive to write (default: blame.zip)", default="blame.zip")
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
     loaded = load_with_inputs(args)
     with refusing(args):
-        pythons = interpreters(args.python)
+        pythons = interpreters(args.pythons)
     found = carried_out(args, FindCauses, loaded, pythons=pythons)
     code = printed(args, found)
     if args.format == "text":

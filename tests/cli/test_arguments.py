@@ -22,13 +22,10 @@ CLASSES: dict[str, type[Command[Any]]] = {
     "bisect": Bisect, "blame": FindCauses, "compare": Compare, "conformance": JudgeCases, "passes": FindPasses,
     "reduce": Reduce,
 }  # fmt: skip
-NAMED = {"model": "file", "inputs": "input", "shapes": "shape", "pythons": "python"}
+NAMED = {"model": "file", "inputs": "input", "shapes": "shape"}
 """Arguments in Python whose option has another name, as it is given once for each."""
 ELSEWHERE = {
     "compare other": "--with may be given several times",
-    "passes python": "passes are shown by the OpenVINO of this environment",
-    "bisect python": "each release has its own interpreter",
-    "blame python": "each release has its own interpreter",
 }
 DEFAULTS = {
     "reduce output": "a program may keep the smallest model in memory",

@@ -32,7 +32,6 @@ class Beside(Command[R]):
     shapes: Mapping[str, Sequence[int]] | None = None
     seed: int = 0
     config: Mapping[str, str] | None = None
-    python: str = ""
     timeout: float | None = 600.0
 
     @property
@@ -50,9 +49,9 @@ class Beside(Command[R]):
             return self.model
         return reference_of(read or self.read(), self.inputs, self.shapes, self.seed)
 
-    def runtime(self, model: Model) -> Runtime:
-        """Return the runtime that the other side names. Raises CannotRun."""
-        return runtime_of(os.fspath(str(self.other)), dict(self.config or {}), model, self.timeout, self.python)
+    def runtime(self, model: Model, python: str = "") -> Runtime:
+        """Return the runtime that the other side names. `python`: its interpreter. Raises CannotRun."""
+        return runtime_of(os.fspath(str(self.other)), dict(self.config or {}), model, self.timeout, python)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ class Compare(Judged[Comparison]):
     """
 
     _: KW_ONLY
+    python: str = ""
     window: int | None = None
 
     def work(self, status: Status) -> Comparison:
@@ -57,7 +58,7 @@ class Compare(Judged[Comparison]):
         if isinstance(other, Model):
             runtime: Runtime = OtherModel(names_of(self.given, other)[1], model_of(other))
         else:
-            runtime = self.runtime(made)
+            runtime = self.runtime(made, self.python)
         has_inputs = isinstance(self.model, Reference) or self.inputs or self.shapes
         recorded = runtime.given(made) if isinstance(runtime, Recorded) and not has_inputs else None
         reference = self.reference(made) if recorded is None else Reference(made, recorded)

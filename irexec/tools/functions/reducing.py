@@ -138,6 +138,7 @@ class Reduce(Judged[Reduction]):
     _: KW_ONLY
     check: Callable[[str], object] | str | None = None
     timeout: float | None = 120.0
+    python: str = ""
     same: str = ""
     tries: int = 1
     jobs: int = 1
@@ -190,7 +191,7 @@ class Reduce(Judged[Reduction]):
                 raise CannotRun("it requires OpenVINO in this environment, not --python", "U003")
             passes = ByPasses(self._device, dict(self.config or {}), self.timeout, same)
             return passes, [reducing.whole(reference)], STAGES
-        bounds, runtime = self.bounds, self.runtime(reference.model)
+        bounds, runtime = self.bounds, self.runtime(reference.model, self.python)
         if self.other == ONNX_RUNTIME and not self._file.lower().endswith(".onnx"):
             raise CannotRun("ONNX Runtime cannot read an IR; reduce the original .onnx file instead", "U012")
         if suffix == ".onnx" and (runtime.runs_parts or self.other == ONNX_RUNTIME):
