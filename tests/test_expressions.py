@@ -11,18 +11,17 @@ import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from re import _constants as words  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from time import process_time
 from typing import Any, NamedTuple
 
 import pytest
+from support.sources import ROOT, Source, sources
 
 # The modules of the ONNX front end are imported, too.
 pytest.importorskip("onnx")
 
-PACKAGE = Path(__file__).parents[1] / "irexec"
 ANCHORED, SEARCHING = {"match", "fullmatch"}, {"search", "sub", "subn", "split", "findall", "finditer"}
 OF_RE = {f"re.{method}" for method in ("compile", *ANCHORED, *SEARCHING)}
 SAMPLES = [
@@ -44,55 +43,43 @@ class Use(NamedTuple):
     methods: frozenset[str]
 
 
-def uses() -> Iterator[Use]:
-    """Yield every call that gives `re` an expression."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        text = path.read_text()
-        where = path.relative_to(PACKAGE.parent)
-        tree = ast.parse(text)
-        nodes = [*ast.walk(tree)]
-        given = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) in OF_RE and node.args]
-        if not given:
-            continue
-        space = vars(importlib.import_module(".".join(where.with_suffix("").parts).removesuffix(".__init__")))
-        names = names_of(nodes)
-        for node in given:
-            method = ast.unparse(node.func).removeprefix("re.")
-            methods = {method} if method != "compile" else called(nodes, names.get(id(node), ast.unparse(node)))
-            options = {keyword.arg: keyword.value for keyword in node.keywords}
-            flags = options.get("flags", node.args[1] if method == "compile" and len(node.args) > 1 else None)
-            pattern = value(node.args[0], space)
-            if isinstance(pattern, str | bytes):
-                number = 0 if flags is None else int(value(flags, space))
-                yield Use(f"{where}:{node.lineno}", pattern, number, frozenset(methods))
+def uses(source: Source) -> Iterator[Use]:
+    """Yield every call in a file that gives `re` an expression."""
+    calls = [node for node in source.of(ast.Call) if node.args and isinstance(node.func, ast.Attribute)]
+    given = [node for node in calls if ast.unparse(node.func) in OF_RE]
+    if not given:
+        return
+    space, names = vars(importlib.import_module(source.module)), names_of(source)
+    for node in given:
+        method = ast.unparse(node.func).removeprefix("re.")
+        methods = {method} if method != "compile" else called(source, names.get(node, ast.unparse(node)))
+        options = {keyword.arg: keyword.value for keyword in node.keywords}
+        flags = options.get("flags", node.args[1] if method == "compile" and len(node.args) > 1 else None)
+        pattern = value(node.args[0], space)
+        if isinstance(pattern, str | bytes):
+            number = 0 if flags is None else int(value(flags, space))
+            yield Use(f"{source.name}:{node.lineno}", pattern, number, frozenset(methods))
 
 
-def names_of(nodes: list[ast.AST]) -> dict[int, str]:
+def names_of(source: Source) -> dict[ast.expr | None, str]:
     """Return how other code refers to a value: by a variable, or by a call of the function that returns it."""
-    names = {}
-    for node in nodes:
-        if isinstance(node, ast.Assign):
-            names[id(node.value)] = ast.unparse(node.targets[0])
-        elif isinstance(node, ast.FunctionDef) and isinstance(last := node.body[-1], ast.Return):
-            names[id(last.value)] = f"{node.name}()"
-    return names
+    names: dict[ast.expr | None, str] = {node.value: ast.unparse(node.targets[0]) for node in source.of(ast.Assign)}
+    returning = [(node, node.body[-1]) for node in source.of(ast.FunctionDef)]
+    return names | {last.value: f"{node.name}()" for node, last in returning if isinstance(last, ast.Return)}
 
 
-def called(nodes: list[ast.AST], name: str) -> set[str]:
+def called(source: Source, name: str) -> set[str]:
     """Return the methods of a compiled expression that a module calls; all, if it is used in another way."""
-    methods, references = set(), 0
-    for node in nodes:
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == name:
-            methods.add(node.attr)
-            references += 1
-        elif isinstance(node, ast.Call) and ast.unparse(node).endswith(f".take({name})"):
-            methods.add("match")  # Elements.take matches at its position.
-            references += 1
-    read = [each for each in nodes if isinstance(each, ast.expr) and ast.unparse(each) == name and is_read(each)]
-    return methods if references == len(read) and methods <= ANCHORED | SEARCHING else ANCHORED | SEARCHING
+    kind = type(ast.parse(name, mode="eval").body)
+    read = {node for node in source.of(kind) if is_read(node) and ast.unparse(node) == name}
+    methods = [node.attr for node in source.of(ast.Attribute) if node.value in read]
+    # Elements.take matches at its position.
+    methods += ["match" for node in source.of(ast.Call) if ast.unparse(node).endswith(f".take({name})")]
+    is_known = len(methods) == len(read) and {*methods} <= ANCHORED | SEARCHING
+    return {*methods} if is_known else ANCHORED | SEARCHING
 
 
-def is_read(node: ast.expr) -> bool:
+def is_read(node: ast.AST) -> bool:
     return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
 
 
@@ -215,11 +202,7 @@ def superlinear(use: Use) -> str | None:
     return None
 
 
-USES = list(uses())
-
-
-def test_the_expressions_are_found() -> None:
-    assert len(USES) > 150
+FOLDERS = sorted(path.name for path in (ROOT / "irexec").iterdir() if (path / "__init__.py").exists())
 
 
 @pytest.mark.parametrize(
@@ -235,6 +218,14 @@ def test_others_are_not(pattern: str, method: str) -> None:
     assert superlinear(Use("", pattern, 0, frozenset({method}))) is None
 
 
-@pytest.mark.parametrize("use", USES, ids=lambda use: use.place)
-def test_the_time_grows_no_faster_than_the_text(use: Use) -> None:
-    assert superlinear(use) is None, use.pattern
+@pytest.mark.by_hand(3)
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_time_grows_no_faster_than_the_text(folder: str) -> None:
+    files = [source for source in sources(f"irexec/{folder}") if re.search(r"\bre\.\w+\(", source.text)]
+    found = [use for source in files for use in uses(source)]
+    assert len(found) >= len([source for source in files if "re.compile(" in source.text])
+    assert {use: text for use in found if (text := superlinear(use)) is not None} == {}
+
+
+def test_the_files_beside_the_folders_have_none() -> None:
+    assert not [path for path in (ROOT / "irexec").glob("*.py") if re.search(r"\bre\.\w+\(", path.read_text("utf-8"))]
