@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 from support.amounts import IN_CI, spread
+from support.kept import Kept, end_all, keep
 
 from irexec.ops.spec import operator
 
@@ -78,8 +79,30 @@ OF_BLAS = ("convolution", "matrix")
 
 OTHER_PYTHONS = "not models and not any_python"
 """What `.ci/run` selects for the newest Python, if that is not the first; smoke tests run with those between."""
+LEFT_OUT = pytest.StashKey[int]()
+"""The number of cases that a run by hand of the whole suite leaves out."""
 WHOLE_SUITE = "IREXEC_TESTS_WHOLE_SUITE"
 """The variable that tells the workers of xdist, which are always given paths, that the user gave none."""
+
+
+keep()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Let tests share the processes of runtimes, except those that end them."""
+    Kept.keeps = item.get_closest_marker("processes") is None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    end_all()
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", 0)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -134,6 +157,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             tables[item.nodeid.partition("[")[0]].append(item)
         kept = {item for table in tables.values() for item in _by_hand(table)}
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        in_ci = [item for item in kept if item.get_closest_marker("in_ci")]
+        config.stash[LEFT_OUT] = len(items) - len(kept) + len(in_ci)
         items[:] = [item for item in items if item in kept]
 
 
@@ -143,12 +168,12 @@ def _is_of_any_python(path: Path) -> bool:
     return is_row or path.relative_to(TESTS).as_posix().startswith(tuple(f"{folder}/" for folder in ANY_PYTHON))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """State what a run of the whole suite by hand leaves out."""
-    if os.environ.get(WHOLE_SUITE) and not IN_CI:
+    if count := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(
-            "Of tests with more than 8 cases, every sixth case ran (of expensive ones fewer), and none that is marked "
-            "in_ci. CI=true runs everything."
+            f"Left out: {count:,} cases (five of six in tests with more than 8 cases, more in expensive tests, and all "
+            "that are marked in_ci). CI=true runs them."
         )
 
 
