@@ -122,7 +122,7 @@ def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
     return input.shape
 
 
-@operator("BitCast", "onnx26")
+@operator("BitCast", "onnx26", view="input")
 def bit_cast_26(input: T_BITS, /, *, to: ElementType) -> TensorOfTargetType:
     """The bits of each element, read as the type `to`. C1: both types have the same number of bits, and `to` is not a
     string.
