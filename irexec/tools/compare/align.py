@@ -16,8 +16,6 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.tools.compare.classes import Classes, attributes_of, counterparts, in_order
 from irexec.tools.compare.variables import numbers_of
 
-# Names are trusted if this fraction of the layers with the same name and type is equal in both models.
-_NEARLY_ALL = 0.8
 _NUMBERED = re.compile(r"[A-Za-z]*[_.:]?\d+(\.\d+)?")
 
 
@@ -133,7 +131,7 @@ def _classify(found: Alignment) -> tuple[dict[int, list[Node]], dict[int, list[N
 
 
 def _trusted(found: Alignment) -> None:
-    """Pair layers of the same name and type if the names of both models can be trusted: nearly all of these pairs are
+    """Pair layers of the same name and type if the names of both models can be trusted: most of these pairs are
     equal layers that read paired layers, as in two versions of one file, but not if layers were renumbered.
     """
     named = _unique(found.a.nodes, _name_and_type), _unique(found.b.nodes, _name_and_type)
@@ -141,7 +139,7 @@ def _trusted(found: Alignment) -> None:
     same = {node for node, other in pairs.items() if _is_same(found, node, other, pairs)}
     computing = [node for node in found.a.nodes if node.type not in SOURCES]
     paired = [node for node in computing if node in pairs]
-    if len(same.intersection(paired)) < _NEARLY_ALL * max(len(paired), len(computing) / 2):
+    if 2 * len(same.intersection(paired)) < max(len(paired), len(computing) / 2):
         return
     for node, other in pairs.items():
         near = [v.node for v in node.inputs if v is not None] + [user for v in node.outputs for user in v.users]

@@ -27,8 +27,9 @@ from irexec.runtime.engine.run import Run as Changed
 from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.errors import Bounds, Error, Run, is_percentage, off, off_typical, percent
 from irexec.tools.compare.judge import judged
+from irexec.tools.compare.numbers import FUSED, MARGIN
 from irexec.tools.compare.runtimes.runtime import CannotRun, KnowsBodies, Loaded, Runtime, Steps
-from irexec.tools.compare.tolerances import FUSED, combined, tolerance_of, tolerance_text
+from irexec.tools.compare.tolerances import combined, tolerance_of, tolerance_text
 from irexec.tools.cut.extract import Extract, give_types
 from irexec.tools.cut.select import can_be_cut
 from irexec.tools.run.record import Reference
@@ -42,8 +43,6 @@ _MAX_ITERATIONS = 512
 _MAX_BYTES = 1 << 26
 FEW = 3
 """The maximum number of layers that are all named."""
-# An error counts as gone if it is smaller by this factor.
-_VANISHING = 8.0
 
 
 FILES = ("culprit.xml", "culprit.bin", "culprit.irt", "culprit.npz", "outputs.npz")
@@ -301,7 +300,7 @@ def look_behind(
         shown = {}
     observed = [None if value is None else shown.get(value) for value in ends]
     remaining, vanished = judged(model, [inputs], observed, tolerance, bounds)
-    if not any(o is not None for o in observed) or not (vanished and error.ulp > _VANISHING * remaining.ulp):
+    if not any(o is not None for o in observed) or not (vanished and error.ulp > MARGIN * remaining.ulp):
         return False, False, None
     return False, True, _cut_there(reference, runtime, loaded, computing, bounds) if runtime.runs_parts else None
 

@@ -13,6 +13,7 @@ import numpy as np
 from irexec.core.types import Array, ElementType
 from irexec.model.arrays.brief import shown, shown_number, shown_shape
 from irexec.model.arrays.units import Typical, apart, slabs, squeezed, unit, widened
+from irexec.tools.compare.numbers import SAME
 
 # The relative error below which an error is given in units in the last place.
 _HARDLY = 1e-5
@@ -51,6 +52,11 @@ class Error:
     def is_rounding(self, units: float) -> bool:
         """Return whether rounding by this number of units in the last place explains the difference."""
         return not self or (not self.whole and self.ulp <= units)
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether the values are the same, except that other layers may have computed them in another order."""
+        return not self or (not self.whole and self.relative <= SAME)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values, infinities as texts."""

@@ -24,15 +24,14 @@ from irexec.ops.spec.traits import Quantization
 from irexec.runtime.engine.run import Run
 from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.errors import Bounds, Error, measure, within, worst
-from irexec.tools.compare.tolerances import FUSED, tolerance_of
+from irexec.tools.compare.numbers import DRAWS, FUSED
+from irexec.tools.compare.tolerances import tolerance_of
 from irexec.tools.compare.variants import fitting, narrowed, variants
 
 Computed = Mapping[ElementType, ElementType]
 """The types in which a device computes values of other types."""
 DECLARED: Computed = MappingProxyType({})
 _HALF_BITS = 16
-_RANDOM = 4
-"""The number of random draws."""
 
 
 def judged(
@@ -112,7 +111,7 @@ class _Draws:
         moved = [*self._moved()]
         for sign, turn in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
             yield {value: partial(move, signs=sign * turn**place) for place, (value, move) in enumerate(moved)}
-        for seed in range(_RANDOM):
+        for seed in range(DRAWS):
             rng = np.random.default_rng(seed)
             yield {value: partial(move, signs=rng) for value, move in moved}
 

@@ -16,12 +16,12 @@ from irexec.tools.compare.blame import Experiments, blame, largest
 from irexec.tools.compare.culprit import Culprit, listed, look_behind
 from irexec.tools.compare.errors import Error, measure, off, shown_part
 from irexec.tools.compare.layers import Comparing
+from irexec.tools.compare.numbers import DEEP, FUSED, MARGIN, NOISE_MARGIN
 from irexec.tools.compare.other_causes import changed, misread_result, where, wrong_state
 from irexec.tools.compare.remarks import ties
-from irexec.tools.compare.result import NOTABLE, Comparison, Row
-from irexec.tools.compare.rounding import MARGIN, NOISE_MARGIN, Allowance, Results, Rounding, Within
+from irexec.tools.compare.result import Comparison, Row
+from irexec.tools.compare.rounding import Allowance, Results, Rounding, Within
 from irexec.tools.compare.runtimes.runtime import CannotRun, HasLayerPairs, Runtime
-from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.compare.variants import decompressed
 from irexec.tools.cut.extract import give_types
 from irexec.tools.run.record import Reference
@@ -128,7 +128,7 @@ class Judging:
         found, comparing = self._found, self._comparing
         if found.exact or comparing.noise is not None or comparing.bounds is not None or found.unseen:
             return False
-        notable = any(error.relative > NOTABLE for step in self._errors for error in step)
+        notable = any(error.relative > DEEP for step in self._errors for error in step)
         return bool(found.layers) and not any(row.own for row in found.layers) and notable
 
     @property

@@ -24,9 +24,9 @@ from irexec.ops.spec.traits import MatrixProduct, Quantizer, Random
 from irexec.tools.compare.culprit import Culprit
 from irexec.tools.compare.errors import Error, measure, shown_part, worst
 from irexec.tools.compare.layers import Comparing
+from irexec.tools.compare.numbers import FUSED, SAME
 from irexec.tools.compare.result import Row
 from irexec.tools.compare.runtimes.runtime import CannotRun
-from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.run.record import Reference, known_value, same
 
 Arrays = Sequence[Array]
@@ -256,7 +256,7 @@ def _levels(array: Array) -> tuple[Array, float] | None:
     step = values[-1] / max(1, round(values[-1] / np.diff(values).min()))
     levels = np.round(wide / step).astype(np.int64)
     fits = levels.max() - levels.min() < 256 and levels.max() < 256 and levels.min() >= -128
-    return (levels, float(step)) if fits and np.allclose(levels * step, wide, rtol=1e-5, atol=0) else None
+    return (levels, float(step)) if fits and np.allclose(levels * step, wide, rtol=SAME, atol=0) else None
 
 
 class Known(NamedTuple):

@@ -21,6 +21,7 @@ from irexec.runtime.engine import CompiledModel
 from irexec.tools.compare.align import Alignment
 from irexec.tools.compare.classes import Classes, attributes_of, counterparts, in_order
 from irexec.tools.compare.errors import Error, measure, off
+from irexec.tools.compare.numbers import REORDERED
 from irexec.tools.cut.extract import MAX_STRUCTURE, give_types
 from irexec.tools.run.record import known_value, same
 
@@ -28,8 +29,6 @@ _UNPAIRED = "which has no counterpart"
 # The types in which tools store weights to save space, and the text about constants stored in these types.
 _NARROW = (F16, BF16)
 _NARROWED = "rounded to"
-# Units in the last place of f32 by which constants differ if they were only computed in another order.
-_ROUNDING = 8.0
 # The number of elements of a constant that are rounded and compared first, before all elements.
 _SAMPLED = 1 << 14
 
@@ -158,7 +157,7 @@ class LayerPairs:
         """
         if one is None or other is None or not self._both_constant(one, other) or not one.element_type.is_real:
             return False
-        return one.element_type is other.element_type and self._error(one, other, F32, transposed).ulp <= _ROUNDING
+        return one.element_type is other.element_type and self._error(one, other, F32, transposed).ulp <= REORDERED
 
     def _error(self, one: Value, other: Value, kind: ElementType, transposed: bool = False) -> Error:
         """Return the difference of two constants in units of this type."""

@@ -27,10 +27,11 @@ from irexec.tools.compare.errors import NONE, Bounds, Error, measure, worst
 from irexec.tools.compare.judge import judged, measured
 from irexec.tools.compare.layer_pairs import Relation
 from irexec.tools.compare.noise import Noise
+from irexec.tools.compare.numbers import FUSED, REORDERED
 from irexec.tools.compare.result import Row
 from irexec.tools.compare.runtimes.runtime import Described, HasLayerPairs, HasModules, Loaded, Repeats
 from irexec.tools.compare.together import Together
-from irexec.tools.compare.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
+from irexec.tools.compare.tolerances import accumulated, combined, tolerance_of, tolerance_text
 from irexec.tools.compare.windows import (
     SHOWN_BYTES,
     comparable,
@@ -44,8 +45,6 @@ from irexec.tools.run.record import Reference, same
 
 Known = MutableMapping[Value, Array]
 Results = Mapping[Node, list[Array]]
-# The units in the last place by which other layers that compute the same may round differently.
-_REORDERED = 256.0
 # The number of suspects whose inputs and results are kept, and with whose errors irexec runs.
 _KEPT = 64
 
@@ -365,7 +364,7 @@ class Comparing:
             return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
         if relation is Relation.RESTRUCTURED and self.bounds is None:
             # Kernels are the same: sums in another order differ by little, however sensitive the layers are.
-            agrees &= error.relative <= max(row.limit, _REORDERED) * float(unit(1.0, node.outputs[0].element_type))
+            agrees &= error.relative <= max(row.limit, REORDERED) * float(unit(1.0, node.outputs[0].element_type))
         return error, agrees and not (exact and error)
 
 

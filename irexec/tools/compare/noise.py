@@ -25,17 +25,12 @@ from irexec.ops.spec.operator import Operator
 from irexec.ops.spec.traits import MatrixProduct, Unpacking
 from irexec.runtime.engine import CompiledModel
 from irexec.tools.compare.errors import Error, Run, measure, percent, worst
+from irexec.tools.compare.numbers import DRAWS, ENOUGH, MARGIN, multiple
 from irexec.tools.cut.extract import MAX_STRUCTURE
 
 GROUP = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
 """The property of OpenVINO for the number of activations that are quantized together; 0 for none."""
 _LOWER = {"bf16": BF16, "f16": F16}
-_RUNS = 6
-# The multiples of the noise up to which an error is explained: for all elements, a slice along an axis, and one
-# element.
-_ALL, _SLICE, _ELEMENT = 2.5, 4.0, 8.0
-# The least number of elements of a slice.
-_LEAST = 16
 # Arrays with more elements, such as weights, are not perturbed; the values multiplied with them are perturbed more.
 _LARGE = 1 << 18
 # The largest magnitude of a quantized activation.
@@ -98,7 +93,7 @@ class Noise:
         return Judged(own, agrees, limit, f"{percent(level)} for rounding in {' and '.join(names)}")
 
     def _runs(self, model: Model, inputs: Sequence[Array]) -> Iterator[list[Array]]:
-        for seed in range(_RUNS):
+        for seed in range(DRAWS):
             try:
                 yield _run(self._disturbed(model, np.random.default_rng(seed)))(inputs)
             except IRError:  # A value was close to the limit of a shape or an index.
@@ -218,16 +213,16 @@ def _explains(runs: Sequence[Array], right: Array, found: Array) -> bool:
         return bool(np.all(np.isfinite(error) | ~np.isfinite(noise)))
     noise = np.where(np.isfinite(noise), noise, 0.0) + least
     levels = [np.broadcast_to(_root(noise), noise.shape)]
-    if _root(error) > _ALL * _root(noise):
+    if _root(error) > multiple(error.size) * _root(noise):
         return False
     for axis, extent in enumerate(right.shape):
-        if right.size >= _LEAST * extent:
+        if right.size >= ENOUGH * extent:
             others = tuple(k for k in range(right.ndim) if k != axis)
             level = _root(noise, others)
-            if np.any(_root(error, others) > _SLICE * level):
+            if np.any(_root(error, others) > multiple(right.size // extent) * level):
                 return False
             levels.append(np.broadcast_to(level, noise.shape))
-    return bool(np.all(error <= _ELEMENT * np.maximum(noise, np.min(levels, axis=0))))
+    return bool(np.all(error <= MARGIN * np.maximum(noise, np.min(levels, axis=0))))
 
 
 def _root(array: Any, axes: tuple[int, ...] | None = None) -> Any:

@@ -16,18 +16,15 @@ from irexec.tools.compare.coverage import can_differ
 from irexec.tools.compare.culprit import FEW, Culprit, listed
 from irexec.tools.compare.errors import NONE, Error, measure, worst
 from irexec.tools.compare.layer_pairs import LayerPairs
+from irexec.tools.compare.numbers import ENOUGH, FUSED, MARGIN
 from irexec.tools.compare.result import Row
-from irexec.tools.compare.rounding import MARGIN
 from irexec.tools.compare.runtimes.runtime import CannotRun, HasStates, Loaded, ObservesWithResults, Repeats
 from irexec.tools.compare.together import Together
-from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.compare.windows import SHOWN_BYTES, comparable, observed, sizes_of, windows
 from irexec.tools.run.record import Reference, known_value, same
 
-# The largest number of axes whose orders are tried, and the relative error of values that are the same.
-_MOST_AXES, _SAME = 5, 1e-4
-# The least number of elements by which the values of another result are recognized.
-_ENOUGH = 8
+# The largest number of axes whose orders are tried.
+_MOST_AXES = 5
 
 
 def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node]) -> Culprit | None:
@@ -217,9 +214,9 @@ def layout(reference: Reference, suspect: Culprit) -> str:
             return f"{value.node.friendly_name} has the same values in another layout: {found}"
         pairs = zip(reference.model.results, reference.results()[suspect.step], strict=True)
         for result, array in pairs if not suspect.outer else ():
-            if result.inputs[0] is value or array.size < _ENOUGH or not can_differ(array):
+            if result.inputs[0] is value or array.size < ENOUGH or not can_differ(array):
                 continue
-            if measure(array, theirs).relative < _SAME:
+            if measure(array, theirs).is_reordered:
                 return f"{value.node.friendly_name} has the values of {port_name(result.outputs[0])} on the other side"
     return ""
 
@@ -233,7 +230,7 @@ def _layout(ours: Array, theirs: Array) -> str:
         if [ours.shape[axis] for axis in order] != shape or ([*order] == axes and ours.shape == theirs.shape):
             continue
         turned = ours.squeeze().transpose([axes.index(axis) for axis in order])
-        if measure(turned, theirs.reshape(turned.shape)).relative < _SAME:
+        if measure(turned, theirs.reshape(turned.shape)).is_reordered:
             became = f"{shown_shape(theirs.shape)} instead of {shown_shape(ours.shape)}"
             return became if [*order] == axes else f"{became}, with the axes {', '.join(map(str, order))} in this order"
     return ""

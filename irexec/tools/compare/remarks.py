@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from irexec.core.structure import CONVERT, READ_VALUE
-from irexec.core.types import Array
+from irexec.core.types import BF16, Array
 from irexec.model.arrays.brief import plural
+from irexec.model.arrays.units import unit
 from irexec.model.graph.model import Node
 from irexec.ops.spec.traits import Ranking, Steps
 from irexec.tools.compare.coverage import Shapes, not_exercised
 from irexec.tools.compare.errors import Error, measure, shown_part
 from irexec.tools.compare.layer_pairs import LayerPairs, Relation
+from irexec.tools.compare.numbers import FUSED, MARGIN
 from irexec.tools.compare.result import NO_EFFECT, Row, few
 from irexec.tools.run.record import Reference
 
 # The relative error up to which the error of an input counts as rounding, including rounding to bf16.
-_SMALL = 0.02
-# The factor by which the relative error of the result must exceed the error of the input.
-_LARGER = 8.0
+_SMALL = FUSED * float(unit(1.0, BF16))
 _NAMED = 3
 
 
@@ -48,7 +48,7 @@ def _jump(row: Row, known: dict[Node, Row]) -> Error | None:
     above = [known[value.node] for value in row.node.inputs if value is not None and value.node in known]
     errors = [row.total for row in above if row.total]
     worst = max(errors, key=lambda error: error.relative, default=None)
-    if worst is None or worst.relative > _SMALL or total.relative < _LARGER * worst.relative:
+    if worst is None or worst.relative > _SMALL or total.relative < MARGIN * worst.relative:
         return None
     return worst
 

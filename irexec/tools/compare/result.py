@@ -14,6 +14,7 @@ from irexec.ops.spec.traits import ConversionTo, Moving
 from irexec.tools.compare.culprit import Culprit
 from irexec.tools.compare.errors import Error, off, worst
 from irexec.tools.compare.noise import GROUP, packed
+from irexec.tools.compare.numbers import DEEP
 
 NO_EFFECT = "without effect on these inputs"
 """The beginning of the notes about layers that differ, but compute the same values."""
@@ -298,7 +299,6 @@ LOWER = ("f16", "bf16")
 """The types other than f32 in which devices compute models in f32."""
 CACHE = "KV_CACHE_PRECISION"
 """The property of OpenVINO for the type in which the caches of attention are kept."""
-NOTABLE = 1e-3
 """The relative error of results from which an explanation is given."""
 
 
@@ -321,7 +321,7 @@ def hints(
             "INFERENCE_PRECISION_HINT=f32 compares in f32"
         )
     if culprit is None:
-        if accumulated and precision not in LOWER and any(error.relative > NOTABLE for error in results):
+        if accumulated and precision not in LOWER and any(error.relative > DEEP for error in results):
             yield "each layer is within its tolerance; the difference in the results is accumulated rounding"
         return
     if other.startswith("OpenVINO") and GROUP not in other and any(map(packed, culprit.nodes)):

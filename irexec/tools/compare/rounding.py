@@ -17,18 +17,8 @@ from irexec.model.arrays.units import Typical, apart, squeezed, unit, widened
 from irexec.model.graph.model import Node, Value
 from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.errors import Bounds, Error, measure, within, worst
-from irexec.tools.compare.tolerances import FUSED
+from irexec.tools.compare.numbers import DRAWS, ENOUGH, FUSED, MARGIN
 from irexec.tools.run.record import Reference
-
-_DRAWS = 3
-MARGIN = 8.0
-"""The multiple of the largest change in the draws that rounding explains: there are few draws, and the errors of a
-layer may all have one sign.
-"""
-NOISE_MARGIN = 2.0
-"""The same for rounding to fewer bits, whose errors are independent."""
-# The least number of elements along an axis whose changes say more than those of one element.
-_ENOUGH = 8
 
 Results = Sequence[Sequence[Array]]
 """The results of a model, per step."""
@@ -94,7 +84,7 @@ class Rounding:
                 if drawn is not None and (draw := drawn[step][index]).shape == found.shape:
                     error = np.where(apart(found, draw) == 0, 0.0, error)
                     most = max(most, int(np.count_nonzero(apart(ours, draw))))
-                if seed + 1 >= _DRAWS and np.count_nonzero(error) in (0, left):
+                if seed + 1 >= DRAWS and np.count_nonzero(error) in (0, left):
                     break
             if not error.any() and count <= most + math.sqrt(most):
                 return True
@@ -121,7 +111,7 @@ class Rounding:
 
     def _drawn(self) -> list[Results]:
         """Return the results of the runs with random errors of the measured size."""
-        return [draw for seed in range(_DRAWS) if (draw := self._draw(1.0, seed)) is not None]
+        return [draw for seed in range(DRAWS) if (draw := self._draw(1.0, seed)) is not None]
 
     def _draw(self, times: float, seed: int) -> Results | None:
         """Return the results of a run with random errors of this multiple of the measured size; None if it fails."""
@@ -144,7 +134,7 @@ def _bound(ours: Array, draws: Sequence[Array], margin: float) -> Array:
     finite = np.where(np.isfinite(changes), changes, 0.0)
     level = np.full(flat.shape, finite.max())
     for axis, extent in enumerate(flat.shape):
-        if flat.size >= _ENOUGH * extent:
+        if flat.size >= ENOUGH * extent:
             level = np.minimum(level, finite.max(tuple(k for k in range(flat.ndim) if k != axis), keepdims=True))
     bound = FUSED * unit(scale, ElementType.of(ours.dtype)) + margin * np.maximum(changes, level)
     return np.asarray(bound.reshape(ours.shape))

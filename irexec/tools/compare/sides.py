@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.tools.compare.errors import measure
+from irexec.tools.compare.numbers import MARGIN
 from irexec.tools.compare.result import Comparison
-from irexec.tools.compare.rounding import MARGIN
 
 
 class Sides:

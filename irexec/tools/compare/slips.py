@@ -29,8 +29,6 @@ from irexec.tools.run.record import Reference
 
 # The largest number of layers that are left out, one at a time, and of values that are read instead, one at a time.
 _MOST_LAYERS, _MOST_VALUES = 64, 64
-# The relative error of values that are the same, except for rounding.
-_SAME = 1e-4
 
 
 def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise | None = None) -> Culprit:
@@ -127,7 +125,7 @@ def first_piece(model: Model, culprit: Culprit, noise: Noise | None = None) -> C
             some = [other for other in before if other in needed]
             begins, part = alone(whole, some, [value], culprit.inputs)
             if not _agrees(part, [culprit.inputs[value] for value in begins], [theirs], some, noise):
-                if any(p.shape == theirs.shape and measure(p, theirs).relative < _SAME for p in pieces):
+                if any(p.shape == theirs.shape and measure(p, theirs).is_reordered for p in pieces):
                     return culprit  # The inputs are in another order.
                 return replace(culprit, nodes=[other for other in some if other not in right], together=nodes)
             # If a layer has several outputs, another of its outputs may be wrong.

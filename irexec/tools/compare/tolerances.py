@@ -11,14 +11,10 @@ from irexec.core.types import Array, ElementType, PartialShape, TensorType
 from irexec.model.graph.model import Node, Value
 from irexec.ops.spec.operator import Tolerance, exact, rounded
 from irexec.ops.spec.work import multiply_adds
+from irexec.tools.compare.numbers import FUSED, UNKNOWN
 from irexec.tools.run.record import known_value
 
-# Defaults if the number of terms or the extent of an axis is unknown.
-_UNKNOWN_TERMS, _UNKNOWN_EXTENT = 1024.0, 256
 _F32_BITS = 32
-FUSED = 4.0
-"""The tolerance, in units in the last place, of a layer of real numbers that is exact alone: a runtime that fuses it
-with its neighbours does not round the values between them."""
 
 
 def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tolerance:
@@ -29,7 +25,7 @@ def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tol
         return combined(tolerance_of(inner) for body in node.bodies for inner in body.model.nodes)
     tolerance = exact if node.operator is None else node.operator.oracle.tolerance
     if tolerance.per == "root":
-        return rounded(tolerance.ulp * math.sqrt(_terms(node)))
+        return rounded(tolerance.ulp * math.sqrt(_terms(node, values or {})))
     if tolerance.per == "extent":
         return _positioned(node, tolerance.ulp, values or {})
     if tolerance.per == "angle":
@@ -53,15 +49,18 @@ def _largest(node: Node, names: Iterable[str], values: Mapping[Value, Array]) ->
     return largest
 
 
-def _terms(node: Node) -> float:
+def _terms(node: Node, values: Mapping[Value, Array]) -> float:
     """Return the number of terms of the sum for an element of the result; dynamic extents, such as a batch size, are
-    not counted.
+    not counted. Sums that are no sums of products have at most as many as the largest extent.
     """
     inputs = [None if value is None else _closed(value.type) for value in node.inputs]
     outputs = [_closed(value.type) for value in node.outputs]
     assert node.operator is not None
     total = multiply_adds(node.operator, inputs, node.all_attributes, outputs)
-    return max(1.0, total / max(1, outputs[0].shape.size.min)) if total else _UNKNOWN_TERMS
+    if total:
+        return max(1.0, total / max(1, outputs[0].shape.size.min))
+    shapes = (_extents(value, values) or [UNKNOWN] for value in (*node.inputs, *node.outputs) if value is not None)
+    return float(max((extent for shape in shapes for extent in shape), default=1))
 
 
 def _closed(type: TensorType) -> TensorType:
@@ -76,8 +75,8 @@ def _positioned(node: Node, units: float, values: Mapping[Value, Array]) -> Tole
         return exact
     before, after = (_extents(value, values) for value in (node.inputs[0], node.outputs[0]))
     if before is None or after is None:
-        return rounded(units * _UNKNOWN_EXTENT)
-    changed = [a for a, b in zip(before, after, strict=True) if a != b or a == _UNKNOWN_EXTENT]
+        return rounded(units * UNKNOWN)
+    changed = [a for a, b in zip(before, after, strict=True) if a != b or a == UNKNOWN]
     return rounded(units * max(1, sum(changed)))
 
 
@@ -88,7 +87,7 @@ def _turned(node: Node, units: float, values: Mapping[Value, Array]) -> Toleranc
     extents = _extents(node.outputs[0], values)
     axes = node.inputs[1] if node.inputs[1] is None else values.get(node.inputs[1], known_value(node.inputs[1]))
     if extents is None or axes is None:
-        return rounded(units * _UNKNOWN_EXTENT)
+        return rounded(units * UNKNOWN)
     # The last axis contains the two parts of each number.
     lengths = [extents[:-1][int(axis)] for axis in axes]
     return rounded(units * max(1.0, sum(n if n & (n - 1) else math.sqrt(n) for n in lengths)))
@@ -98,7 +97,7 @@ def _extents(value: Value, values: Mapping[Value, Array]) -> list[int] | None:
     if value in values:
         return list(values[value].shape)
     shape = value.type.shape
-    return None if shape.rank is None else [d.value if d.is_static else _UNKNOWN_EXTENT for d in shape]
+    return None if shape.rank is None else [d.value if d.is_static else UNKNOWN for d in shape]
 
 
 def combined(tolerances: Iterable[Tolerance]) -> Tolerance:

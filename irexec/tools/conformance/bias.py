@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import ml_dtypes
 import numpy as np
 
-from irexec.core.types import Array, ElementType
+from irexec.core.types import F32, Array, ElementType
 from irexec.model.arrays.units import unit
 from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.contents import category_of
@@ -18,16 +19,15 @@ from irexec.ops.spec.operator import Operator, Tolerance
 from irexec.ops.spec.traits import Conversion
 from irexec.tools.compare.culprit import function_of
 from irexec.tools.compare.errors import percent
+from irexec.tools.compare.numbers import FUSED, LOST, MARGIN, MIDWAY, NOISE_MARGIN
 from irexec.tools.conformance.case import computing
 from irexec.tools.conformance.exact import exact_values
 
-FEWEST = 64
-"""The smallest number of elements whose average error is judged."""
-_BIAS, _SPREAD = 0.2, 2.0
-"""The allowed average and root mean square of the errors, in units in the last place."""
-_STANDARD_ERRORS = 8.0
-_NEAREST, _OTHERS = 0.51, 0.1
-"""The largest error of rounding to the nearest, and the share of larger errors below which no bias is reported."""
+_FEWEST = (MARGIN / MIDWAY) ** 2 / 12
+"""The least number of elements whose average error is judged: MARGIN standard errors of rounding are then below MIDWAY.
+"""
+_NEAREST = 0.51
+"""The largest error of rounding to the nearest, computed in f64."""
 _ELEMENTWISE = frozenset({"activation", "arithmetic", "type"})
 
 
@@ -40,7 +40,7 @@ def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], to
     if (
         len(nodes) != 1
         or len(found) != 1
-        or found[0].size < FEWEST
+        or found[0].size < _FEWEST
         or not _is_rounded_once(nodes[0], found[0], tolerance)
     ):
         return None
@@ -48,14 +48,14 @@ def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], to
     if not exact or exact[0].shape != found[0].shape or exact[0].dtype.kind not in "fV":
         return None
     errors, signs = _errors(exact[0].astype(np.float64), found[0])
-    if errors.size < FEWEST or float((np.abs(errors) > _NEAREST).mean()) < _OTHERS:
+    if errors.size < _FEWEST or float((np.abs(errors) > _NEAREST).mean()) < MIDWAY:
         return None
     for of, signed in (("the results", errors), ("the magnitudes of the results", errors * signs)):
         mean, deviation = float(signed.mean()), float(signed.std()) / np.sqrt(errors.size)
-        if abs(mean) >= _BIAS and abs(mean) >= _STANDARD_ERRORS * deviation:
+        if abs(mean) >= MIDWAY and abs(mean) >= MARGIN * deviation:
             return f"{of} are {mean:+.2f} ulp off on average over {errors.size} elements"
     spread = float(np.sqrt((errors**2).mean()))
-    if spread >= _SPREAD and found[0].dtype.itemsize == 2:
+    if spread >= NOISE_MARGIN and found[0].dtype.itemsize == 2:
         return f"the errors of {errors.size} elements have a root mean square of {spread:.1f} ulp"
     return None
 
@@ -73,25 +73,19 @@ def lost(model: Model, inputs: Sequence[Array], expected: Sequence[Array], found
         return None
     right, other = expected[0].astype(np.float64), found[0].astype(np.float64)
     with np.errstate(all="ignore"):
-        distance = np.where(np.isfinite(right) & np.isfinite(other) & (np.abs(right) > _TINY), np.abs(right - other), 0)
-        wrong = distance > _LOST * np.abs(right)
+        is_normal = np.isfinite(right) & np.isfinite(other) & (np.abs(right) > least_normal(F32))
+        distance = np.where(is_normal, np.abs(right - other), 0)
+        wrong = distance > LOST * np.abs(right)
         for signs in ((1, 1), (-1, -1), (1, -1), (-1, 1)) if wrong.any() else ():
-            factors = (1 + signs[place % 2] * _MOVED for place in range(len(inputs)))
+            factors = (1 + signs[place % 2] * FUSED * unit(1.0, F32) for place in range(len(inputs)))
             pairs = zip(inputs, factors, strict=True)
             moved = [np.asarray(a * factor, a.dtype) if a.dtype.kind == "f" else a for a, factor in pairs]
-            wrong &= ~(distance <= _TIMES * np.abs(function_of(model)(moved)[0].astype(np.float64) - right))
+            wrong &= ~(distance <= MARGIN * np.abs(function_of(model)(moved)[0].astype(np.float64) - right))
     if not wrong.any():
         return None
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
     error = percent(float(distance[place] / np.abs(right[place])))
     return f"a result is {error} off at {list(place)}: {expected[0][place]} expected, {found[0][place]} found"
-
-
-_LOST, _MOVED, _TIMES = 0.01, 2.0**-21, 16.0
-"""The relative error of a lost result, a relative change of the inputs, and the number of such changes that excuse an
-error."""
-_TINY = 1e-36
-"""A magnitude above the subnormal numbers of f32, which devices may replace by 0."""
 
 
 def _is_elementwise(operator: Operator) -> bool:
@@ -111,15 +105,18 @@ def _is_rounded_once(node: Node, found: Array, tolerance: Tolerance) -> bool:
 
 
 def _errors(exact: Array, found: Array) -> tuple[Array, Array]:
-    """Return the signed errors in units in the last place, and the signs of the exact results, where all are normal."""
+    """Return the signed errors in units in the last place, and the signs of the exact results, where all are normal and
+    there is an error: results that need no rounding say nothing about it.
+    """
     kind = ElementType.of(found.dtype)
     wide = found.astype(np.float64)
     with np.errstate(all="ignore"):
-        normal = np.isfinite(exact) & np.isfinite(wide) & (np.abs(exact) >= _least(found)) & (wide != 0)
-        errors = (wide - exact)[normal] / unit(exact[normal], kind)
-    return errors, np.sign(exact[normal])
+        normal = np.isfinite(exact) & np.isfinite(wide) & (np.abs(exact) >= least_normal(kind)) & (wide != 0)
+        rounded = normal & (wide != exact)
+        errors = (wide - exact)[rounded] / unit(exact[rounded], kind)
+    return errors, np.sign(exact[rounded])
 
 
-def _least(array: Array) -> float:
-    """Return a limit somewhat above the smallest normal number of the array's type."""
-    return 2.0**-13 if array.dtype == np.float16 else 2.0**-120
+def least_normal(kind: ElementType) -> float:
+    """Return a magnitude above the subnormal numbers of a type, which devices may replace by 0."""
+    return MARGIN * float(ml_dtypes.finfo(kind.dtype).tiny)  # type: ignore[no-untyped-call]

@@ -19,8 +19,8 @@ from irexec.model.graph.ports import port_name
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.delta import fewest
 from irexec.tools.compare.errors import Bounds, measure
+from irexec.tools.compare.numbers import FUSED
 from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
-from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.conformance.values import PROFILES, draw_values
 from irexec.tools.run.record import Reference
 from irexec.tools.run.run import complete

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,8 +14,9 @@ from irexec.model.graph.model import Model, Node
 from irexec.ops.spec.operator import Tolerance
 from irexec.tools.compare.errors import Error, measure, shown_error
 from irexec.tools.compare.judge import explains
-from irexec.tools.compare.tolerances import FUSED, combined, tolerance_of
-from irexec.tools.conformance.bias import lost, systematic
+from irexec.tools.compare.numbers import FUSED
+from irexec.tools.compare.tolerances import combined, tolerance_of
+from irexec.tools.conformance.bias import least_normal, lost, systematic
 from irexec.tools.conformance.case import Case, computing
 from irexec.tools.conformance.defendant import Answer
 from irexec.tools.conformance.exact import exact_results
@@ -28,11 +30,11 @@ WORDS = (
 call of a compiled model raised an exception; crash, hang: the process ended or did not answer; open: the page leaves
 the result open; accepted: a case that the specification forbids was computed; reference: exact evaluation agrees with
 the runtime and not with irexec; invalid: irexec itself refuses the case when it runs."""
-_LEAST_UNITS, _ROUNDING = 64.0, 2.0**-22
-"""The units in the last place by which floats may always differ (0.0004 % in f32), and the rounding error of f32."""
+_ROUNDING = 2.0**-22
+"""The rounding error of f32."""
 _MOVED_LEVELS = 0.5
 """The part of a level by which OpenVINO moves results in graphs: it rounds zero points."""
-_F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), 8 * float(np.finfo(np.float32).tiny)
+_F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), least_normal(F32)
 _I32_END = 2.0**31
 _ENDLESS = 2.0**60
 _F16_MAX = float(np.finfo(np.float16).max)
@@ -151,7 +153,7 @@ def _worst(
     worst: tuple[int, Error] | None = None
     for number, (right, other) in enumerate(zip(expected, found, strict=True)):
         error = measure(right, other, _unit(right, units))
-        limit = max(tolerance.ulp, _LEAST_UNITS) if ElementType.of(right.dtype).is_real else 0.0
+        limit = max(tolerance.ulp, FUSED) if ElementType.of(right.dtype).is_real else 0.0
         if error.ulp > limit and (worst is None or error.ulp > worst[1].ulp):
             worst = (number, error)
     return worst
@@ -180,7 +182,9 @@ def _second_look(
     if not case.model.sinks and _agrees_with_exact(case, inputs, found, expected, tolerance):
         return Verdict("reference", f"exact evaluation agrees with the runtime: {shown_error(error)}", output=number)
     note = _of_integers(case, inputs, expected, found, units)
-    return Verdict("wrong", f"{shown_error(error)}{place}{note}", output=number, ulp=float(min(error.ulp, 1e300)))
+    return Verdict(
+        "wrong", f"{shown_error(error)}{place}{note}", output=number, ulp=float(min(error.ulp, sys.float_info.max))
+    )
 
 
 def _computed(case: Case, units: Mapping[str, str]) -> dict[ElementType, ElementType]:

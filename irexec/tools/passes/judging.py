@@ -15,9 +15,9 @@ from irexec.ops.compute.casting import cast
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.errors import NONE, Error, measure
 from irexec.tools.compare.noise import Noise
+from irexec.tools.compare.numbers import FUSED
 from irexec.tools.compare.rounding import Rounding
 from irexec.tools.compare.runtimes.runtime import CannotRun, OtherModel, Runtime
-from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.compare.variants import decompressed
 from irexec.tools.diff.diff import diff
 from irexec.tools.passes.dumps import Dump

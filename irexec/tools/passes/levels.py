@@ -18,8 +18,8 @@ from irexec.model.arrays.units import apart, unit, widened
 from irexec.model.graph.model import Model, Value
 from irexec.ops.spec.traits import Quantization
 from irexec.runtime.engine.runner import Moves
+from irexec.tools.compare.numbers import FUSED
 from irexec.tools.compare.rounding import Results, pairs
-from irexec.tools.compare.tolerances import FUSED
 from irexec.tools.run.record import Reference
 
 _RANDOM = 4

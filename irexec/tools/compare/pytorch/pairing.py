@@ -19,7 +19,8 @@ from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Model, Node, Value
 from irexec.runtime.engine import CompiledModel
 from irexec.tools.compare.culprit import alone
-from irexec.tools.compare.pytorch.samples import NARROW, RELATIVE, Sample, sample
+from irexec.tools.compare.numbers import DEEP, SAME
+from irexec.tools.compare.pytorch.samples import NARROW, Sample, sample
 from irexec.tools.compare.pytorch.server import Call
 from irexec.tools.compare.windows import comparable
 
@@ -62,8 +63,6 @@ def matches(layer: str, paths: Iterable[str]) -> str | None:
 
 _FAULTS = 16
 """The maximum number of faults after which pairing continues."""
-_NEAR = 2e-5
-"""The difference of results, relative to a typical element, above which a fault is looked for."""
 _CALLS, _CANDIDATES = 8, 8
 """The number of module results that are tried after a fault, and the number of values tried for each result."""
 
@@ -115,7 +114,7 @@ class _Pairing:
         self.pairs: dict[Value, Made] = {}
         self._paired: set[Made] = set()
         narrow = has_narrow_weights(model)
-        self._allowed, self._near = (NARROW, NARROW) if narrow else (RELATIVE, _NEAR)
+        self._allowed, self._near = (NARROW, NARROW) if narrow else (DEEP, SAME)
 
     def found(self) -> Pairs:
         samples = self._samples(self.model, list(self._known.values()), self._order)

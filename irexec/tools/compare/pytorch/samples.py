@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from irexec.core.types import Array
+from irexec.core.types import BF16, Array
+from irexec.model.arrays.units import unit
+from irexec.tools.compare.numbers import DEEP, FUSED
 
 _MOST = 96
 """The number of elements in a sample."""
-RELATIVE = 1e-3
-"""The difference, relative to the typical element of a sample, that rounding in a deep network may cause."""
-NARROW = 2.0**-6
+NARROW = FUSED * float(unit(1.0, BF16))
 """The difference that weights which an exporter rounded to f16 or bf16 may cause."""
 
 
@@ -28,7 +28,7 @@ class Sample:
     dtype: str
     shape: tuple[int, ...]
     elements: Array
-    allowed: float = RELATIVE
+    allowed: float = DEEP
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -74,7 +74,7 @@ def sample_of(found: Mapping[str, Any]) -> Sample:
     return Sample(found["dtype"], tuple(found["shape"]), found["elements"], found["allowed"])
 
 
-def sample(array: Array, allowed: float = RELATIVE) -> Sample | None:
+def sample(array: Array, allowed: float = DEEP) -> Sample | None:
     """Return the sample of an array; None for empty arrays, and for elements that are not real numbers."""
     if array.size == 0 or array.dtype.kind in "TUOSc":
         return None

@@ -9,12 +9,9 @@ import numpy as np
 from irexec.core.types import Array
 from irexec.model.graph.model import Model, Node, Value
 from irexec.runtime.engine import CompiledModel
+from irexec.tools.compare.numbers import ENOUGH, SAME
 from irexec.tools.compare.pytorch.pairing import Made, has_narrow_weights
 from irexec.tools.compare.pytorch.samples import NARROW
-
-_LEAST, _NEAR = 8, 1e-4
-"""The least number of elements of a channel whose scale is recognized, and the deviation that rounding may cause,
-unless weights are rounded to f16 or bf16."""
 
 
 def scaled(
@@ -29,7 +26,7 @@ def scaled(
     for made, array in results.items():
         by_shape.setdefault(array.shape, []).append(made)
     found: set[Made] = set()
-    near = NARROW if has_narrow_weights(model) else _NEAR
+    near = NARROW if has_narrow_weights(model) else SAME
 
     class Comparing:
         def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
@@ -45,13 +42,13 @@ def scaled(
     return found
 
 
-def is_scaled(one: Array, other: Array, near: float = _NEAR) -> bool:
+def is_scaled(one: Array, other: Array, near: float = SAME) -> bool:
     """Return whether an array equals another one except for a factor and an offset of each channel, along any axis
     other than the first. `near`: the deviation that rounding may cause.
     """
     if one.shape != other.shape or one.dtype.kind != "f" or other.dtype.kind != "f":
         return False
-    axes = (axis for axis, size in enumerate(one.shape) if axis and size > 1 and one.size // size >= _LEAST)
+    axes = (axis for axis, size in enumerate(one.shape) if axis and size > 1 and one.size // size >= ENOUGH)
     return any(_is_scaled_along(one, other, axis, near) for axis in axes)
 
 
