@@ -19,7 +19,7 @@ FAULTS["unet"] = {
     "groups of one channel": "middle/norm1",
     "another epsilon": "middle/norm2",
     "no time in the middle": "middle/timed middle/norm2",
-    "attention without scale": "scores scaled",
+    "attention without scale": "scores scaled attention",
     "keys and values swapped": "scores mixed",
     "softmax over queries": "attention",
     "residual of the normalized": "attended",

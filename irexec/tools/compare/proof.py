@@ -49,16 +49,22 @@ def _differ(error: Error) -> str:
 
 
 def with_ours(reference: Reference, loaded: Loaded, culprit: Culprit) -> Results | None:
-    """Return the other model's results with irexec's values of the layers; None if it cannot be run with them."""
+    """Return the other model's results with irexec's values of the layers, for the other model's inputs of each step;
+    None if it cannot be run with them.
+    """
     if not isinstance(loaded, HasLayerPairs) or not culprit.outputs:
         return None
-    try:
-        begins, part = alone(Cutter(culprit.model), culprit.nodes, [*culprit.outputs], culprit.inputs)
-        right = function_of(part)([culprit.inputs[value] for value in begins])
-    except (IRError, KeyError):  # KeyError: an input of the layers is not known.
-        return None
-    values: dict[Value, Array] = dict(zip(culprit.outputs, right, strict=True))
-    return loaded.changed(reference.steps, [values if s == culprit.step else {} for s in range(len(reference.steps))])
+    whole, ends, values = Cutter(culprit.model), [*culprit.outputs], list[dict[Value, Array]]()
+    seen = loaded.observe(reference.steps, [value for value in culprit.inputs if value not in culprit.model.inputs])
+    for step, inputs in zip(seen, reference.steps, strict=True):
+        known = dict(zip(culprit.model.inputs, inputs, strict=True)) | {value: step[value] for value in step}
+        try:
+            begins, part = alone(whole, culprit.nodes, ends, known)
+            right = function_of(part)([known[value] for value in begins])
+        except (IRError, KeyError):  # KeyError: an input of the layers is not known.
+            return None
+        values.append(dict(zip(ends, right, strict=True)))
+    return loaded.changed(reference.steps, values)
 
 
 def _of_result(reference: Reference, loaded: Loaded, node: Node, other: Results) -> str:

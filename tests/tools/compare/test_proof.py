@@ -12,6 +12,11 @@ from support.verdicts import ROWS, compared, named
 import irexec
 from irexec import Model
 from irexec import opset15 as ops
+from irexec.tools.compare.blame import largest
+from irexec.tools.compare.compare import compare
+from irexec.tools.compare.proof import with_ours
+from irexec.tools.compare.runtimes.runtime import OtherModel
+from irexec.tools.run.record import Reference
 
 F, L = np.float32, np.int64
 
@@ -48,3 +53,23 @@ def test_every_verdict_has_a_proof(build: Callable[[Any, bool], Any], layer: str
     assert not found.agrees and named(found) == [layer], found.verdict
     assert found.proof.startswith(proof), found.proof
     assert "; " in found.proof
+
+
+def test_the_other_side_has_irexecs_values_in_every_step() -> None:
+    """A bias that a softmax cancels, in a cache: with irexec's values in one step alone, the steps do not fit."""
+
+    def model(bias: float) -> Model:
+        x = ops.parameter([1, 4], "f32", name="x")
+        cache = ops.read_value(ops.constant(np.zeros((1, 4), F)), "cache", "f32", [1, 4], name="cache")
+        key = ops.add(ops.multiply(x, F(3), name="scaled"), F(bias), name="key")
+        kept = ops.assign(ops.add(cache, key, name="sum"), "cache", name="kept")
+        made = ops.result(ops.softmax(ops.subtract(key, cache, name="change"), 1, name="shares"), name="r")
+        return irexec.Model([made], [kept], [x])
+
+    steps = [[np.random.default_rng(seed).normal(0, 1, (1, 4)).astype(F)] for seed in range(3)]
+    run, other = Reference(model(0.1), steps), OtherModel("other.xml", model(0.1001))
+    found = compare(run, other)
+    assert named(found) == ["key"] and found.culprit is not None, found.verdict
+    repaired = with_ours(run, other.load(run.model), found.culprit)
+    assert repaired is not None and not largest(run.results(), repaired)
+    assert found.proof.endswith("those of the other side are equal"), found.proof
