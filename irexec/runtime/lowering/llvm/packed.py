@@ -229,7 +229,7 @@ def _write_unpack(
             with code.loop(0, blocks, block) as k:
                 places = [place(first + side + number, k) for number in range(lanes)]
                 for address in places:
-                    code.prefetch(address + packing.nbytes(layer.depth * across))
+                    code.prefetch(address + packing.nbytes(layer.depth * across), AHEAD_LEVEL)
                 square = [load_dwords(code, address, lanes) for address in places]
                 decoder = Decoder(code, packing, {})
                 for number, dword in enumerate(turned(code, square)):

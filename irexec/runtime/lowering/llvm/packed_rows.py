@@ -14,7 +14,7 @@ from llvmlite import ir
 from irexec.runtime.lowering.llvm.after import After
 from irexec.runtime.lowering.llvm.code import I32, Code, copy_run
 from irexec.runtime.lowering.llvm.epilogue import epilogue
-from irexec.runtime.lowering.llvm.packed import MANY_TASK, fields, group_of
+from irexec.runtime.lowering.llvm.packed import AHEAD_LEVEL, MANY_TASK, fields, group_of
 from irexec.runtime.lowering.llvm.unpacking import Decoder, Packing
 
 # The number of rows, and of columns, of a tile.
@@ -45,7 +45,7 @@ def write_some(module: Any, name: str, lanes: int, step: int, packing: Packing, 
                 codes = layer.codes + packing.nbytes(column * depth + k)
                 with code.loop(0, count, lanes) as index:
                     address = codes + packing.nbytes(index)
-                    code.prefetch(address + ahead)
+                    code.prefetch(address + ahead, AHEAD_LEVEL)
                     (panel + step * number).put_vector(index, decoder.vector(address, lanes))
             with code.loop(0, tiles) as tile:
                 # The last tile may overlap the tile before it; both then compute the same sums of the same products.
