@@ -44,7 +44,6 @@ class Plans:
         self._general = make_plan(model, constants=self._constants)
         self._observed: Plan | None = None
         self._special: OrderedDict[Shapes, Plan | None] = OrderedDict()
-        self._last: Shapes = ()
         self.optional_inputs = model.optional_inputs
         self._opened: dict[frozenset[Value], Plans] = {}
 
@@ -63,8 +62,8 @@ class Plans:
         """The plan for every shape that the model accepts."""
         return self._general
 
-    def of(self, shapes: Shapes, *, observed: bool = False) -> Plan:
-        """Return the plan for these input shapes.
+    def of(self, shapes: Shapes, last: Shapes = (), *, observed: bool = False) -> Plan:
+        """Return the plan for these input shapes. `last`: those of the last call of the same request.
 
         When a dynamic model receives the same shapes a second time, a special plan is made for these static shapes.
         When the same extents change from one call to the next a second time, one is made in which they are open. Of
@@ -81,7 +80,7 @@ class Plans:
         if not self._is_dynamic:
             return self._general
         with self._lock:
-            changed, self._last = _with_open(shapes, self._last), shapes
+            changed = _with_open(shapes, last)
             if changed == shapes:
                 self._remember(shapes)
             fitting = [

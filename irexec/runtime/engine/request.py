@@ -16,7 +16,7 @@ from irexec.runtime.engine.arguments import arrange
 from irexec.runtime.engine.checking import Rules
 from irexec.runtime.engine.lowered import Backend
 from irexec.runtime.engine.plan import Plan
-from irexec.runtime.engine.plans import MAX_PLANS, Plans
+from irexec.runtime.engine.plans import MAX_PLANS, Plans, Shapes
 from irexec.runtime.engine.results import Results
 from irexec.runtime.engine.runner import Listener, Runner
 from irexec.runtime.engine.state import Variables, VariableState
@@ -34,6 +34,8 @@ class InferRequest(OfOneProcess):
         self._plans, self._backend = plans, backend
         self._variables, self._rules = Variables(plans.model), Rules()
         self._runners: OrderedDict[Plan, Runner] = OrderedDict()
+        # The shapes of the inputs of the last inference.
+        self._last: Shapes = ()
         self._busy = threading.Lock()
         self.listeners: list[Listener] = list(listeners)
         self.results: Results | None = None
@@ -56,7 +58,9 @@ class InferRequest(OfOneProcess):
         with self._alone():
             plans = self._plans.opened(self.split(inputs)[1])
             arrays = arrange(inputs, plans.model.inputs)
-            plan = plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
+            shapes = tuple([array.shape for array in arrays])
+            plan = plans.of(shapes, self._last, observed=bool(self.listeners))
+            self._last = shapes
             runner = self._runner(plan)
             before = dict(self._variables.values)
             try:

@@ -4,6 +4,7 @@ are known.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -178,13 +179,14 @@ def test_a_computed_array_can_be_a_result() -> None:
 def test_extents_that_change_from_call_to_call_are_open_in_a_plan() -> None:
     compiled = flattening()
     plans = Plans(compiled.model)
-    found = [plans.of(((1, length, 4),)) for length in range(1, 12)]
+    shapes = [((1, length, 4),) for length in range(1, 12)]
+    found = [plans.of(one, last) for last, one in pairwise([(), *shapes])]
     assert found[:2] == [plans.general] * 2
     assert found[2] is not plans.general
     assert found[2:] == [found[2]] * 9
     assert found[2].inference[compiled.model.inputs[0]].shape == PartialShape([1, -1, 4])
-    assert plans.of(((2, 3, 4),)) is plans.general
-    assert plans.of(((5, 6, 4),)) is plans.general, "all extents changed twice: the model's own types"
+    assert plans.of(((2, 3, 4),), shapes[-1]) is plans.general
+    assert plans.of(((5, 6, 4),), ((2, 3, 4),)) is plans.general, "all extents changed twice: the model's own types"
 
 
 def added() -> irexec.CompiledModel:
@@ -229,7 +231,8 @@ def test_the_first_token_after_another_prompt_has_the_plan_of_all_tokens() -> No
 
     def talked(prompt: int) -> list[Any]:
         lengths = [(prompt, prompt), *((1, prompt + 1 + number) for number in range(20))]
-        return [plans.of(((1, tokens), (1, length))) for tokens, length in lengths]
+        shapes = [((1, tokens), (1, length)) for tokens, length in lengths]
+        return [plans.of(one, last) for last, one in pairwise([(), *shapes])]
 
     *_, token = talked(5)
     for prompt in (7, 9, 30):

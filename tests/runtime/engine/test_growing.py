@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.benchmark import benchmark
 
 import irexec
@@ -179,20 +181,73 @@ def test_many_tokens_agree_with_openvino(tmp_path: Path) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
-def test_a_language_model_has_one_plan_for_all_lengths_and_the_tokens_of_openvino(tmp_path: Path) -> None:
-    ov = pytest.importorskip("openvino")
-    llm, path = benchmark("llm"), tmp_path / "llm.xml"
+class Decoding:
+    """A request of a small decoder, as optimum-intel exports it, and the length of its cache."""
+
+    def __init__(self, compiled: Any) -> None:
+        self.request, self.length = compiled.create_infer_request(), 0
+
+    def say(self, ids: np.ndarray, beams: list[int]) -> Any:
+        """Return the logits of the last token of each beam."""
+        batch, tokens = ids.shape
+        self.length += tokens
+        inputs = {"input_ids": ids, "attention_mask": np.ones((batch, self.length), np.int64)}
+        inputs["position_ids"] = np.tile(np.arange(self.length - tokens, self.length), (batch, 1))
+        return self.request.infer({**inputs, "beam_idx": np.array(beams, np.int32)})[0][:, -1]
+
+    def reset(self) -> None:
+        self.request.reset_state()
+        self.length = 0
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    llm, path = benchmark("llm"), tmp_path_factory.mktemp("decoder") / "llm.xml"
     irexec.save_model(llm.Decoder("f16", (128, 2, 256, 512), 128).model(), path, compress_to_fp16=False)
+    return path
+
+
+def test_a_language_model_has_no_plan_for_a_length_and_the_tokens_of_openvino(decoder: Path) -> None:
+    ov = pytest.importorskip("openvino")
     settings = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
-    theirs = ov.Core().compile_model(path, "CPU", settings).create_infer_request()
-    mine = irexec.compile_model(path, config={"EXECUTION_MODE_HINT": "PERFORMANCE"}).create_infer_request()
-    ids = np.arange(12)[None] % 512
-    for length in range(12, 232):
-        first = length - ids.shape[1]
-        inputs = {"input_ids": ids, "attention_mask": np.ones((1, length), np.int64)}
-        inputs |= {"position_ids": np.arange(first, length)[None], "beam_idx": np.zeros(1, np.int32)}
-        one, other = (request.infer(inputs)[0][0, -1] for request in (mine, theirs))
-        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
-        assert one.argmax() == other.argmax()
-        ids = one.argmax().reshape(1, 1)
-    assert len(mine._runner._runners) == 2, "the general plan and one for a token after any cache"
+    compiled = irexec.compile_model(decoder, config={"EXECUTION_MODE_HINT": "PERFORMANCE"})
+    models = compiled, ov.Core().compile_model(decoder, "CPU", settings)
+    # Two requests of one text each, and one of two beams.
+    talks = [(1, [Decoding(model) for model in models]) for _ in range(2)] + [(2, [Decoding(m) for m in models])]
+    random, count, early = np.random.default_rng(0), amount(2000, 220), set[Any]()
+    ids = [np.arange(12 * batch).reshape(batch, 12) * (7 + number) % 512 for number, (batch, _) in enumerate(talks)]
+    for step in range(count):
+        for number, (batch, sides) in enumerate(talks):
+            if number == 1 and step == count // 2:
+                ids[number] = random.integers(0, 512, (1, 20))
+                for side in sides:
+                    side.reset()
+            beams = random.integers(0, batch, batch).tolist() if sides[0].length else [*range(batch)]
+            one, other = (side.say(ids[number], beams) for side in sides)
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+            np.testing.assert_array_equal(one.argmax(axis=-1), other.argmax(axis=-1))
+            ids[number] = one.argmax(axis=-1).reshape(batch, 1)
+            if step < 20:
+                early.update(sides[0].request._runner._runners)
+    late = {plan for _, (mine, _) in talks for plan in mine.request._runner._runners} - early
+    assert len(late) <= 1, "at most that of prompts of any length"
+
+
+def test_memory_grows_with_the_cache_alone(decoder: Path) -> None:
+    talk = Decoding(irexec.compile_model(decoder, config={"EXECUTION_MODE_HINT": "PERFORMANCE"}))
+
+    def without_caches() -> int:
+        buffers = talk.request._runner._variables.buffers.values()
+        return tracemalloc.get_traced_memory()[0] - sum(buffer._memory.nbytes for buffer in buffers)
+
+    talk.say(np.arange(30)[None], [0])
+    tracemalloc.start()
+    try:
+        sizes = []
+        for number in range(amount(2000, 300)):
+            talk.say(np.full((1, 1), number % 512), [0])
+            if number >= 100:
+                sizes.append(without_caches())
+    finally:
+        tracemalloc.stop()
+    assert max(sizes) - sizes[0] < 100_000
