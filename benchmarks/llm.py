@@ -5,10 +5,11 @@ each call (ReadValue, Gather by `beam_idx`, Concat, Assign), attention is Scaled
 positions are rotations. Weights are those of NNCF (f16; u8 with a scale and a zero point for each row; u4 in groups of
 128 with zero points, first and last layer in int8; scales in f16, converted to f32). Each side runs in a new process:
 time to the first result (the minimum over rounds), prompts of 16 and 128 tokens (the minimum of several), one token
-while the cache grows from 32 to 600 (medians of its first and last 32 tokens, and the mean of all), and the largest
-resident memory. Times are processor time of one thread, with `--threads` above 1 by the clock; `clock` is the mean of
-all tokens by the clock. Ratios are those to the first of `--sides`; below 1, the other needs less. OpenVINO computes in
-f32 and does not quantize activations; with `--sides quantized fast` it quantizes them.
+while the cache grows from 32 to 600 (medians of its first and last 32 tokens, and the mean of all; `--until 2000`: to
+2,000), and the largest resident memory. `--beams N`: calls have N beams, which each token draws again. Times are
+processor time of one thread, with `--threads` above 1 by the clock; `clock` is the mean of all tokens by the clock.
+Ratios are those to the first of `--sides`; below 1, the other needs less. OpenVINO computes in f32 and does not
+quantize activations; with `--sides quantized fast` it quantizes them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ FORMATS = ("f16", "int8", "int4", "int4sym", "bf16")
 PROMPTS = (16, 128)
 # The lengths of the cache before the first token that is measured, and after the last one.
 CACHE = (32, 600)
-COLUMNS = ("16", "128", "token at 32", "at 600", "mean", "clock")
+COLUMNS = ("16", "128", "token at 32", "at the end", "mean", "clock")
 # The environment of each side. "quantized": OpenVINO that quantizes activations dynamically, as it does by default.
 SIDES = {"openvino": {}, "quantized": {}, "fast": {}, "numpy": {"IREXEC_FAST": "0"}}
 
@@ -173,7 +174,7 @@ class Decoder:
         return self.product(self.ops.multiply(gate, self.product(x, self.inner, self.hidden)), self.hidden, self.inner)
 
 
-def measured(side: str, path: str, threads: int, calls: int) -> None:
+def measured(side: str, path: str, threads: int, calls: int, batch: int, end: int) -> None:
     """Print, in this new process, the times of `COLUMNS` and the largest resident memory."""
     import numpy as np
 
@@ -194,9 +195,10 @@ def measured(side: str, path: str, threads: int, calls: int) -> None:
 
     def infer(cache: int, tokens: int) -> tuple[float, float]:
         """Run on some tokens after those in the cache; return the processor time and the time by the clock, in ms."""
-        positions = np.arange(cache, cache + tokens)[None]
-        inputs = {"input_ids": positions * 7 % 1000, "attention_mask": np.ones((1, cache + tokens), np.int64)}
-        inputs |= {"position_ids": positions, "beam_idx": np.zeros(1, np.int32)}
+        positions = np.tile(np.arange(cache, cache + tokens), (batch, 1))
+        inputs = {"input_ids": positions * 7 % 1000, "attention_mask": np.ones((batch, cache + tokens), np.int64)}
+        beams = np.sort(np.random.default_rng(cache).integers(0, batch, batch)) if cache else np.arange(batch)
+        inputs |= {"position_ids": positions, "beam_idx": beams.astype(np.int32)}
         began = time.process_time(), time.perf_counter()
         request.infer(inputs)
         return (time.process_time() - began[0]) * 1e3, (time.perf_counter() - began[1]) * 1e3
@@ -214,7 +216,7 @@ def measured(side: str, path: str, threads: int, calls: int) -> None:
     if calls:
         request.reset_state()
         infer(0, CACHE[0])
-        steps = np.array([infer(cache, 1) for cache in range(*CACHE)])
+        steps = np.array([infer(cache, 1) for cache in range(CACHE[0], end)])
         ends = np.median(steps[:32, clock]), np.median(steps[-32:, clock])
         times += [float(each) for each in (*ends, *steps.mean(axis=0))]
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -222,11 +224,13 @@ def measured(side: str, path: str, threads: int, calls: int) -> None:
     print(json.dumps(dict(zip(COLUMNS, times, strict=False)) | {"peak": peak}), flush=True)
 
 
-def run(side: str, path: Path, threads: int, calls: int) -> dict[str, float]:
+def run(side: str, path: Path, args: argparse.Namespace, calls: int) -> dict[str, float]:
     """Return the measurements of a new process: `first` in ms (elapsed), `COLUMNS`, and `peak` in MB."""
     unset = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
-    environment = {**unset, **SIDES[side], "IREXEC_NUM_THREADS": str(threads)}
-    command = [sys.executable, __file__, "--measure", side, str(path), "--threads", str(threads), "--calls", str(calls)]
+    environment = {**unset, **SIDES[side], "IREXEC_NUM_THREADS": str(args.threads)}
+    options = {"threads": args.threads, "calls": calls, "beams": args.beams, "until": args.until}
+    command = [sys.executable, __file__, "--measure", side, str(path)]
+    command += [word for name, value in options.items() for word in (f"--{name}", str(value))]
     begin = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
         assert child.stdout is not None
@@ -244,12 +248,14 @@ def main() -> None:
     parser.add_argument("--group", type=int, default=128)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--calls", type=int, default=40)
+    parser.add_argument("--beams", type=int, default=1)
+    parser.add_argument("--until", type=int, default=CACHE[1], help="the length of the cache after the last token")
     parser.add_argument("--rounds", type=int, default=3, help="of the first result")
     parser.add_argument("--folder", type=Path, help="where the models are kept")
     parser.add_argument("--measure", nargs=2, metavar=("SIDE", "MODEL"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:
-        measured(*args.measure, args.threads, args.calls)
+        measured(*args.measure, args.threads, args.calls, args.beams, args.until)
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.folder or Path(temporary)
@@ -275,8 +281,8 @@ def show(path: Path, format: str, args: argparse.Namespace) -> None:
     print(f"{'':10}" + "".join(f"{title:>16}" for title in ("first, ms", *times, "peak, MB")))
     reference: dict[str, float] = {}
     for side in args.sides:
-        found = run(side, path, args.threads, args.calls)
-        firsts = [run(side, path, args.threads, 0)["first"] for _ in range(args.rounds)]
+        found = run(side, path, args, args.calls)
+        firsts = [run(side, path, args, 0)["first"] for _ in range(args.rounds)]
         found["first"] = min(firsts, default=found["first"])
         cells = []
         for key in ("first", *times, "peak"):
