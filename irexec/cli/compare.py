@@ -35,10 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--with",
         "OTHER",
-        "openvino, openvino:DEVICE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or torch:FILE.py:FUNCTION (a "
-        "function that returns a PyTorch network), another model (run by irexec), a folder written by --dump, or "
-        "expected results by name (.npz); if given several times, the result names the side that differs from all "
-        "others",
+        "openvino, openvino:DEVICE, openvino:DEVICE,PROPERTY=VALUE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or "
+        "torch:FILE.py:FUNCTION (a function that returns a PyTorch network), another model (run by irexec), a folder "
+        "written by --dump, or expected results by name (.npz); if given several times, the result names the side that "
+        "differs from all others",
         dest="others",
     )
     add_config(parser)

@@ -37,10 +37,12 @@ _NOT_WITH = (
 
 
 def compare_folder(args: argparse.Namespace) -> int:
+    from irexec.tools.compare.runtimes.choose import own_config
     from irexec.tools.compare.runtimes.runtime import CannotRun
     from irexec.tools.language.folder import Folder
     from irexec.tools.language.prompt import OfRuntime, Teacher, compare_prompt
     from irexec.tools.language.settings import tried
+    from irexec.tools.language.sides import PromptSides
     from irexec.tools.status import Status
 
     given = [f"--{name.replace('_', '-')}" for name in _NOT_WITH if getattr(args, name)]
@@ -63,12 +65,16 @@ def compare_folder(args: argparse.Namespace) -> int:
                 side = _side(args, other, folder)
                 one = compare_prompt(teacher, side, bounds=bounds_of(args), window=args.window, progress=status.show)
                 if args.settings and isinstance(side, OfRuntime):
-                    one.settings = list(tried(teacher, config_of(args), partial(_with_settings, args, other, folder)))
+                    one.settings = list(
+                        tried(
+                            teacher, config_of(args) | own_config(other), partial(_with_settings, args, other, folder)
+                        )
+                    )
                 found.append(one)
     except CannotRun as error:
         return refused(refuse(error.code, f"--with {other}: {error}"))
     if args.format == "json":
-        print_json(found[0].to_dict() if len(found) == 1 else [one.to_dict() for one in found])
+        print_json(found[0].to_dict() if len(found) == 1 else PromptSides(found).to_dict())
     else:
         _print(args, found)
     return int(not all(one.agrees for one in found))
@@ -94,9 +100,13 @@ def _with_settings(args: argparse.Namespace, other: str, folder: Folder, config:
 
 def _print(args: argparse.Namespace, found: list[PromptComparison]) -> None:
     from irexec.tools.language.show import show_prompt
+    from irexec.tools.language.sides import PromptSides
 
     with printout() as page:
+        if len(found) > 1:
+            sides = PromptSides(found)
+            page.paragraph(sides.verdict, "good" if sides.agrees else "error")
         for number, one in enumerate(found):
-            if number:
+            if number or len(found) > 1:
                 page.line()
             show_prompt(one, page, worst=args.worst)

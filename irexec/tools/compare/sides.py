@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 from irexec.tools.compare.errors import measure
 from irexec.tools.compare.numbers import MARGIN
 from irexec.tools.compare.result import Comparison
+
+
+class Side(Protocol):
+    """A comparison with one other side, whose name is `other`."""
+
+    other: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the sides agree."""
+
+
+S = TypeVar("S", bound=Side)
 
 
 class Sides:
@@ -29,36 +42,10 @@ class Sides:
     @property
     def verdict(self) -> str:
         """A sentence that names the side that differs from all others."""
-        wrong = [one for one in self.found if not one.agrees]
-        right = [one for one in self.found if one.agrees]
-        if not wrong:
-            return f"irexec, {_listed(self.found)} agree"
-        groups = self._groups(wrong)
-        if right:
-            verb = "differs" if len(wrong) == 1 else "differ"
-            alike = " and agree with each other" if len(wrong) > 1 == len(groups) else ""
-            others = f"irexec and {_listed(right)} agree{_also(wrong, right)}"
-            return f"{_listed(wrong)} {verb} from the others{alike}: {others}"
-        if len(groups) == 1:
-            return f"irexec differs from all others: {_listed(self.found)} agree with each other"
-        if len(groups) == len(wrong):
-            return f"irexec, {_listed(self.found)} all differ from each other"
-        agree = [f"{_listed(group)} agree with each other" for group in groups if len(group) > 1]
-        alone = ["irexec", *(one.other for group in groups if len(group) == 1 for one in group)]
-        return f"{', '.join(agree)}, {_joined(alone)} {'differs' if len(alone) == 1 else 'differ'} from all others"
+        return differing(self.found, self._is_close, _also)
 
-    def _groups(self, found: Sequence[Comparison]) -> list[list[Comparison]]:
-        """Return the sides in groups that are much closer to each other than to irexec."""
-        groups: list[list[Comparison]] = []
-        for one in found:
-            group = next((g for g in groups if all(self._is_close(one, other) for other in g)), None)
-            if group is None:
-                groups.append([one])
-            else:
-                group.append(one)
-        return groups
-
-    def _is_close(self, one: Comparison, other: Comparison) -> bool:
+    @staticmethod
+    def _is_close(one: Comparison, other: Comparison) -> bool:
         """Return whether two sides are much closer to each other than either is to irexec."""
         results = [[name for name, _ in side.results] for side in (one, other)]
         if not one.plain or not other.plain or results[0] != results[1]:
@@ -74,7 +61,42 @@ class Sides:
         }
 
 
-def _listed(found: Sequence[Comparison]) -> str:
+def differing(found: Sequence[S], is_close: Callable[[S, S], bool], also: Callable[[list[S], list[S]], str]) -> str:
+    """Return a sentence that names the side that differs from all others. `is_close`: whether two sides are much closer
+    to each other than to irexec; `also`: what else the sides that agree with irexec agree about.
+    """
+    wrong = [one for one in found if not one.agrees]
+    right = [one for one in found if one.agrees]
+    if not wrong:
+        return f"irexec, {_listed(found)} agree"
+    groups = _groups(wrong, is_close)
+    if right:
+        verb = "differs" if len(wrong) == 1 else "differ"
+        alike = " and agree with each other" if len(wrong) > 1 == len(groups) else ""
+        others = f"irexec and {_listed(right)} agree{also(wrong, right)}"
+        return f"{_listed(wrong)} {verb} from the others{alike}: {others}"
+    if len(groups) == 1:
+        return f"irexec differs from all others: {_listed(found)} agree with each other"
+    if len(groups) == len(wrong):
+        return f"irexec, {_listed(found)} all differ from each other"
+    agree = [f"{_listed(group)} agree with each other" for group in groups if len(group) > 1]
+    alone = ["irexec", *(one.other for group in groups if len(group) == 1 for one in group)]
+    return f"{', '.join(agree)}, {_joined(alone)} {'differs' if len(alone) == 1 else 'differ'} from all others"
+
+
+def _groups(found: Sequence[S], is_close: Callable[[S, S], bool]) -> list[list[S]]:
+    """Return the sides in groups that are much closer to each other than to irexec."""
+    groups: list[list[S]] = []
+    for one in found:
+        group = next((g for g in groups if all(is_close(one, other) for other in g)), None)
+        if group is None:
+            groups.append([one])
+        else:
+            group.append(one)
+    return groups
+
+
+def _listed(found: Sequence[Side]) -> str:
     return _joined([one.other for one in found])
 
 

@@ -175,7 +175,8 @@ def compare_prompt(
     """Compare irexec's continuation of a prompt with that of another side. Raises IRError and CannotRun."""
     decoder, folder = teacher.decoder, teacher.folder
     progress(f"{plural(len(teacher.steps), 'step')} with {side.name}")
-    between = distances(teacher, side.logits(teacher))
+    logits = side.logits(teacher)
+    between = distances(teacher, logits)
 
     def compared(part: str, inputs: Sequence[Sequence[Array]]) -> Comparison:
         def show(done: int, total: int) -> None:
@@ -202,7 +203,9 @@ def compare_prompt(
     blocks = rows(blocks_of(decoder.model), compared_rows, teacher.seconds, wrong, differing)
     places = {part: _place(folder.part(part), parts[part]) for part in before}
     size = int(decoder.prompt.size)
-    return PromptComparison(side.name, size, between, step, found, parts, blocks, places=places, notes=notes)
+    made = PromptComparison(side.name, size, between, step, found, parts, blocks, places=places, notes=notes)
+    made.logits = logits
+    return made
 
 
 def _alone(decoder: Decoder) -> tuple[dict[str, list[Array]], list[str]]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.core.structure import READ_VALUE
+from irexec.core.types import Array
 from irexec.model.arrays.brief import plural
 from irexec.tools.compare.result import CACHE, Comparison
 from irexec.tools.language.blocks import BlockRow
@@ -20,7 +21,8 @@ class PromptComparison:
     """Two sides that continue a text. `distances`: their distributions, per step. `step`: the one whose layers are
     compared, by `found`; `parts`: the comparisons of the models before it, by name. `blocks`: the parts of the model.
     `settings`: the distributions with other settings of the runtime. `places`: the blocks of the wrong layers of each
-    model before. `notes`: what could not be compared.
+    model before. `notes`: what could not be compared. `logits`: those of the other side, per
+    step.
     """
 
     other: str
@@ -33,6 +35,7 @@ class PromptComparison:
     settings: list[Tried] = field(default_factory=list)
     places: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    logits: list[Array] = field(default_factory=list, repr=False)
 
     @property
     def agrees(self) -> bool:

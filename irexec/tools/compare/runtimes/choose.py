@@ -13,6 +13,12 @@ ONNX_RUNTIME = "onnxruntime"
 TORCH = "torch:"
 
 
+def own_config(text: str) -> dict[str, str]:
+    """Return the properties in a value of `--with`, such as openvino:CPU,KV_CACHE_PRECISION=u8."""
+    pieces = text.split(",") if text.partition(",")[0].partition(":")[0] == "openvino" else []
+    return dict(piece.partition("=")[::2] for piece in pieces if "=" in piece)
+
+
 def runtime_of(
     text: str,
     config: Mapping[str, str] | None = None,
@@ -20,8 +26,8 @@ def runtime_of(
     limit: float | None = LIMIT,
     python: str = "",
 ) -> Runtime:
-    """Return the runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
-    or a folder or an archive of arrays.
+    """Return the runtime that `--with` names: openvino[:DEVICE][,PROPERTY=VALUE]..., onnxruntime,
+    torch:MODULE:FUNCTION, a model, or a folder or an archive of arrays.
 
     `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that a
     runtime in a separate process may take for an answer; None or 0: no limit. `python`: the interpreter in which
@@ -29,11 +35,13 @@ def runtime_of(
 
     Raises CannotRun.
     """
-    kind, _, device = text.partition(":")
+    own = own_config(text)
+    named = ",".join(piece for piece in text.split(",") if "=" not in piece) if own else text
+    kind, _, device = named.partition(":")
     if kind == "openvino":
         from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
 
-        return OpenVINO(device or "CPU", config, original, limit=limit, python=python)
+        return OpenVINO(device or "CPU", {**(config or {}), **own}, original, limit=limit, python=python)
     if text == ONNX_RUNTIME:
         from irexec.tools.compare.runtimes.onnx_runtime import OnnxRuntime
 
