@@ -21,7 +21,7 @@ from irexec.tools.compare.layers import Comparing
 from irexec.tools.compare.onnx_nodes import not_read
 from irexec.tools.compare.other_causes import failing, layout, replaced
 from irexec.tools.compare.proof import proof_of
-from irexec.tools.compare.remarks import remarks
+from irexec.tools.compare.remarks import not_used, remarks
 from irexec.tools.compare.result import Comparison, few
 from irexec.tools.compare.runtimes.runtime import (
     CannotRun,
@@ -86,6 +86,8 @@ def compare(
         found.culprit = _before_failure(found.suspect, comparing, failed)
     elif not found.same:
         Judging(found, comparing, runtime).judge()
+    if found.common_agree and not isinstance(loaded, (HasLayerPairs, HasModules)) and not isinstance(runtime, Recorded):
+        found.not_used = dict(not_used(found.layers))
     for row in found.layers:
         row.compensated = not row.agrees and found.culprit is None and found.results_agree
     if found.culprit is not None:

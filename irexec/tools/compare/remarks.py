@@ -15,7 +15,7 @@ from irexec.ops.spec.traits import Ranking, Steps
 from irexec.tools.compare.coverage import Shapes, not_exercised
 from irexec.tools.compare.errors import Error, measure, shown_part
 from irexec.tools.compare.layer_pairs import LayerPairs, Relation
-from irexec.tools.compare.numbers import FUSED, MARGIN
+from irexec.tools.compare.numbers import DEEP, FUSED, MARGIN
 from irexec.tools.compare.result import NO_EFFECT, Row, few
 from irexec.tools.run.record import Reference
 
@@ -98,6 +98,26 @@ def _tie(data: Array, ours: Array, theirs: Array, axis: int) -> str:
     one, two = (data[line] for line in lines)
     apart_by = shown_part(measure(np.asarray(one), np.asarray(two)))
     return f"the values {one:.6g} and {two:.6g} at {chosen[0]} and {chosen[1]} differ by {apart_by}"
+
+
+def not_used(rows: Sequence[Row]) -> Iterator[tuple[Node, list[Node]]]:
+    """Yield the layers whose values the other side exposes, but does not compute with, each with the layers that show
+    this: they read such a value, for which irexec computes another result, and have irexec's result all the same.
+    """
+    known = {row.node: row for row in rows if row.total is not None}
+    for row in known.values():
+        if row.agrees or _is_right(row):
+            continue
+        users = [known.get(user) for value in row.node.outputs for user in value.users]
+        if all(user is not None and _is_right(user) for user in users):
+            shown = [user.node for user in users if user is not None and not user.agrees]
+            if shown:
+                yield row.node, shown
+
+
+def _is_right(row: Row) -> bool:
+    """Return whether a value of the other side, with the errors of all layers before, is irexec's but for rounding."""
+    return row.total is not None and row.total.relative <= DEEP
 
 
 # The largest number of layers without effect that are listed.

@@ -84,7 +84,8 @@ class Comparison:
     inputs did not exercise, and differences without an effect. `plain`: the other side's results per step, when no
     layer was exposed. `proof`: the experiments that show that the named layers make the difference. `cause`: what the
     other side is known to do differently, shown by an experiment. `random`: layers with random or undefined values, on
-    which differing results depend. `unpaired`: sentences about results that only one of two models has.
+    which differing results depend. `unpaired`: sentences about results that only one of two models has. `not_used`:
+    the layers whose values the other side exposes, but does not compute with, each with layers that show this.
     """
 
     other: str
@@ -109,6 +110,7 @@ class Comparison:
     proof: str = ""
     cause: str = ""
     unpaired: list[str] = field(default_factory=list)
+    not_used: dict[Node, list[Node]] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[dict[str, object]]:
@@ -173,10 +175,15 @@ class Comparison:
             return []
         # A layer that reads another value and computes equal values only follows another layer.
         rows = [row for row in self.layers if not row.agrees and (row.total or row.changed or not self.exact)]
-        names = [row.node.friendly_name for row in rows]
+        names = [row.node.friendly_name for row in rows if row.node not in self.misleading]
         if self.suspect is not None and self.suspect.outer:
             names += [f"{node.friendly_name} in {' / '.join(self.suspect.outer)}" for node in self.suspect.nodes]
         return names
+
+    @property
+    def misleading(self) -> set[Node]:
+        """The layers whose own errors say nothing: the other side does not compute with the values that it exposes."""
+        return {*self.not_used, *(node for shown in self.not_used.values() for node in shown)}
 
     @property
     def verdict(self) -> str:
@@ -216,6 +223,14 @@ class Comparison:
         if any(note.startswith(NO_EFFECT) for note in self.notes):
             unseen += " on these inputs, although the models differ"
         others = self.others
+        if self.not_used and not others:
+            names = few([node.friendly_name for node in self.not_used])
+            agree = "the same results as" if self.same else "the same results, but for rounding, as"
+            values = "a value" if len(self.not_used) == 1 else "values"
+            return (
+                f"{agree} {self.other}, which exposes {values} of {names} that it does not compute with: the layers "
+                "that read them have the right values, and so have the results if nothing is observed"
+            )
         if others:
             same = "the same results as" if self.same else "the same results, but for rounding, as"
             verb = "layer computes" if len(others) == 1 else "layers compute"

@@ -198,7 +198,7 @@ def compare_prompt(
         parts[title] = compared(decoder.name, inputs)
     of_model = [found, *(part for name, part in parts.items() if name not in before)]
     wrong = [node for one in of_model for node in _wrong(decoder.model, one)]
-    compared_rows = [row for one in of_model for row in one.layers]
+    compared_rows = [row for one in of_model for row in one.layers if row.node not in one.misleading]
     differing = side.ratios(decoder.model, decoder.name)
     blocks = rows(blocks_of(decoder.model), compared_rows, teacher.seconds, wrong, differing)
     places = {part: _place(folder.part(part), parts[part]) for part in before}

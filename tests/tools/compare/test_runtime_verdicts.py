@@ -61,6 +61,24 @@ class _Foreign:
         return []
 
 
+class Exposing(Runtime):
+    """irexec that exposes values of a layer that it does not compute with, as OpenVINO does inside of a fused layer."""
+
+    def load(self, model: Model) -> Loaded:
+        return _Exposing(Aligned(align(model, copied(model))), self.layer)
+
+
+class _Exposing(_Foreign):
+    def __init__(self, inner: Aligned, layer: str) -> None:
+        super().__init__(inner, [])
+        self._layer = layer
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
+        found = super().observe(steps, values)
+        wrong = self._layer
+        return [{v: 9 - a if v.node.friendly_name == wrong else a for v, a in step.items()} for step in found]
+
+
 class _Stateful(_Foreign):
     def states(self, steps: Steps) -> list[dict[str, Array]]:
         return self._states
@@ -102,6 +120,18 @@ def test_a_layer_that_slightly_exceeds_its_tolerance() -> None:
         assert not found.hints
     flat = chain(last=lambda value: ops.add(ops.multiply(value, F(0.01)), F(3)))
     assert compare(flat, Runtime("bend0", units(40))).agrees
+
+
+def test_values_that_the_other_side_does_not_compute_with() -> None:
+    found = compare(chain(), Exposing("product1"))
+    assert found.agrees and found.others == []
+    assert {node.friendly_name for node in found.not_used} == {"product1"}
+    assert {node.friendly_name for node in found.misleading} == {"product1", "bend1"}
+    assert found.verdict == (
+        "the same results as mock, which exposes a value of product1 that it does not compute with: the layers that "
+        "read them have the right values, and so have the results if nothing is observed"
+    )
+    assert compare(chain(), Runtime()).not_used == {}
 
 
 def steep(factor: float) -> Rounding:
