@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.exported import write
+from support.language_folders import write
 
 from irexec.cli.main import main
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.exported import L, write
-from support.exported_images import IMAGE, SIDE, write_with_images
+from support.language_folders import L, write
+from support.language_images import IMAGE, SIDE, write_with_images
 
 from irexec.cli.main import main
 from irexec.tools.language.folder import Folder

@@ -1,4 +1,4 @@
-"""Folders of tiny vision-language models: those of exported.py with models of images, as exporters write them."""
+"""Folders of tiny vision-language models: those of `language_folders` with models of images, as exporters write."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 import irexec
 from irexec import opset15 as ops
-from support.exported import HEAD, HEADS, WIDTH, F, L, write
-from support.exported import Decoder as Parts
+from support.language_folders import HEAD, HEADS, WIDTH, F, L, write
+from support.language_folders import Decoder as Parts
 
 IMAGE = 290
 """The token of the image."""
