@@ -95,7 +95,9 @@ def _cause(known: dict[str, str]) -> tuple[str, str, str]:
     """Return the answers about a case in a few words."""
     cause = known.get("cause", "")
     wrong = re.match(r"first wrong pass: (\w+)", cause)
-    short = f"pass {wrong[1]}" if wrong else "kernel" if "the kernels are wrong" in cause else "–"
+    ended = re.match(r"compiling fails after (\w+)", cause)
+    short = f"pass {wrong[1]}" if wrong else f"after {ended[1]}" if ended else "–"
+    short = "kernel" if "the kernels are wrong" in cause else short
     return short, known.get("first") or "–", known.get("avoided by") or "–"
 
 

@@ -17,7 +17,6 @@ from irexec.tools.passes.find import find_passes
 from irexec.tools.passes.result import PassesFound
 from irexec.tools.run.record import Reference
 
-_WRONG_RESULTS = ("wrong", "shape", "type")
 _FEW = 3
 
 
@@ -100,11 +99,9 @@ def judge_passes(
 def causes_of(
     task: JudgeBlock, clusters: Iterable[Cluster], progress: Callable[[str], None] = lambda text: None
 ) -> Mapping[str, str]:
-    """Return for each cluster of wrong results, by its simplest case, which pass is wrong, or that kernels are."""
+    """Return for each cluster of failures, by its simplest case, which pass is wrong, or that kernels are."""
     found = {}
     for cluster in clusters:
-        if cluster.word not in _WRONG_RESULTS:
-            continue
         progress(cluster.title)
         name = cluster.simplest.name
         try:

@@ -56,6 +56,8 @@ class Folder:
         self.dumps: list[Dump] = []
         self.total = 0
         """The number of passes so far."""
+        self.last = ""
+        """The name of the last one."""
         self.constants = Constants(path / "constants", own)
         self._layouts: dict[int, list[Kept]] = {}
         self._layout = self.constants.layout
@@ -72,7 +74,7 @@ class Folder:
         found = self._new()
         for dump in found if all_complete else found[:-1]:
             self._keep(dump)
-            self._done, self.total = dump.number, self.total + 1
+            self._done, self.total, self.last = dump.number, self.total + 1, dump.name
         if found and not all_complete and (written := self._weights(found[-1])) is not None:
             written.follow()
 

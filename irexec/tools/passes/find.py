@@ -12,10 +12,10 @@ from irexec.model.graph.model import Model
 from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.runtimes.hosted import LIMIT
 from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
-from irexec.tools.compare.runtimes.runtime import CannotRun, Described
+from irexec.tools.compare.runtimes.runtime import CannotRun, Described, Died
 from irexec.tools.passes.dumps import Folder, taking
 from irexec.tools.passes.judging import Judge, read_dump
-from irexec.tools.passes.result import PassesFound
+from irexec.tools.passes.result import Kernels, PassesFound
 from irexec.tools.run.record import Reference
 from irexec.tools.status import Progress
 
@@ -41,7 +41,7 @@ def find_passes(
 
     `progress` is called with the number of
     graphs that were run, and of all; before, `compiling` with the number of passes. Raises IRError if irexec cannot run
-    the model, CannotRun if OpenVINO cannot compile it.
+    the model, CannotRun if OpenVINO refuses it.
     """
     judge = Judge(reference)
     with ExitStack() as cleanup:
@@ -50,14 +50,22 @@ def find_passes(
         folder = cleanup.enter_context(closing(Folder(Path(path), _own_files(original))))
         runtime = OpenVINO(device, config, original, limit=limit, tracing=path)
         try:
-            with taking(folder, lambda: runtime.worker.pid, compiling):
-                loaded = runtime.load(reference.model)
-            found = PassesFound(runtime.name, reference.model.file, folder.total)
+            found, results, noise = PassesFound(runtime.name, reference.model.file, 0), [], None
             try:
-                results = loaded.results(reference.steps)
-                noise = Noise.of(loaded.precision, loaded.about if isinstance(loaded, Described) else {})
-            except CannotRun as error:
-                results, noise, found.kernels.reason = [], None, str(error)
+                with taking(folder, lambda: runtime.worker.pid, compiling):
+                    loaded = runtime.load(reference.model)
+            except Died as error:
+                folder.take(all_complete=True)
+                if not folder.total:
+                    raise
+                found.ended, found.last = str(error), folder.last
+            else:
+                try:
+                    results = loaded.results(reference.steps)
+                    noise = Noise.of(loaded.precision, loaded.about if isinstance(loaded, Described) else {})
+                except CannotRun as error:
+                    found.kernels = Kernels(False, reason=str(error))
+            found.total = folder.total
         finally:
             runtime.close()
         weights = folder.constants.weights()

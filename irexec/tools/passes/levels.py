@@ -2,6 +2,7 @@
 
 A grid of levels that is moved by a part of a step, at most a half, changes each value by this part or its complement:
 half a step in the mean square. Errors of half a step, in one direction or at random, are the most that passes make.
+Levels that bytes hold as they are, because one of them is zero, need no move: one is an error.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _ALL, _SLICE, _ELEMENT = 1.5, 1.75, 4.0
 """The multiples of the largest change in the draws up to which an error is explained: in the mean square of all
 elements and of a slice along an axis, and in one element.
 """
+_BYTES = 256
+_EXACT = 1e-3
+"""The part of a step by which zero may differ from a level because bounds are rounded."""
 _LEAST = 16
 """The least number of elements of a slice."""
 
@@ -47,12 +51,21 @@ def are_moved(before: Reference, found: Results) -> bool:
 
 
 def _steps(model: Model) -> Iterator[tuple[Value, Array]]:
-    """Yield the results of layers that quantize, with half the distance of their levels."""
+    """Yield the results of layers that quantize to levels that bytes do not hold, with half the distance of levels."""
     for node in model.nodes:
         if Quantization in node.traits:
             low, high = (value.node.constant if value is not None else None for value in node.inputs[3:])
-            if low is not None and high is not None:
-                yield node.outputs[0], (widened(high) - widened(low)) / (int(node.attributes["levels"]) - 1) / 2
+            levels = int(node.attributes["levels"])
+            if low is not None and high is not None and not _is_held(widened(low), widened(high), levels):
+                yield node.outputs[0], (widened(high) - widened(low)) / (levels - 1) / 2
+
+
+def _is_held(low: Array, high: Array, levels: int) -> bool:
+    """Return whether bytes hold levels as they are: zero is one of them."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        zero = -low / ((high - low) / (levels - 1))
+    inside = (zero > -_EXACT) & (zero < levels - 1 + _EXACT)
+    return levels <= _BYTES and bool(np.all(inside & (np.abs(zero - np.round(zero)) < _EXACT)))
 
 
 def _draws(steps: Sequence[tuple[Value, Array]]) -> Iterator[Moves]:

@@ -45,7 +45,9 @@ class Pass:
 
 @dataclass(slots=True)
 class Kernels:
-    """The runtime's results, compared with the last graph that was run; `reason` if they are not known."""
+    """The runtime's results, compared with the last graph that was run; `reason` if they are not known: None for
+    `agrees`, or False if the runtime fails to compute them.
+    """
 
     agrees: bool | None
     error: Error = NONE
@@ -67,6 +69,10 @@ class PassesFound:
     kernels: Kernels = field(default_factory=lambda: Kernels(None))
     bodies: int = 0
     """The number of graphs of bodies, which are not run by themselves."""
+    ended: str = ""
+    """Why compiling ended early: after the last pass, the plugin makes its kernels."""
+    last: str = ""
+    """The last pass of a compilation that ended early."""
 
     @property
     def wrong(self) -> list[Pass]:
@@ -81,12 +87,14 @@ class PassesFound:
     @property
     def agrees(self) -> bool:
         """Whether no pass that stays is wrong, and the kernels agree."""
-        return not self.wrong and self.kernels.agrees is not False
+        return not self.wrong and not self.ended and self.kernels.agrees is not False
 
     @property
     def cause(self) -> str:
-        """The cause of wrong results: "pass", "kernel", or empty."""
-        return "pass" if self.wrong else "kernel" if self.kernels.agrees is False else ""
+        """The cause of wrong results: "pass", "kernel", or empty. "compiler" if compiling ends early."""
+        if self.wrong:
+            return "pass"
+        return "compiler" if self.ended else "kernel" if self.kernels.agrees is False else ""
 
     @property
     def verdict(self) -> str:
@@ -95,12 +103,23 @@ class PassesFound:
             first = self.wrong[0]
             change = f": {first.change}" if first.change else ""
             return f"first wrong pass: {first.name} ({first.number} of {self.total}){change}"
+        if self.ended:
+            return f"compiling fails after {self.last} ({self.total}): {self.ended}"
         if self.kernels.agrees is False:
-            text = f"all {plural(self.total, 'pass')} keep the results: the kernels are wrong: "
-            return f"{text}result {self.kernels.output} is {off(self.kernels.error)}".replace("passs", "passes")
+            what = self.kernels.reason or f"result {self.kernels.output} is {off(self.kernels.error)}"
+            return f"{self._kept}: the kernels are wrong: {what}"
         if self.unknown:
             return f"no wrong pass was found, but {_graphs(len(self.unknown))} could not be run"
-        return f"all {self.total} passes and the kernels keep the results"
+        return (
+            f"{self._kept}: the kernels could not be judged"
+            if self.kernels.agrees is None
+            else (f"all {self.total} passes and the kernels keep the results")
+        )
+
+    @property
+    def _kept(self) -> str:
+        number = plural(self.total - len(self.unknown), "pass").replace("passs", "passes")
+        return f"{number} that could be judged keep the results" if self.unknown else f"all {number} keep the results"
 
     @property
     def rounding(self) -> list[str]:
@@ -116,6 +135,7 @@ class PassesFound:
             "total": self.total,
             "verdict": self.verdict,
             "cause": self.cause,
+            "ended": self.ended,
             "kernels": self.kernels.to_dict(),
             "passes": [one.to_dict() for one in self.passes],
         }

@@ -64,6 +64,8 @@ def _kernels(found: PassesFound) -> str:
         return f"unknown: {kernels.reason}" if kernels.reason else "unknown"
     if kernels.agrees:
         return f"agree with {graph}" + (f" ({shown_part(kernels.error)})" if kernels.error else "")
+    if kernels.reason:
+        return f"fail: {kernels.reason}"
     return f"differ from {graph}: result {kernels.output} is {off(kernels.error)}"
 
 

@@ -81,4 +81,5 @@ def _kernels(found: PassesFound) -> str:
     agrees = found.kernels.agrees
     if agrees is None:
         return f"The kernels were not judged: {found.kernels.reason}"
-    return "The kernels agree with the last graph." if agrees else f"The kernels are wrong: {off(found.kernels.error)}."
+    what = found.kernels.reason or off(found.kernels.error)
+    return "The kernels agree with the last graph." if agrees else f"The kernels are wrong: {what}."

@@ -72,6 +72,18 @@ def test_an_error_of_a_step(net: str, wrong: str) -> None:
     assert not are_moved(Reference(model_of(NETS[net]), [[X]]), found)
 
 
+@pytest.mark.parametrize(("low", "high", "count", "is_move"), [(-1.27, 1.27, 255, False), (-1.27, 1.27, 256, True)])
+def test_levels_that_bytes_hold_are_not_moved(low: float, high: float, count: int, is_move: bool) -> None:
+    def model(low: float, high: float) -> Model:
+        return irexec.parse(
+            f"model m (x: f32[2,16,8,8]) -> (q)\n  low = Constant f32[] {low}\n  top = Constant f32[] {high}\n"
+            f"  q   = FakeQuantize-1(x, low, top, low, top) levels={count}\n"
+        )
+
+    half = (high - low) / (count - 1) / 2
+    assert are_moved(Reference(model(low, high), [[X]]), results(model(low + half, high + half))) == is_move
+
+
 def test_without_quantized_values() -> None:
     model = irexec.parse("model m (x: f32[2,16,8,8]) -> (y)\n  y = ReLU(x)\n")
     assert not are_moved(Reference(model, [[X]]), results(model))

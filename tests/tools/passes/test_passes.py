@@ -12,9 +12,14 @@ import irexec
 from irexec.cli.main import main
 from irexec.core.types import U8
 from irexec.model.graph.model import Model
+from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
+from irexec.tools.compare.runtimes.runtime import Died, Loaded, OtherModel
 from irexec.tools.conformance.made import case_named
 from irexec.tools.passes.find import find_passes
 from irexec.tools.passes.judging import Judge
+from irexec.tools.passes.result import Kernels, PassesFound
+from irexec.tools.render.passes import show_passes
+from irexec.tools.render.printing import Printout
 from irexec.tools.run.record import Reference
 
 pytest.importorskip("openvino")
@@ -165,3 +170,39 @@ def test_other_runtimes_show_no_passes(other: str) -> None:
 
 def test_the_module_of_openvinos_api_has_its_names() -> None:
     assert irexec.passes.Manager.__name__ == "Manager"  # type: ignore[attr-defined]
+
+
+def test_integers_of_kernels_must_be_equal() -> None:
+    model, other = (irexec.parse(f"model m (x: i8[3]) -> (y)\n  y = {net}\n") for net in ("Abs(x)", "Negative(x)"))
+    reference, wrong = Reference(model, [[np.array([0, 1, 0], np.int8)]]), np.array([0, 2, 0], np.int8)
+    found = Judge(reference).kernels(OtherModel("other", other), [[wrong]], None)
+    assert found.agrees is False
+
+
+def test_kernels_that_fail_are_wrong() -> None:
+    found = PassesFound("OpenVINO", None, 3, kernels=Kernels(False, reason="OpenVINO crashed (SIGFPE)"))
+    assert found.verdict == "all 3 passes keep the results: the kernels are wrong: OpenVINO crashed (SIGFPE)"
+    assert (found.cause, found.agrees) == ("kernel", False)
+    page = Printout()
+    show_passes(found, page)
+    assert "  the kernels: fail: OpenVINO crashed (SIGFPE)" in page.lines
+
+
+def test_kernels_that_were_not_judged_do_not_keep_the_results() -> None:
+    assert PassesFound("OpenVINO", None, 3).verdict == "all 3 passes keep the results: the kernels could not be judged"
+
+
+def test_a_crash_of_the_compiler_is_told_with_the_last_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = OpenVINO.load
+
+    def crash(runtime: OpenVINO, model: Model) -> Loaded:
+        load(runtime, model)
+        raise Died("crash", "OpenVINO crashed (SIGSEGV)")
+
+    monkeypatch.setattr(OpenVINO, "load", crash)
+    model = irexec.parse("model m (x: f32[3]) -> (y)\n  y = ReLU(x)\n")
+    found = find_passes(Reference(model, [[np.ones(3, np.float32)]]), config=F32)
+    assert found.verdict.startswith("compiling fails after ")
+    assert found.verdict.endswith(f" ({found.total}): OpenVINO crashed (SIGSEGV)")
+    assert (found.cause, found.agrees) == ("compiler", False)
+    assert all(one.outcome == "same" for one in found.passes)
