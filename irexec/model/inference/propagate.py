@@ -28,7 +28,7 @@ from irexec.core.types import (
 )
 from irexec.core.types.traced import is_traced
 from irexec.ops.spec.operator import ConstraintError, Operator
-from irexec.ops.spec.traits import Random, Stateful
+from irexec.ops.spec.traits import CarriesSizes, ComputesSizes, Random, Stateful
 from irexec.ops.spec.work import steps
 
 _SHAPE_TYPES = frozenset({I32, I64})
@@ -44,7 +44,7 @@ def propagate(
     Raises ConstraintError if known values break a constraint of the operator, MemoryError for too large a result.
     """
     known = all(tensor is None or tensor.has_value for tensor in inputs)
-    carries = operator.values is not None and len(outputs) > 0 and outputs[0].element_type in _SHAPE_TYPES
+    carries = CarriesSizes in operator.traits and len(outputs) > 0 and outputs[0].element_type in _SHAPE_TYPES
     anything = known or (carries and any(t is not None and (t.has_value or t.partial is not None) for t in inputs))
     if not anything or not inputs or any(o.has_value or o.partial is not None for o in outputs):
         return outputs
@@ -124,7 +124,7 @@ def _run_partial(
         if tensor is None:
             arrays.append(None)
         elif tensor.value is not None:
-            carries = operator.values == "elementwise" or operator.signature.is_variadic or index == 0
+            carries = ComputesSizes in operator.traits or operator.signature.is_variadic or index == 0
             arrays.append(_as_objects(tensor.value) if carries else tensor.value)
         elif tensor.partial is not None:
             arrays.append(_as_numbers(tensor.partial))

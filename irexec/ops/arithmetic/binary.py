@@ -26,6 +26,7 @@ from irexec.ops.spec.traits import (
     Bilinear,
     Commutative,
     CommutativeInPatterns,
+    ComputesSizes,
     DeclaredTrait,
     Difference,
     Division,
@@ -78,9 +79,9 @@ def _arithmetic(
         type,
         "opset1",
         *traits,
+        ComputesSizes,
         shapes=broadcast,
         inplace=("a", "b"),
-        values="elementwise",
         tolerance=tolerance,
         doc=doc,
     )
@@ -180,7 +181,7 @@ squared_difference_1 = _arithmetic(
 )
 
 
-@operator("Divide", "opset1", Quotient, Division, shapes=broadcast, inplace=("a", "b"), values="elementwise")
+@operator("Divide", "opset1", ComputesSizes, Quotient, Division, shapes=broadcast, inplace=("a", "b"))
 def divide_1(
     a: NumericTensor, b: NumericTensor, /, *, m_pythondiv: bool = True, how: Broadcasting, out: Array | None = None
 ) -> NumericTensor:
@@ -195,7 +196,7 @@ def divide_1(
         return np.asarray(np.floor_divide(np.subtract(a, rest), b, out=out))
 
 
-@operator("Power", "opset1", Exponentiation, MayOverflow, shapes=broadcast, values="elementwise", tolerance=rounded(4))
+@operator("Power", "opset1", ComputesSizes, Exponentiation, MayOverflow, shapes=broadcast, tolerance=rounded(4))
 def power_1(a: NumericTensor, b: NumericTensor, /, *, how: Broadcasting, out: Array | None = None) -> NumericTensor:
     """a to the power of b. Integers wrap; for a negative exponent the result is truncated (0 unless a is 1 or -1)."""
     if is_float(a.dtype):

@@ -23,7 +23,7 @@ from irexec.ops.rules.shapes import same_as
 from irexec.ops.spec.operator import Elements, Operator, operator, rounded
 from irexec.ops.spec.oracle import ROUNDED, Allowed
 from irexec.ops.spec.tensors import FloatTensor, NumericTensor
-from irexec.ops.spec.traits import DeclaredTrait, Homogeneous, MayOverflow, Rounding, SquareRoot, Steps
+from irexec.ops.spec.traits import ComputesSizes, DeclaredTrait, Homogeneous, MayOverflow, Rounding, SquareRoot, Steps
 
 T_SIGNED: TypeAlias = Annotated[Array, Elements("T", FLOATS | SIGNED)]
 
@@ -74,7 +74,6 @@ def _exact(
     function: Any,
     doc: str,
     apply: Callable[..., Array] = elementwise,
-    values: Literal["elementwise"] | None = None,
     *,
     traits: tuple[DeclaredTrait, ...] = (),
 ) -> Operator:
@@ -83,25 +82,25 @@ def _exact(
     def kernel(x: NumericTensor, /, *, out: Array | None = None) -> NumericTensor:
         return apply(function, x, out)
 
-    return operator(type, "opset1", *traits, shapes=same_as(), inplace="x", values=values, doc=doc)(kernel)
+    return operator(type, "opset1", *traits, shapes=same_as(), inplace="x", doc=doc)(kernel)
 
 
 abs_1 = _exact(
     "Abs",
     ufunc("absolute"),
     "The absolute value of each element; the lowest integer stays itself (it wraps).",
-    values="elementwise",
     traits=(
+        ComputesSizes,
         MayOverflow,
         Homogeneous,
     ),
 )
 abs_1.oracle.undefined_for(lambda x: wraps(x.dtype, largest(x)))
 ceiling_1 = _exact(
-    "Ceiling", ufunc("ceil"), "Each element rounded up to an integer.", _whole, "elementwise", traits=(Steps,)
+    "Ceiling", ufunc("ceil"), "Each element rounded up to an integer.", _whole, traits=(ComputesSizes, Steps)
 )
 floor_1 = _exact(
-    "Floor", ufunc("floor"), "Each element rounded down to an integer.", _whole, "elementwise", traits=(Steps,)
+    "Floor", ufunc("floor"), "Each element rounded down to an integer.", _whole, traits=(ComputesSizes, Steps)
 )
 sign_1 = _exact(
     "Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positive elements; NaN stays NaN.", traits=(Steps,)

@@ -15,11 +15,12 @@ from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
 from irexec.ops.spec.operator import Check, Elements, operator
 from irexec.ops.spec.tensors import AnyTensor
+from irexec.ops.spec.traits import ComputesSizes
 
 T_COND: TypeAlias = Annotated[Array, Elements("T_COND", {BOOLEAN})]
 
 
-@operator("Select", "opset1", values="elementwise")
+@operator("Select", "opset1", ComputesSizes)
 def select_1(
     cond: T_COND, then: AnyTensor, else_: AnyTensor, /, *, how: Broadcasting, out: Array | None = None
 ) -> AnyTensor:

@@ -11,6 +11,7 @@ from irexec.core.types import Array, ElementType, PartialShape
 from irexec.ops.rules.shapes import same_as
 from irexec.ops.spec.operator import Check, TypeFrom, operator
 from irexec.ops.spec.tensors import AnyValueTensor
+from irexec.ops.spec.traits import CarriesSizes
 
 # Models from other formats have tensors of types that an IR file cannot declare.
 
@@ -39,7 +40,7 @@ def _(check: Check, *, shape: tuple[int, ...]) -> PartialShape:
     return PartialShape(max(d, 0) for d in shape)
 
 
-@operator("Result", "opset1", shapes=same_as(), view="input", values="kernel")
+@operator("Result", "opset1", CarriesSizes, shapes=same_as(), view="input")
 def result_1(input: AnyValueTensor, /) -> AnyValueTensor:
     """An output of the model: its input, unchanged."""
     return input

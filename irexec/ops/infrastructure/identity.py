@@ -8,10 +8,10 @@ from __future__ import annotations
 from irexec.ops.rules.shapes import same_as
 from irexec.ops.spec.operator import operator
 from irexec.ops.spec.tensors import AnyValueTensor
-from irexec.ops.spec.traits import Unchanged
+from irexec.ops.spec.traits import CarriesSizes, Unchanged
 
 
-@operator("Identity", "opset16", Unchanged, shapes=same_as(), view="input", reshapes=True, values="kernel")
+@operator("Identity", "opset16", CarriesSizes, Unchanged, shapes=same_as(), view="input")
 def identity_16(input: AnyValueTensor, /) -> AnyValueTensor:
     """The input, unchanged."""
     return input

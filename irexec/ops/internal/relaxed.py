@@ -15,6 +15,7 @@ from irexec.core.types import DYNAMIC, ElementType, TensorType
 from irexec.ops.compute.casting import cast
 from irexec.ops.spec.attributes import AttributeFault
 from irexec.ops.spec.operator import Breach, Operator
+from irexec.ops.spec.traits import KeepsElements, Traits
 
 PREFIX = "type_relaxed_"
 _OWN = ("type_relax", "input_data_types", "output_data_types")
@@ -32,7 +33,9 @@ class Relaxed(Operator):
         self.__dict__.update(operator.__dict__)
         self.opset = PREFIX + operator.opset
         self.signature = replace(operator.signature, takes_out=False)
-        self.specializer, self.view, self.inplace, self.narrow, self.reshapes = None, (), (), (), False
+        self.specializer, self.view, self.inplace, self.as_stored = None, (), (), ()
+        self.traits = Traits(operator.traits)
+        self.traits.pop(KeepsElements, None)
         self.kernel = self._computed
         self._operator, self._given, self._made = operator, inputs, outputs
 

@@ -25,7 +25,7 @@ class TimeFirst(Operator):
     def __init__(self, operator: Operator) -> None:
         self.__dict__.update(operator.__dict__)
         self.signature = replace(operator.signature, takes_out=False)
-        self.specializer, self.view, self.inplace, self.narrow, self.reshapes = None, (), (), (), False
+        self.specializer, self.view, self.inplace, self.as_stored = None, (), (), ()
         self.kernel, self._operator = self._computed, operator
 
     def _computed(self, x: Array, *others: Any, **attributes: Any) -> Any:

@@ -22,7 +22,7 @@ from irexec.ops.spec.tensors import NumericTensor
 from irexec.ops.spec.traits import Bilinear, MatrixProduct, MayOverflow
 
 
-@operator("MatMul", "opset1", Bilinear, MatrixProduct, MayOverflow, unaligned="b", narrow="b", tolerance=rounded(32))
+@operator("MatMul", "opset1", Bilinear, MatrixProduct, MayOverflow, as_stored="b", tolerance=rounded(32))
 def matmul_1(
     a: NumericTensor,
     b: NumericTensor,

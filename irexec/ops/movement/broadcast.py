@@ -16,10 +16,10 @@ from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.tensors import AnyTensor, IntegerAxes, IntegerShape
-from irexec.ops.spec.traits import Homogeneous, Moving, SizesIn
+from irexec.ops.spec.traits import CarriesSizes, Homogeneous, Moving, SizesIn
 
 
-@operator("Broadcast", "opset3", Homogeneous, Moving, SizesIn(1), view="data", values="kernel")
+@operator("Broadcast", "opset3", CarriesSizes, Homogeneous, Moving, SizesIn(1), view="data")
 def broadcast_3(
     data: AnyTensor,
     target_shape: IntegerShape,
@@ -60,7 +60,7 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
     form.need_attribute("mode", "numpy", "explicit")
 
 
-@operator("Broadcast", "opset1", Homogeneous, Moving, SizesIn(1), view="data", values="kernel")
+@operator("Broadcast", "opset1", CarriesSizes, Homogeneous, Moving, SizesIn(1), view="data")
 def broadcast_1(
     data: AnyTensor,
     target_shape: IntegerShape,

@@ -13,10 +13,10 @@ from irexec.ops.rules.shapes import axis_in
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, operator
 from irexec.ops.spec.tensors import AnyTensor
-from irexec.ops.spec.traits import Concatenation, HomogeneousTogether, Moving, SizesIn
+from irexec.ops.spec.traits import CarriesSizes, Concatenation, HomogeneousTogether, Moving, SizesIn
 
 
-@operator("Concat", "opset1", HomogeneousTogether, Concatenation, Moving, SizesIn(*range(8)), values="kernel")
+@operator("Concat", "opset1", CarriesSizes, HomogeneousTogether, Concatenation, Moving, SizesIn(*range(8)))
 def concat_1(*tensors: AnyTensor, axis: int, out: Array | None = None) -> AnyTensor:
     """Concatenate `tensors` along `axis`, in the order of the ports.
 

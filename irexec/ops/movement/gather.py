@@ -22,10 +22,10 @@ from irexec.ops.spec.older import OlderForm, constant_indices_inside
 from irexec.ops.spec.operator import Check, NodeTypes, Operator, operator, require
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import AnyTensor, IntegerAxis, IntegerIndices
-from irexec.ops.spec.traits import Homogeneous, Moving, Selection
+from irexec.ops.spec.traits import CarriesSizes, Homogeneous, Moving, Selection
 
 
-@operator("Gather", "opset1", Homogeneous, Selection, Moving, unaligned="data", narrow="data", values="kernel")
+@operator("Gather", "opset1", CarriesSizes, Homogeneous, Selection, Moving, as_stored="data")
 def gather_1(data: AnyTensor, indices: IntegerIndices, axis: IntegerAxis, /, *, out: Array | None = None) -> AnyTensor:
     """Slices of `data` along `axis` (a scalar or one element), in the order of `indices` (any rank).
 
@@ -36,7 +36,7 @@ def gather_1(data: AnyTensor, indices: IntegerIndices, axis: IntegerAxis, /, *, 
     return result
 
 
-@operator("Gather", "opset7", Homogeneous, Selection, Moving, unaligned="data", narrow="data", values="kernel")
+@operator("Gather", "opset7", CarriesSizes, Homogeneous, Selection, Moving, as_stored="data")
 def gather_7(
     data: AnyTensor, indices: IntegerIndices, axis: IntegerAxis, /, *, batch_dims: int = 0, out: Array | None = None
 ) -> AnyTensor:
@@ -51,7 +51,7 @@ def gather_7(
     return _take(data, index, at, batch, out)
 
 
-@operator("Gather", "opset8", Homogeneous, Selection, Moving, unaligned="data", narrow="data", values="kernel")
+@operator("Gather", "opset8", CarriesSizes, Homogeneous, Selection, Moving, as_stored="data")
 def gather_8(
     data: AnyTensor, indices: IntegerIndices, axis: IntegerAxis, /, *, batch_dims: int = 0, out: Array | None = None
 ) -> AnyTensor:

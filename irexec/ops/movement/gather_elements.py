@@ -14,10 +14,10 @@ from irexec.ops.rules.axes import drawn_below, in_range, into
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.tensors import AnyTensor, Indices
-from irexec.ops.spec.traits import Indexing
+from irexec.ops.spec.traits import CarriesSizes, Indexing
 
 
-@operator("GatherElements", "opset6", Indexing, values="kernel")
+@operator("GatherElements", "opset6", CarriesSizes, Indexing)
 def gather_elements_6(data: AnyTensor, indices: Indices, /, *, axis: int, out: Array | None = None) -> AnyTensor:
     """For each position in `indices`, the element of `data` at that position, with the index as coordinate along
     `axis`.

@@ -18,10 +18,10 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.oracle import Deviation
 from irexec.ops.spec.tensors import AnyTensor, IntegerIndices
-from irexec.ops.spec.traits import Indexing
+from irexec.ops.spec.traits import CarriesSizes, Indexing
 
 
-@operator("GatherND", "opset8", Indexing, values="kernel")
+@operator("GatherND", "opset8", CarriesSizes, Indexing)
 def gather_nd_8(
     data: AnyTensor, indices: IntegerIndices, /, *, batch_dims: NonNegative = 0, out: Array | None = None
 ) -> AnyTensor:
@@ -61,7 +61,7 @@ def _(form: OlderForm, data: TensorType, indices: TensorType, *, batch_dims: int
     form.need(batch_dims <= 1, f"batch_dims is {batch_dims}; version 5 merges these dimensions")
 
 
-@operator("GatherND", "opset5", Indexing, values="kernel")
+@operator("GatherND", "opset5", CarriesSizes, Indexing)
 def gather_nd_5(
     data: AnyTensor, indices: IntegerIndices, /, *, batch_dims: NonNegative = 0, out: Array | None = None
 ) -> AnyTensor:

@@ -24,12 +24,12 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.signature import InputsOf
 from irexec.ops.spec.tensors import AnyTensor, LooseIntegers
-from irexec.ops.spec.traits import IgnoresUnconnected, Moving
+from irexec.ops.spec.traits import CarriesSizes, IgnoresUnconnected, Moving
 
 PadMode: TypeAlias = Literal["constant", "edge", "reflect", "symmetric"]
 
 
-@operator("Pad", "opset12", IgnoresUnconnected, Moving, values="kernel")
+@operator("Pad", "opset12", CarriesSizes, IgnoresUnconnected, Moving)
 def pad_12(
     data: AnyTensor,
     pads_begin: LooseIntegers,
@@ -75,7 +75,7 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
     form.need(all(pad >= 0 for pad in pads), "a pad is negative")
 
 
-@operator("Pad", "opset1", IgnoresUnconnected, Moving, values="kernel")
+@operator("Pad", "opset1", CarriesSizes, IgnoresUnconnected, Moving)
 def pad_1(*inputs: Annotated[Any, InputsOf(pad_12)], pad_mode: PadMode, out: Array | None = None) -> AnyTensor:
     """As Pad-12. The same constraints, and C6: counts are not negative (OpenVINO accepts them)."""
     _check_counts(require, *map(integers, inputs[1:3]))

@@ -16,12 +16,13 @@ from irexec.ops.rules.shapes import AnyRank, axis_in, has_rank
 from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import AnyTensor
+from irexec.ops.spec.traits import CarriesSizes
 
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS | {BOOLEAN})]
 T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", NUMERIC)]
 
 
-@operator("Reverse", "opset1", view="data", values="kernel")
+@operator("Reverse", "opset1", CarriesSizes, view="data")
 def reverse_1(data: AnyTensor, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> AnyTensor:
     """`data` reversed along the axes that `axis` (1D) lists ("index") or marks ("mask").
 

@@ -15,12 +15,13 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.operator import Check, Elements, operator
 from irexec.ops.spec.oracle import Deviation
 from irexec.ops.spec.tensors import AnyTensor
+from irexec.ops.spec.traits import CarriesSizes
 
 T_IND_1: TypeAlias = Annotated[Array, Elements("T_IND_1", INDICES)]
 T_IND_2: TypeAlias = Annotated[Array, Elements("T_IND_2", INDICES)]
 
 
-@operator("Roll", "opset7", values="kernel")
+@operator("Roll", "opset7", CarriesSizes)
 def roll_7(data: AnyTensor, shift: T_IND_1, axes: T_IND_2, /, *, out: Array | None = None) -> AnyTensor:
     """`data` shifted by `shift` along `axes`; a single shift applies to every axis; shifts of a repeated axis are
     added.

@@ -19,12 +19,12 @@ from irexec.ops.spec.older import OlderForm, constant_indices_inside
 from irexec.ops.spec.operator import Check, operator, require, rounded
 from irexec.ops.spec.oracle import REDUCED, Open
 from irexec.ops.spec.tensors import AnyTensor, IntegerAxis, IntegerIndices
-from irexec.ops.spec.traits import Scattering
+from irexec.ops.spec.traits import CarriesSizes, Scattering
 
 Reduction: TypeAlias = Literal["none", "sum", "prod", "min", "max", "mean"]
 
 
-@operator("ScatterElementsUpdate", "opset12", Scattering, inplace="data", values="kernel", tolerance=rounded(4))
+@operator("ScatterElementsUpdate", "opset12", CarriesSizes, Scattering, inplace="data", tolerance=rounded(4))
 def scatter_elements_update_12(
     data: AnyTensor,
     indices: IntegerIndices,
@@ -62,7 +62,7 @@ def _(form: OlderForm, data: TensorType, *others: TensorType | None) -> None:
     form.need(inside, "an index is negative or may be outside of data")
 
 
-@operator("ScatterElementsUpdate", "opset3", Scattering, inplace="data", values="kernel")
+@operator("ScatterElementsUpdate", "opset3", CarriesSizes, Scattering, inplace="data")
 def scatter_elements_update_3(
     data: AnyTensor, indices: IntegerIndices, updates: AnyTensor, axis: IntegerAxis, /, *, out: Array | None = None
 ) -> AnyTensor:

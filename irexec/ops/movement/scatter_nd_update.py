@@ -27,12 +27,12 @@ from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, operator, rounded
 from irexec.ops.spec.oracle import REDUCED, Open
 from irexec.ops.spec.tensors import AnyTensor, Indices
-from irexec.ops.spec.traits import Scattering
+from irexec.ops.spec.traits import CarriesSizes, Scattering
 
 Reduction: TypeAlias = Literal["none", "sum", "sub", "prod", "min", "max"]
 
 
-@operator("ScatterNDUpdate", "opset15", Scattering, inplace="data", values="kernel", tolerance=rounded(4))
+@operator("ScatterNDUpdate", "opset15", CarriesSizes, Scattering, inplace="data", tolerance=rounded(4))
 def scatter_nd_update_15(
     data: AnyTensor, indices: Indices, updates: AnyTensor, /, *, reduction: Reduction = "none", out: Array | None = None
 ) -> AnyTensor:
@@ -65,7 +65,7 @@ def _(form: OlderForm, data: TensorType, indices: TensorType, updates: TensorTyp
     form.need(len(set(rows)) == len(rows), "indices repeat")
 
 
-@operator("ScatterNDUpdate", "opset4", Scattering, inplace="data", values="kernel")
+@operator("ScatterNDUpdate", "opset4", CarriesSizes, Scattering, inplace="data")
 def scatter_nd_update_4(
     data: AnyTensor, indices: Indices, updates: AnyTensor, /, *, out: Array | None = None
 ) -> AnyTensor:

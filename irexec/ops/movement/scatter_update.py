@@ -16,10 +16,10 @@ from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_elem
 from irexec.ops.spec.operator import Check, operator, require
 from irexec.ops.spec.oracle import Open
 from irexec.ops.spec.tensors import AnyTensor, IntegerAxis, IntegerIndices
-from irexec.ops.spec.traits import Scattering
+from irexec.ops.spec.traits import CarriesSizes, Scattering
 
 
-@operator("ScatterUpdate", "opset3", Scattering, inplace="data", values="kernel")
+@operator("ScatterUpdate", "opset3", CarriesSizes, Scattering, inplace="data")
 def scatter_update_3(
     data: AnyTensor, indices: IntegerIndices, updates: AnyTensor, axis: IntegerAxis, /, *, out: Array | None = None
 ) -> AnyTensor:

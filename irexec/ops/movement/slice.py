@@ -18,10 +18,10 @@ from irexec.ops.rules.slicing import backward_from_before, slice_of, sliced_with
 from irexec.ops.spec.operator import Check, NodeTypes, operator, require
 from irexec.ops.spec.oracle import Deviation
 from irexec.ops.spec.tensors import AnyTensor, IntegerAxis, LooseIndices
-from irexec.ops.spec.traits import Homogeneous, Moving, SizesIn, Slicing
+from irexec.ops.spec.traits import CarriesSizes, Homogeneous, Moving, SizesIn, Slicing
 
 
-@operator("Slice", "opset8", Homogeneous, Moving, SizesIn(1, 2), Slicing, view="data", values="kernel")
+@operator("Slice", "opset8", CarriesSizes, Homogeneous, Moving, SizesIn(1, 2), Slicing, view="data")
 def slice_8(
     data: AnyTensor, start: LooseIndices, stop: LooseIndices, step: LooseIndices, axes: IntegerAxis | None = None, /
 ) -> AnyTensor:

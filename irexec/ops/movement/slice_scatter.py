@@ -19,7 +19,7 @@ from irexec.ops.rules.slicing import backward_from_before, sliced
 from irexec.ops.spec.operator import Check, Elements, operator, require
 from irexec.ops.spec.oracle import Deviation
 from irexec.ops.spec.tensors import AnyTensor, IntegerAxis
-from irexec.ops.spec.traits import Slicing
+from irexec.ops.spec.traits import CarriesSizes, Slicing
 
 # On the page all three have the type T_IND; in OpenVINO and irexec each can be a different integer type.
 T_START: TypeAlias = Annotated[Array, Elements("T_START", INTEGERS)]
@@ -27,7 +27,7 @@ T_STOP: TypeAlias = Annotated[Array, Elements("T_STOP", INTEGERS)]
 T_STEP: TypeAlias = Annotated[Array, Elements("T_STEP", INTEGERS)]
 
 
-@operator("SliceScatter", "opset15", Slicing, inplace="data", values="kernel")
+@operator("SliceScatter", "opset15", CarriesSizes, Slicing, inplace="data")
 def slice_scatter_15(
     data: AnyTensor,
     updates: AnyTensor,

@@ -27,7 +27,7 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.attributes import Within
 from irexec.ops.spec.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.spec.tensors import AnyTensor, IntegerAxis
-from irexec.ops.spec.traits import Moving, SizesIn
+from irexec.ops.spec.traits import CarriesSizes, Moving, SizesIn
 
 T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", INTEGERS)]
 
@@ -36,7 +36,7 @@ _MOST_PIECES = 1 << 16
 Pieces: TypeAlias = Annotated[int, Within(ge=1, le=_MOST_PIECES)]
 
 
-@operator("Split", "opset1", Moving, view="data", values="kernel")
+@operator("Split", "opset1", CarriesSizes, Moving, view="data")
 def split_1(data: AnyTensor, axis: IntegerAxis, /, *, num_splits: Pieces) -> list[AnyTensor]:
     """`data` in `num_splits` pieces of the same length along `axis`, a scalar.
 
@@ -48,7 +48,7 @@ def split_1(data: AnyTensor, axis: IntegerAxis, /, *, num_splits: Pieces) -> lis
     return _pieces(data, at, [data.shape[at] // num_splits] * num_splits)
 
 
-@operator("VariadicSplit", "opset1", Moving, SizesIn(2), view="data", values="kernel")
+@operator("VariadicSplit", "opset1", CarriesSizes, Moving, SizesIn(2), view="data")
 def variadic_split_1(data: AnyTensor, axis: IntegerAxis, split_lengths: T_LENGTHS, /) -> list[AnyTensor]:
     """`data` in pieces of `split_lengths` (1D) along `axis` (one element); one -1 takes the remaining elements.
 

@@ -22,7 +22,7 @@ from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.operator import Check, NodeTypes, operator, require
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import AnyTensor, LooseIndices
-from irexec.ops.spec.traits import Homogeneous, Moving, SizesIn, StridedSlicing
+from irexec.ops.spec.traits import CarriesSizes, Homogeneous, Moving, SizesIn, StridedSlicing
 
 Mask: TypeAlias = Annotated[tuple[int, ...], AsRead(of_one_length=True)]
 Bound: TypeAlias = int | Dimension | None
@@ -40,7 +40,7 @@ class Step(NamedTuple):
     stride: Bound = 1
 
 
-@operator("StridedSlice", "opset1", Homogeneous, Moving, SizesIn(1, 2), StridedSlicing, view="data", values="kernel")
+@operator("StridedSlice", "opset1", CarriesSizes, Homogeneous, Moving, SizesIn(1, 2), StridedSlicing, view="data")
 def strided_slice_1(
     data: AnyTensor,
     begin: LooseIndices,

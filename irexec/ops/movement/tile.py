@@ -15,12 +15,12 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.operator import Check, Elements, operator
 from irexec.ops.spec.oracle import Undefined
 from irexec.ops.spec.tensors import AnyTensor
-from irexec.ops.spec.traits import Homogeneous, Moving, SizesIn
+from irexec.ops.spec.traits import CarriesSizes, Homogeneous, Moving, SizesIn
 
 T_REPEATS: TypeAlias = Annotated[Array, Elements("T_REPEATS", INTEGERS)]
 
 
-@operator("Tile", "opset1", Homogeneous, Moving, SizesIn(1), values="kernel")
+@operator("Tile", "opset1", CarriesSizes, Homogeneous, Moving, SizesIn(1))
 def tile_1(data: AnyTensor, repeats: T_REPEATS, /, *, out: Array | None = None) -> AnyTensor:
     """`data` repeated `repeats[d]` times along dimension d. Ones are prepended to the shorter of shape and repeats.
 

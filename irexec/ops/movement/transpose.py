@@ -15,10 +15,10 @@ from irexec.ops.rules.axes import filled, integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.operator import Check, NodeTypes, operator, require
 from irexec.ops.spec.tensors import AnyTensor, IntegerAxis
-from irexec.ops.spec.traits import Homogeneous, KeepsGrid, Moving, Transposition, Unpacking
+from irexec.ops.spec.traits import CarriesSizes, Homogeneous, KeepsGrid, Moving, Transposition, Unpacking
 
 
-@operator("Transpose", "opset1", Homogeneous, KeepsGrid, Transposition, Moving, Unpacking, view="arg", values="kernel")
+@operator("Transpose", "opset1", CarriesSizes, Homogeneous, KeepsGrid, Transposition, Moving, Unpacking, view="arg")
 def transpose_1(arg: AnyTensor, input_order: IntegerAxis, /) -> AnyTensor:
     """`arg` with its dimensions in the order that `input_order` (1D, shape [rank] or [0]) gives; [0] reverses them.
 

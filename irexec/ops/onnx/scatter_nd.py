@@ -40,7 +40,7 @@ from irexec.ops.movement.scatter_engine import scatter
 from irexec.ops.spec.operator import Check, Elements, operator, rounded
 from irexec.ops.spec.oracle import Open
 from irexec.ops.spec.tensors import I64Tensor
-from irexec.ops.spec.traits import Scattering
+from irexec.ops.spec.traits import CarriesSizes, Scattering
 
 _T11 = INTEGERS | {BOOLEAN, C128, C64, F64, F32, F16, STRING}
 T11: TypeAlias = Annotated[Array, Elements("T", _T11)]
@@ -55,7 +55,7 @@ _ENGINE = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min": "mi
 _UFUNCS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-@operator("ScatterND", "onnx18", Scattering, inplace="data", values="kernel", tolerance=rounded(4))
+@operator("ScatterND", "onnx18", CarriesSizes, Scattering, inplace="data", tolerance=rounded(4))
 def scatter_nd_18(
     data: T, indices: I64Tensor, updates: T, /, *, reduction: Reduction = "none", out: Array | None = None
 ) -> T:
@@ -78,7 +78,7 @@ def scatter_nd_18(
     return _scatter(data, indices, updates, reduction, out)
 
 
-@operator("ScatterND", "onnx16", Scattering, inplace="data", values="kernel", tolerance=rounded(4))
+@operator("ScatterND", "onnx16", CarriesSizes, Scattering, inplace="data", tolerance=rounded(4))
 def scatter_nd_16(
     data: T, indices: I64Tensor, updates: T, /, *, reduction: Reduction16 = "none", out: Array | None = None
 ) -> T:
@@ -86,13 +86,13 @@ def scatter_nd_16(
     return _scatter(data, indices, updates, reduction, out)
 
 
-@operator("ScatterND", "onnx13", Scattering, inplace="data", values="kernel")
+@operator("ScatterND", "onnx13", CarriesSizes, Scattering, inplace="data")
 def scatter_nd_13(data: T, indices: I64Tensor, updates: T, /, *, out: Array | None = None) -> T:
     """As version 16, without a reduction. The same constraints C1 to C5."""
     return _scatter(data, indices, updates, "none", out)
 
 
-@operator("ScatterND", "onnx11", Scattering, inplace="data", values="kernel")
+@operator("ScatterND", "onnx11", CarriesSizes, Scattering, inplace="data")
 def scatter_nd_11(data: T11, indices: I64Tensor, updates: T11, /, *, out: Array | None = None) -> T11:
     """As version 13, without bf16. The same constraints C1 to C5."""
     return _scatter(data, indices, updates, "none", out)

@@ -23,7 +23,7 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.operator import Check, Elements, Operator, operator, require, rounded
 from irexec.ops.spec.oracle import LARGEST, LEAST, ROUNDED, Undefined
 from irexec.ops.spec.tensors import BooleanTensor, IntegerIndices, NumericTensor
-from irexec.ops.spec.traits import AlongAxes, DeclaredTrait, Homogeneous, MayOverflow
+from irexec.ops.spec.traits import AlongAxes, CarriesSizes, DeclaredTrait, Homogeneous, MayOverflow
 
 if TYPE_CHECKING:
     pass
@@ -148,7 +148,7 @@ def _accumulated(type: str, ufunc: str, doc: str, *traits: DeclaredTrait) -> Ope
             _reduce(getattr(np, ufunc), data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out
         )
 
-    return _made(type, "opset1", kernel, MayOverflow, *traits, tolerance=rounded(16), values="kernel", doc=doc)
+    return _made(type, "opset1", kernel, MayOverflow, CarriesSizes, *traits, tolerance=rounded(16), doc=doc)
 
 
 reduce_sum_1 = _accumulated("ReduceSum", "add", "The sum of the elements; 0 if there are none.", Homogeneous)

@@ -18,7 +18,7 @@ from irexec.ops.spec.attributes import AsRead
 from irexec.ops.spec.checks import holds
 from irexec.ops.spec.operator import Check, NodeTypes, operator, require
 from irexec.ops.spec.tensors import AnyTensor, IntegerShape
-from irexec.ops.spec.traits import Homogeneous, Moving, Reshaping, SizesIn, Unpacking
+from irexec.ops.spec.traits import CarriesSizes, Homogeneous, Moving, Reshaping, SizesIn, Unpacking
 
 
 @operator(
@@ -29,9 +29,8 @@ from irexec.ops.spec.traits import Homogeneous, Moving, Reshaping, SizesIn, Unpa
     Moving,
     SizesIn(1),
     Unpacking,
+    CarriesSizes,
     view="data",
-    reshapes=True,
-    values="kernel",
 )
 def reshape_1(
     data: AnyTensor, shape: IntegerShape, /, *, special_zero: Annotated[bool, AsRead(default=False)]

@@ -18,13 +18,13 @@ from irexec.ops.spec.tensors import AnyTensor
 from irexec.ops.spec.traits import ShapeReading
 
 
-@operator("ShapeOf", "opset1", ShapeReading, unaligned="input", narrow="input")
+@operator("ShapeOf", "opset1", ShapeReading, as_stored="input")
 def shape_of_1(input: AnyTensor, /) -> Annotated[Array, Elements("T_OUT", {I64})]:
     """The shape of `input`, [rank] elements."""
     return np.array(input.shape, np.int64)
 
 
-@operator("ShapeOf", "opset3", ShapeReading, unaligned="input", narrow="input")
+@operator("ShapeOf", "opset3", ShapeReading, as_stored="input")
 def shape_of_3(
     input: AnyTensor, /, *, output_type: Annotated[Literal["i64", "i32"], AsRead(default="dynamic")] = "i64"
 ) -> Annotated[Array, TypeFrom("output_type")]:

@@ -16,10 +16,10 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.ops.spec.older import OlderForm
 from irexec.ops.spec.operator import Check, NodeTypes, operator, require
 from irexec.ops.spec.tensors import AnyTensor, IntegerTensor
-from irexec.ops.spec.traits import Homogeneous, Moving
+from irexec.ops.spec.traits import CarriesSizes, Homogeneous, KeepsElements, Moving
 
 
-@operator("Squeeze", "opset1", Homogeneous, Moving, view="data", reshapes=True, values="kernel")
+@operator("Squeeze", "opset1", CarriesSizes, KeepsElements, Homogeneous, Moving, view="data")
 def squeeze_1(data: AnyTensor, axes: IntegerTensor | None = None, /) -> AnyTensor:
     """`data` without the dimensions in `axes` that have one element; if axes is omitted, without all such dimensions.
 
@@ -33,7 +33,7 @@ def squeeze_1(data: AnyTensor, axes: IntegerTensor | None = None, /) -> AnyTenso
     return data.squeeze(tuple({axis for axis in axes_of("C1", axes, data.ndim, "axes") if data.shape[axis] == 1}))
 
 
-@operator("Squeeze", "opset15", Homogeneous, Moving, view="data", reshapes=True, values="kernel")
+@operator("Squeeze", "opset15", CarriesSizes, KeepsElements, Homogeneous, Moving, view="data")
 def squeeze_15(data: AnyTensor, axes: IntegerTensor | None = None, /, *, allow_axis_skip: bool = False) -> AnyTensor:
     """As Squeeze-1, with the same constraints.
 
@@ -119,7 +119,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return filled(types, port, np.resize(ones, shape))
 
 
-@operator("Unsqueeze", "opset1", Homogeneous, Moving, view="data", reshapes=True, values="kernel")
+@operator("Unsqueeze", "opset1", CarriesSizes, KeepsElements, Homogeneous, Moving, view="data")
 def unsqueeze_1(data: AnyTensor, axes: IntegerTensor, /) -> AnyTensor:
     """`data` with dimensions of one element inserted, which are the `axes` of the result.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from irexec.core.types import TensorType
 from irexec.ops.spec.binding import LaterBinding
@@ -27,22 +27,16 @@ class Options(TypedDict, total=False):
 
     `shapes`: a shared shape rule (or declare a rule with `@op.shapes`). `inplace`: inputs whose buffer may be passed as
     `out=`. `view`: inputs whose memory a result may share; a callable that takes `out=` never shares memory, even
-    without `out`. `reshapes`: the result is the first input with all of its elements in the same order. `unaligned`:
-    inputs that need not be aligned. All kernels are correct for unaligned inputs; this kernel is also as fast as with
-    an aligned copy. `narrow`: f32 inputs for which an f16 constant of the file may be passed without conversion.
-    `tolerance`: the difference that a comparison allows. `values`: how inference propagates known shape values:
-    "kernel" runs the kernel on object arrays of int and Dimension (for data movement), "elementwise" does so for
-    arithmetic.
+    without `out`. `as_stored`: inputs that the kernel takes as a file stores them: unaligned, with which it is as fast
+    as with an aligned copy (and all kernels are correct), and f16 in place of f32. `tolerance`: the difference that a
+    comparison allows.
     """
 
     shapes: Rule | None
     inplace: str | tuple[str, ...]
     view: str | tuple[str, ...]
-    reshapes: bool
-    unaligned: str | tuple[str, ...]
-    narrow: str | tuple[str, ...]
+    as_stored: str | tuple[str, ...]
     tolerance: Tolerance
-    values: Literal["kernel", "elementwise"] | None
 
 
 class Declaration:
@@ -63,15 +57,12 @@ class Declaration:
         self.rule: Rule | None = None
         self.inplace = _names(options.get("inplace", ()))
         self.view = _names(options.get("view", ()))
-        self.reshapes = options.get("reshapes", False)
-        self.unaligned = _names(options.get("unaligned", ()))
-        self.narrow = _names(options.get("narrow", ()))
+        self.as_stored = _names(options.get("as_stored", ()))
         tolerance = options.get("tolerance", exact)
         self.traits = traits_of((*traits, Random) if tolerance is random else traits)
         self._tolerance = random if Random in self.traits else tolerance
         self.is_run_by_engine = HasBodies in self.traits or Stateful in self.traits
         """True if a call needs more than its inputs: the variables of a request, or the plans of bodies."""
-        self.values = options.get("values")
         self.specializer: Callable[[NodeTypes], Special] | None = None
         self.worker: Callable[..., int] | None = None
         self.multiplier: Callable[..., int] | None = None
@@ -88,7 +79,7 @@ class Declaration:
     def signature(self) -> Signature:
         """The ports and attributes, as declared by the kernel."""
         signature = read_signature(self.kernel)
-        for name in {*self.inplace, *self.view, *self.unaligned, *self.narrow} - {i.name for i in signature.inputs}:
+        for name in {*self.inplace, *self.view, *self.as_stored} - {i.name for i in signature.inputs}:
             raise TypeError(f"{self}: {name!r} is not an input")
         return signature
 

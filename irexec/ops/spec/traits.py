@@ -156,7 +156,11 @@ class Transposition(Trait):
     """The operator reorders the axes of its first input."""
 
 
-class Reshaping(Trait):
+class KeepsElements(Trait):
+    """The result is the first input with all of its elements in the same order."""
+
+
+class Reshaping(KeepsElements):
     """The operator gives its first input the shape in its second."""
 
 
@@ -164,8 +168,16 @@ class ShapeReading(Trait):
     """The result is the shape of the input."""
 
 
-class Unchanged(Trait):
+class Unchanged(KeepsElements):
     """The result is the input."""
+
+
+class CarriesSizes(Trait):
+    """Inference runs the kernel, which moves the elements of its first input, on object arrays of int and Dimension."""
+
+
+class ComputesSizes(CarriesSizes):
+    """Inference runs the kernel, which computes element by element, on object arrays of int and Dimension."""
 
 
 class Moving(Trait):

@@ -14,10 +14,10 @@ from irexec.ops.rules.axes import into
 from irexec.ops.spec.operator import Check, NodeTypes, PassThrough, TypeFrom, operator
 from irexec.ops.spec.oracle import Allowed, Undefined
 from irexec.ops.spec.tensors import AnyTensor, AnyTensor2
-from irexec.ops.spec.traits import Conversion, ConversionTo, Unpacking
+from irexec.ops.spec.traits import ComputesSizes, Conversion, ConversionTo, Unpacking
 
 
-@operator("Convert", "opset1", ConversionTo, Unpacking, view="input", values="elementwise")
+@operator("Convert", "opset1", ComputesSizes, ConversionTo, Unpacking, view="input")
 def convert_1(
     input: AnyTensor, /, *, destination_type: ElementType, out: Array | None = None
 ) -> Annotated[Array, TypeFrom("destination_type")]:
@@ -41,7 +41,7 @@ def _(types: NodeTypes) -> Callable[..., Array] | PassThrough | None:
     return _for_types(types)
 
 
-@operator("ConvertLike", "opset1", Conversion, view="data", values="elementwise")
+@operator("ConvertLike", "opset1", ComputesSizes, Conversion, view="data")
 def convert_like_1(data: AnyTensor, like: AnyTensor2, /, *, out: Array | None = None) -> AnyTensor2:
     """Convert each element of `data` to the element type of `like`, whose values are not used. C1 as Convert-1."""
     if data.dtype == object:

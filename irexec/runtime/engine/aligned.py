@@ -2,14 +2,13 @@
 
 A file may store a constant at any byte offset. Copying all constants would take most of the time to the first result of
 a large model whose weights follow a single odd byte. Therefore constants are not copied if all their readers accept
-unaligned data (`unaligned` of irexec.ops.spec.operator): matrix products and look-ups, which read most of such a
-file. Likewise, f16 weights that a Convert widens are used directly (`narrow`), which halves their size.
+unaligned data (`as_stored` of irexec.ops.spec.operator): matrix products and look-ups, which read most of such a
+file. Likewise, f16 weights that a Convert widens are used directly by these readers, which halves their size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -50,7 +49,7 @@ def _halves(nodes: Sequence[Node]) -> dict[Value, Array]:
             found[node.outputs[0]] = source
     for node in nodes if found else ():
         for index, value in enumerate(node.inputs):
-            if value in found and not _takes(node, index, "narrow"):
+            if value in found and not _takes(node, index):
                 del found[value]
     return found
 
@@ -107,11 +106,11 @@ def stored_array(node: Node) -> Array | None:
 def _should_be(node: Node) -> Iterator[Value]:
     """Yield the inputs of a node that should be aligned."""
     for index, value in enumerate(node.inputs):
-        if value is not None and not _takes(node, index, "unaligned"):
+        if value is not None and not _takes(node, index):
             yield value
 
 
-def _takes(node: Node, index: int, how: Literal["unaligned", "narrow"]) -> bool:
-    """Return whether the operator of a node declares that it accepts this input unaligned or as f16."""
-    inputs: tuple[str, ...] = getattr(node.operator, how, ())
-    return bool(inputs) and node.operator is not None and node.operator.signature.input(index).name in inputs
+def _takes(node: Node, index: int) -> bool:
+    """Return whether the operator of a node declares that it takes this input as a file stores it."""
+    operator = node.operator
+    return operator is not None and bool(names := operator.as_stored) and operator.signature.input(index).name in names

@@ -11,8 +11,8 @@ Memory is shared by the following rules and by no other part of the engine:
 3. A buffer belongs to the group of the result it was given to; after the last use of that group its memory is free.
 4. A result is written into the buffer of an input (*in place*) only if the operator declares the input in `inplace` and
    the input *is* the buffer: computed by a step of rule 1, with the same shape and element type, and with no other slot
-   of its group in use. The result of an operator that `reshapes` a buffer counts as the buffer itself. Other views of a
-   buffer, and arrays that a kernel allocated, are never written to.
+   of its group in use. The result of an operator that keeps the elements of a buffer (`KeepsElements`) counts as
+   the buffer itself. Other views of a buffer, and arrays that a kernel allocated, are never written to.
 5. Values that the run does not own (inputs, constants, states) or that outlive it (results, assigned values) have no
    buffer. Small f32 results have buffers of their own, from which they are copied at the end of the run.
 """
@@ -28,6 +28,7 @@ import numpy as np
 
 from irexec.core.records import field, record
 from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.spec.traits import KeepsElements
 from irexec.runtime.engine.step import Step
 
 # The size below which a result is cheaper to allocate than to plan, unless compiled code computes it (lowering).
@@ -157,7 +158,7 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
             if until.get(dead) == time:
                 del until[dead]
                 piece.give_back(plan.starts[dead], plan.sizes[dead])
-        if step.operator.reshapes and step.inputs[0] in given:
+        if KeepsElements in step.operator.traits and step.inputs[0] in given:
             given[step.outputs[0]] = given[step.inputs[0]]
         need = _planned_bytes(step)
         if need is None:

@@ -323,7 +323,7 @@ def _declared(array: Any, step: Step, port: int) -> Any:
     """Return an input as shown to listeners: unpacked, and in the declared f32 if the kernel uses it as f16."""
     if isinstance(array, Packed):
         return array.unpacked()
-    type = step.given[port] if step.operator.narrow and port < len(step.given) else None
+    type = step.given[port] if step.operator.as_stored and port < len(step.given) else None
     if type is None or type.element_type is not F32 or array is None or array.dtype == np.float32:
         return array
     return array.astype(np.float32)

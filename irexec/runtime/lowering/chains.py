@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from irexec.core.types import I8, U8, Array, ElementType
-from irexec.ops.spec.traits import ConversionTo, Trait
+from irexec.ops.spec.traits import ConversionTo, KeepsElements, Trait
 from irexec.runtime.engine.step import Step
 from irexec.runtime.lowering.follow import Link
 from irexec.runtime.lowering.fusion import Finder, Group
@@ -133,7 +133,10 @@ class Chain:
             return False
         if maker is None or not between:
             return True
-        while steps[maker].operator.reshapes and (before := self.finder.made.get(steps[maker].inputs[0])) is not None:
+        made = self.finder.made
+        while KeepsElements in steps[maker].operator.traits:
+            if (before := made.get(steps[maker].inputs[0])) is None:
+                break
             maker = before
         own = memory.buffer_of.get(maker)
         if own is None:

@@ -18,6 +18,7 @@ from irexec.core.records import record
 from irexec.core.structure import ASSIGN
 from irexec.core.types import PartialShape, TensorType
 from irexec.ops.compute.precision import widen
+from irexec.ops.spec.traits import KeepsElements
 from irexec.runtime.engine.memory import MemoryPlan
 from irexec.runtime.engine.plan import Plan
 from irexec.runtime.engine.step import Step
@@ -124,7 +125,8 @@ class Finder:
         no step can.
         """
         number = self.reader(last)
-        while number is not None and self.steps[number].operator.reshapes and self.steps[number].shape is not None:
+        steps = self.steps
+        while number is not None and KeepsElements in steps[number].operator.traits and steps[number].shape is not None:
             last, number = number, self.reader(number)
         if number is None:
             return None

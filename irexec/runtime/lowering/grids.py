@@ -16,7 +16,7 @@ from irexec.core.records import record
 from irexec.core.structure import CONVERT
 from irexec.core.types import F32, I8, U8, Array
 from irexec.model.graph.model import Node, Value
-from irexec.ops.spec.traits import Difference, KeepsGrid, Product, Quantization
+from irexec.ops.spec.traits import Difference, KeepsElements, KeepsGrid, Product, Quantization
 from irexec.runtime.engine.packed.matrix import PackedMatrix
 from irexec.runtime.engine.step import Step
 
@@ -54,7 +54,7 @@ def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Gri
             grid = _whole(step, found.get(step.inputs[0]), template)
         elif Quantization in step.operator.traits and dtype == np.float32:
             grid = _quantized(step, template)
-        elif step.operator.reshapes or KeepsGrid in step.operator.traits:
+        elif KeepsElements in step.operator.traits or KeepsGrid in step.operator.traits:
             grid = found.get(step.inputs[0])
         else:
             grid = None
@@ -139,7 +139,7 @@ def _declared_steps(value: Value) -> Array | None:
     weights.
     """
     node = value.node
-    while node.operator is not None and node.operator.reshapes and node.inputs[0] is not None:
+    while KeepsElements in node.traits and node.inputs[0] is not None:
         node = node.inputs[0].node
     if Quantization in node.traits:
         low, high = (_constant(given) for given in node.inputs[3:5])

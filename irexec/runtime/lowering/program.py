@@ -30,6 +30,7 @@ import numpy as np
 
 from irexec.core.structure import ASSIGN
 from irexec.core.types import Array
+from irexec.ops.spec.traits import KeepsElements
 from irexec.runtime.engine.lowered import Call, Program
 from irexec.runtime.engine.memory import Sharing, may_view
 from irexec.runtime.engine.plan import Plan
@@ -223,7 +224,7 @@ class _Builder:
             return results if self._viewed_wide(number, step, len(results)) else None
         slot, dtype = step.inputs[0], arrays[0].dtype
         is_wide = slot in self._wide and dtype == step.dtype
-        if not step.operator.reshapes or not (is_wide or step.dtype == dtype == F32):
+        if KeepsElements not in step.operator.traits or not (is_wide or step.dtype == dtype == F32):
             return None
         memory = self._copies.memory(number, results[0].size)
         if memory is None or not self._work.copied(self._wide[slot] if is_wide else arrays[0], memory):

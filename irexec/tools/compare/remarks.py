@@ -11,7 +11,7 @@ from irexec.core.types import BF16, Array
 from irexec.model.arrays.brief import plural
 from irexec.model.arrays.units import unit
 from irexec.model.graph.model import Node
-from irexec.ops.spec.traits import Ranking, Steps
+from irexec.ops.spec.traits import KeepsElements, Ranking, Steps
 from irexec.tools.compare.coverage import Shapes, not_exercised
 from irexec.tools.compare.errors import Error, measure, shown_part
 from irexec.tools.compare.layer_pairs import LayerPairs, Relation
@@ -82,7 +82,7 @@ def ties(reference: Reference, other: Sequence[Sequence[Array]]) -> Iterator[str
 
 
 def _keeps_order(node: Node) -> bool:
-    return node.type == CONVERT or (node.operator is not None and node.operator.reshapes)
+    return node.type == CONVERT or KeepsElements in node.traits
 
 
 def _tie(data: Array, ours: Array, theirs: Array, axis: int) -> str:

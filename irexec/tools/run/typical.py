@@ -7,7 +7,7 @@ import numpy as np
 from irexec.core.structure import CONVERT
 from irexec.core.types import BOOLEAN, Array, ElementType
 from irexec.model.graph.model import Model, Node, Value
-from irexec.ops.spec.traits import Selection
+from irexec.ops.spec.traits import KeepsElements, Selection
 
 EXTENTS = (12, 16, 8, 32, 64, 128, 224, 4, 2, 1)
 """Extents to try for dynamic dimensions: texts of 8 to 16 tokens first."""
@@ -87,4 +87,4 @@ def _rows(port: Value) -> int:
 
 def _shapes(node: Node) -> bool:
     """Return whether a layer changes only the element type or the shape of its first input."""
-    return node.type == CONVERT or (node.operator is not None and node.operator.reshapes)
+    return node.type == CONVERT or KeepsElements in node.traits

@@ -152,7 +152,7 @@ def test_an_input_that_is_none_is_not_a_buffer() -> None:
     with pytest.raises(TypeError, match="Wrong-1: 'z' is not an input"):
         operator("Wrong", "opset1", view="z")(_weigh)
     with pytest.raises(TypeError, match="Wrong-1: 'z' is not an input"):
-        operator("Wrong", "opset1", unaligned="z")(_weigh)
+        operator("Wrong", "opset1", as_stored="z")(_weigh)
 
 
 def test_an_unknown_option_is_refused() -> None:
