@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from irexec.tools.compare.rounding import MARGIN
+from irexec.tools.compare.numbers import MARGIN
 from irexec.tools.compare.sides import differing
 from irexec.tools.language.distributions import distance, first_that_counts
 from irexec.tools.language.result import PromptComparison
