@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code
 from irexec.cli.many import gather_all, given_inputs, shared_path, show_findings_about
-from irexec.cli.runtimes import config_of
+from irexec.cli.runtimes import bounds_of, config_of
 from irexec.cli.streams import print_json, printout
 from irexec.core.diagnostics import Report
 from irexec.core.diagnostics.findings import Findings
@@ -46,7 +46,7 @@ def compare_inputs(args: argparse.Namespace) -> int:
         _other(args),
         _version(args.other),
         tuple(config_of(args).items()),
-        None if args.atol is None and args.rtol is None else (args.atol or 0.0, args.rtol or 0.0),
+        bounds_of(args),
         args.window,
         args.timeout,
         **given_inputs(args),

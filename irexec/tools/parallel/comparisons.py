@@ -40,17 +40,16 @@ class CompareInput(OnInputs[InputComparison]):
     other: str
     version: str = ""
     config: tuple[tuple[str, str], ...] = ()
-    bounds: tuple[float, float] | None = None
+    bounds: Bounds | None = None
     window: int | None = None
     limit: float | None = 600
 
     def __call__(self, item: str) -> InputComparison:
         model = compiled_model(self.model, self.weights).model
         reference = run_with(model, [self.entries(item, model)])
-        bounds = None if self.bounds is None else Bounds(*self.bounds)
         try:
             runtime = _runtime(self.other, self.config, model, self.limit)
-            found = compare(reference, runtime, bounds=bounds, window=self.window)
+            found = compare(reference, runtime, bounds=self.bounds, window=self.window)
         except CannotRun as error:
             findings = Findings(file=item)
             findings.add(error.code, f"--with {self.other}: {error}", place=Place(file=item))
