@@ -62,6 +62,7 @@ from irexec.tools.functions.causes import bisect as bisect
 from irexec.tools.functions.causes import blame as blame
 from irexec.tools.functions.debugging import Comparison as Comparison
 from irexec.tools.functions.debugging import Differences as Differences
+from irexec.tools.functions.debugging import Sides as Sides
 from irexec.tools.functions.debugging import compare as compare
 from irexec.tools.functions.debugging import diff as diff
 from irexec.tools.functions.editing import Edited as Edited

@@ -47,7 +47,7 @@ OPEN = {
         (
             "Bisected.to_dict return", "Blame.to_dict return", "Comparison.to_dict return",
             "Conformance.to_dict return", "Diagnostic.to_dict return", "Differences.to_dict return",
-            "Passes.to_dict return", "Shapes.to_dict return",
+            "Passes.to_dict return", "Sides.to_dict return", "Shapes.to_dict return",
         ),
         "an object for JSON",
     ),

@@ -110,6 +110,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "Shapes": lambda: irexec.shapes(network(-1)),
     "Differences": lambda: irexec.diff(network(), network()),
     "Comparison": lambda: irexec.compare(network(), network()),
+    "Sides": lambda: irexec.Sides([made("Comparison"), made("Comparison")]),
     "OVAny": lambda: irexec.OVAny(1),
 }
 

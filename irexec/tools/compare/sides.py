@@ -32,6 +32,7 @@ class Sides:
 
     @property
     def agrees(self) -> bool:
+        """Whether all sides agree with irexec."""
         return all(one.agrees for one in self.found)
 
     @property
@@ -55,6 +56,7 @@ class Sides:
         return MARGIN * apart <= min(max(error.ulp for _, error in side.results) for side in (one, other))
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the comparisons as JSON-ready values."""
         comparisons = [one.to_dict() for one in self.found]
         return {"kind": "comparisons of sides", "verdict": self.verdict, "agrees": self.agrees} | {
             "comparisons": comparisons

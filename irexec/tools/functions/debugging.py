@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
 from typing import Any
 
+from irexec.core.arguments import expected
 from irexec.model.arrays.brief import plural
 from irexec.model.graph.model import Model
 from irexec.tools.compare import result as compared
+from irexec.tools.compare import sides
 from irexec.tools.compare.compare import compare as compare_runs
 from irexec.tools.compare.runtimes.runtime import OtherModel, Recorded, Runtime
 from irexec.tools.diff.change import Change, changes_dict
@@ -18,7 +20,7 @@ from irexec.tools.functions.beside import Judged
 from irexec.tools.functions.command import function_of
 from irexec.tools.functions.given import ModelLike, model_of, names_of
 from irexec.tools.functions.result import Result
-from irexec.tools.render.compare import show_changes, show_comparison
+from irexec.tools.render.compare import show_changes, show_comparison, show_sides
 from irexec.tools.render.printing import Printout
 from irexec.tools.run.record import Reference
 from irexec.tools.status import Status
@@ -71,6 +73,20 @@ class Compare(Judged[Comparison]):
 
 
 compare = function_of(Compare, "compare")
+
+
+class Sides(Result, sides.Sides):
+    """Comparisons of one model with several other sides, for the same inputs: `agrees`, `found`, and `verdict`, which
+    names the side that differs from all others, as `irexec compare` does for several `--with`.
+    """
+
+    def __init__(self, found: Iterable[Comparison]) -> None:
+        super().__init__([expected(one, compared.Comparison, "Sides") for one in found])
+
+    verdict = sides.Sides.verdict
+
+    def show(self, page: Printout) -> None:
+        show_sides(self, page)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

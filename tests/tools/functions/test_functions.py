@@ -63,6 +63,17 @@ def test_conformance(capsys: pytest.CaptureFixture[str]) -> None:
         irexec.conformance("nowhere.py:Wrong", "Tanh-1", cases=1)
 
 
+def test_several_sides(capsys: pytest.CaptureFixture[str]) -> None:
+    others, image = (CONVERTED, MODEL), SAMPLES / "classifier" / "image.npy"
+    found = irexec.Sides(irexec.compare(MODEL, other, [np.load(image)]) for other in others)
+    assert not found.agrees and [one.agrees for one in found.found] == [False, True]
+    options = [word for other in others for word in ("--with", other)]
+    assert str(found) == printed(capsys, "compare", MODEL, *options, "--input", f"image={image}")
+    assert repr(found) == f"<Sides: {found.verdict}>" and "differs from the others" in found.verdict
+    with pytest.raises(TypeError, match="is not of type Comparison"):
+        irexec.Sides([MODEL])  # type: ignore[list-item]
+
+
 def test_models_that_are_compared_do_not_change() -> None:
     model = irexec.read_model(MODEL)
     before = [node.friendly_name for node in model.get_ops()]
