@@ -19,6 +19,7 @@ def test_bodies_are_among_the_positions(campaign) -> None:
     assert (found.named, found.stopped, found.misjudged) == (5, [], [])
 
 
+@pytest.mark.by_hand(0)
 def test_some_positions_of_a_model_with_integers_and_states(campaign) -> None:
     """A layer that computes a length may make the model impossible to run; it is counted separately."""
     nodes = campaign.positions(reference("transformer"))

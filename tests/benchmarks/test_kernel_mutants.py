@@ -22,7 +22,7 @@ def campaign(monkeypatch: pytest.MonkeyPatch):
     return module
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(
     ("operator", "change"),
     [

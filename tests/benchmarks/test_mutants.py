@@ -26,6 +26,7 @@ def campaign():
     return benchmark("mutants")
 
 
+@pytest.mark.by_hand(0)
 def test_nothing_escapes(campaign, tmp_path: Path) -> None:
     known = [original for original in campaign.originals([HOME / "samples"]) if campaign.declared(original) < 1 << 24]
     assert len(known) > 8
@@ -105,6 +106,7 @@ def test_the_campaign_continues_after_a_mutant_that_kills_its_process(
     ]
 
 
+@pytest.mark.by_hand(0)
 def test_several_processes_share_the_mutants(campaign, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(campaign, "PER_PROCESS", 3)
     monkeypatch.setattr(campaign.Commands, "__call__", lambda commands, path: campaign.Outcome(0, []))

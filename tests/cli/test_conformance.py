@@ -37,6 +37,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1  passed" in printed(capsys)
 
 
+@pytest.mark.by_hand(0)
 def test_drawn_cases_in_processes_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = [
         "conformance",
@@ -182,6 +183,7 @@ def test_another_exception_is_not_the_one_that_was_found(tmp_path: Path, capsys:
     assert not parts["is_same_error"](f"FileNotFoundError: No such file or directory: {parts['FILE']!r}")
 
 
+@pytest.mark.by_hand(0)
 def test_reproducers_of_results_in_bf16(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = []
     for returned in ("bits + 256", "bits.view(np.float16)"):

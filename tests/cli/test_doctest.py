@@ -128,6 +128,7 @@ def test_control_characters_of_a_page_do_not_reach_the_terminal(docs: Path, caps
     assert "\x1b" not in capsys.readouterr().out
 
 
+@pytest.mark.by_hand(0)
 def test_every_page_of_a_tree_is_checked(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(20):
         shutil.copy(PAGES / "slice-scatter-15.page.txt", docs / f"page{number:02}.txt")

@@ -99,6 +99,7 @@ def test_no_limit(none: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert clock.looks == 0
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("none", ["0", "none"])
 def test_no_limit_for_the_responses_of_another_program(
     none: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -131,6 +132,7 @@ def test_each_file_has_its_own_time(
     }  # fmt: skip
 
 
+@pytest.mark.by_hand(0)
 def test_the_limit_holds_in_other_processes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", MODEL, str(SAMPLES / "wrong.xml"), "-j", "2", "--timeout", "0.000001"]) == 2
     assert capsys.readouterr().out.count("error[U009]") == 2

@@ -61,7 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("command", [["validate"], ["doctest"], ["validate", "--format", "json"]])
 def test_processes_print_the_same(command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "samples" / "scatter_nd_update" / "no.xml").write_text("<")
@@ -74,6 +74,7 @@ def test_processes_print_the_same(command: list[str], folder: Path, capsys: pyte
     assert len(texts[0]) > 1000 and texts == [texts[0]] * 3
 
 
+@pytest.mark.by_hand(0)
 def test_a_crash_is_a_finding_and_the_rest_continues(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "crash.py").write_text(CRASH)
     (folder / "samples" / "crash.xml").write_text(CRASHING)
@@ -87,6 +88,7 @@ def test_a_crash_is_a_finding_and_the_rest_continues(folder: Path, capsys: pytes
     assert {finding["file"] for finding in found} >= {"samples/scatter_nd_update/example_2.xml"}
 
 
+@pytest.mark.by_hand(0)
 def test_a_model_on_a_folder_of_inputs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "arrays" / "wrong.npy").write_bytes(b"no array")
     assert main(["run", MODEL, "--inputs", "arrays", "--save", "out", "-j", "2"]) == 2

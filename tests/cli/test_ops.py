@@ -29,6 +29,7 @@ def output(arguments: list[str], capsys: pytest.CaptureFixture[str], code: int =
     return shown.err if code else shown.out
 
 
+@pytest.mark.by_hand(0)
 def test_all_operators(capsys: pytest.CaptureFixture[str]) -> None:
     text = output(["ops"], capsys)
     assert "\nScatterNDUpdate-15 " in text
@@ -36,6 +37,7 @@ def test_all_operators(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.endswith("operators are implemented.\n")
 
 
+@pytest.mark.by_hand(0)
 def test_missing_operators_are_those_that_no_module_declares(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(output(["ops", "--missing", "--format", "json"], capsys))
     assert [row["name"] for row in found] == [f"{t}-{v}" for t, v, op in contents.everything() if op is None]
@@ -50,6 +52,7 @@ def test_one_operator(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(
     ("name", "hint"),
     [("Gathr", "Gather"), ("Gather-99", "Gather-8"), ("Qwertyuiop", "`irexec ops` lists all operators")],
@@ -64,6 +67,7 @@ def test_missing_and_one_operator_do_not_go_together(capsys: pytest.CaptureFixtu
     assert "error[U003]" in output(["ops", "Gather", "--missing"], capsys, code=2)
 
 
+@pytest.mark.by_hand(0)
 def test_a_user_s_own_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "own.py"
     path.write_text(EXTENSION)

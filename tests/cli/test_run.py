@@ -81,7 +81,7 @@ def test_verbose_shows_the_source_of_repairs(folder: Path, capsys: pytest.Captur
     assert "warning[Q018]: <layer> has no id; '0' is assumed\n --> abs.xml:1:1\n" in text
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(
     ("name", "code"),
     [

@@ -160,6 +160,7 @@ def test_a_model_with_an_error_is_not_run(folder: Path, capsys: pytest.CaptureFi
     assert "error[L004]" in text and "outputs" not in text
 
 
+@pytest.mark.by_hand(0)
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="signals as on POSIX")
 def test_ctrl_c_leaves_nothing_half_written(folder: Path) -> None:
     """The command is interrupted while it writes an array: this file is absent, the previous ones are complete."""

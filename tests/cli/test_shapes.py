@@ -24,6 +24,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
     return captured.out
 
 
+@pytest.mark.by_hand(0)
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shapes", SEGMENTER]) == 0
     text = printed(capsys)
@@ -35,6 +36,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "smallest: image=1,3,4,4\n" in text
 
 
+@pytest.mark.by_hand(0)
 def test_text_of_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     irexec.save_model(MODELS["cache"](), tmp_path / "cache.xml")
     assert main(["shapes", str(tmp_path / "cache.xml")]) == 0
@@ -44,12 +46,14 @@ def test_text_of_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "batch of past  3 beside 2: Concat-1 C3" in text
 
 
+@pytest.mark.by_hand(0)
 def test_text_of_joint_conditions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     irexec.save_model(MODELS["flattened"](), tmp_path / "flattened.xml")
     assert main(["shapes", str(tmp_path / "flattened.xml")]) == 0
     assert "together\n  (H // 4)*(W // 4) == 24\n" in printed(capsys)
 
 
+@pytest.mark.by_hand(0)
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shapes", SEGMENTER, "--format", "json"]) == 0
     found = json.loads(printed(capsys))
@@ -87,7 +91,7 @@ def test_json_fits_its_schema(name: str, tmp_path: Path, capsys: pytest.CaptureF
     _fits_schema(json.loads(printed(capsys)), "checked")
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(
     ("table", "code", "expected"),
     [
@@ -104,6 +108,7 @@ def test_a_table_of_sizes(
     assert expected in " ".join(printed(capsys).split())
 
 
+@pytest.mark.by_hand(0)
 def test_a_table_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "sizes.csv").write_text("batch,H,W\n1,64,98\n", "utf-8")
     assert main(["shapes", SEGMENTER, "--check", str(tmp_path / "sizes.csv"), "--format", "json"]) == 1
@@ -153,6 +158,7 @@ def test_an_input_that_cannot_be_set(option: str, expected: str, capsys: pytest.
     assert captured.out == "" and expected in captured.err
 
 
+@pytest.mark.by_hand(0)
 def test_a_size_and_a_shape_are_set(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shapes", SEGMENTER, "--shape", "H=8", "--input", "image=1,3,?,?"]) == 0
     assert "image  f32 [1, 3, 8, W]" in printed(capsys)

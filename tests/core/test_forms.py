@@ -68,6 +68,7 @@ def test_what_openvino_reads_as_a_shape() -> None:
     assert wrong == []
 
 
+@pytest.mark.by_hand(0)
 def test_the_installed_openvino_reads_the_same() -> None:
     pytest.importorskip("openvino")
     ask, wrong = reader(), []

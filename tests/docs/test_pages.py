@@ -23,7 +23,7 @@ def named(page: Path) -> str:
     return page.relative_to(DOCS).as_posix()
 
 
-@pytest.mark.by_hand(3)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if any(b.language in ("console", "pycon") for b in blocks(p))], ids=named
 )

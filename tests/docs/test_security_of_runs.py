@@ -50,6 +50,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 BESIDE = {"a.xml", "a.bin"}
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(
     ("command", "read", "written"),
     [
@@ -90,6 +91,7 @@ class Marks:
         return os.mkdir, ("mark",)
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("name", ["x.npy", "x.npz"])
 def test_a_pickled_array_is_a_finding(name: str, checkout: Path) -> None:
     objects = np.array([Marks()], object)
@@ -124,6 +126,7 @@ def test_settings_name_no_file_and_no_code(key: str, checkout: Path) -> None:
     assert not Path("mark").exists()
 
 
+@pytest.mark.by_hand(0)
 def test_settings_of_a_checkout_do_not_hold_elsewhere(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +138,7 @@ def test_settings_of_a_checkout_do_not_hold_elsewhere(
     assert "D001" in run_python(*command).stdout
 
 
+@pytest.mark.by_hand(0)
 def test_the_language_server_executes_no_code_of_the_workspace(checkout: Path) -> None:
     for name in ("operators", "conftest", "json", "typing", "numpy", "sitecustomize"):
         Path(f"{name}.py").write_text("open('mark', 'w')")

@@ -89,6 +89,7 @@ def test_functions_that_call_one_another_forever(tmp_path: Path, monkeypatch: py
     assert translated == ["f0"]
 
 
+@pytest.mark.by_hand(0)
 def test_loops_within_loops_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("irexec.frontends.onnx.expansion.MAX_NODES", 5000)
     body = onnx.helper.make_node("Relu", ["v0"], ["r"], name="inner")

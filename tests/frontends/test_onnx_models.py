@@ -361,7 +361,7 @@ def mutants(data: bytes, count: int, seed: int) -> list[bytes]:
     return found
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_mutants_give_findings(tmp_path: Path, seed: int) -> None:
     """2,000 changed files: each is read, or rejected with a finding; no other exception is raised."""

@@ -35,6 +35,7 @@ FAULTY = """g (float[3,4] x, float[5] b) => (float[3,4] y) {
 }"""
 
 
+@pytest.mark.by_hand(0)
 def test_all_findings_together_with_what_onnx_states_about_each(tmp_path: Path) -> None:
     report = irexec.validate(saved(tmp_path, FAULTY, producer_name="maker", producer_version="2.1"), others=True)
     found = [(d.code, d.layer and d.layer.name) for d in report.errors]
@@ -49,6 +50,7 @@ def test_all_findings_together_with_what_onnx_states_about_each(tmp_path: Path) 
     assert messages[3][f"onnx.checker {version}"].startswith("No Op registered for Sigmod")
 
 
+@pytest.mark.by_hand(0)
 def test_what_runtimes_do_with_a_file_that_has_findings(tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     report = irexec.validate(saved(tmp_path, FAULTY, producer_name="maker", producer_version="2.1"), others=True)
@@ -58,6 +60,7 @@ def test_what_runtimes_do_with_a_file_that_has_findings(tmp_path: Path) -> None:
     assert dict(other.notes)["model"] == "written by maker 2.1; IR version 9, opset 17"
 
 
+@pytest.mark.by_hand(0)
 def test_a_file_that_is_refused_only_here(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = saved(tmp_path, "g (float[3] x, float[3] e) => (float[3] y) { y = Dropout<unheard = 1>(x) }")
@@ -69,6 +72,7 @@ def test_a_file_that_is_refused_only_here(tmp_path: Path) -> None:
     assert all("rejects the model" in d.message for d in report if d.code == "F014")
 
 
+@pytest.mark.by_hand(0)
 def test_a_rejection_of_onnx_runtime_is_reported_without_other_findings(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }", doc_string="text")
@@ -81,6 +85,7 @@ def test_a_rejection_of_onnx_runtime_is_reported_without_other_findings(tmp_path
     assert "rejects the model" in finding.message and finding.message.startswith("ONNX Runtime")
 
 
+@pytest.mark.by_hand(0)
 def test_a_missing_kernel_of_onnx_runtime_is_no_fault_of_the_file(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = saved(tmp_path, "g (uint64[3] x) => (uint64[3] y) { y = Neg(x) }")
@@ -105,11 +110,13 @@ def test_two_nodes_of_one_name(tmp_path: Path, inside: bool) -> None:
     assert irexec.validate(model.SerializeToString(), mode="openvino").ok
 
 
+@pytest.mark.by_hand(0)
 def test_a_sound_file_has_no_findings(tmp_path: Path) -> None:
     path = saved(tmp_path, "g (float[3,4] x, float[4] b) => (float[3,4] y) { y = Add(x, b) }")
     assert list(irexec.validate(path, others=True)) == []
 
 
+@pytest.mark.by_hand(0)
 def test_bodies_and_functions_see_what_is_around_them(tmp_path: Path) -> None:
     path = saved(
         tmp_path,
@@ -120,6 +127,7 @@ def test_bodies_and_functions_see_what_is_around_them(tmp_path: Path) -> None:
     assert list(irexec.validate(path, others=True)) == []
 
 
+@pytest.mark.by_hand(0)
 def test_a_fault_that_only_onnx_finds(tmp_path: Path) -> None:
     path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
     model = onnx.load(path)
@@ -131,6 +139,7 @@ def test_a_fault_that_only_onnx_finds(tmp_path: Path) -> None:
     assert irexec.validate(path, others=True, mode="openvino").ok
 
 
+@pytest.mark.by_hand(0)
 def test_a_finding_about_an_output_names_it(tmp_path: Path) -> None:
     path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
     model = onnx.load(path)
@@ -162,6 +171,7 @@ def test_nobody_is_asked_about_functions_that_multiply(tmp_path: Path, monkeypat
     assert finding.code == "F009" and "inlined functions" in finding.message
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("dims", [[1 << 60], [0, 1 << 60]])
 def test_no_runtime_is_asked_about_a_tensor_that_no_memory_holds(
     dims: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -186,6 +196,7 @@ def test_a_tool_has_ten_seconds() -> None:
     assert others._SECONDS <= 10
 
 
+@pytest.mark.by_hand(0)
 def test_a_tool_that_crashes_is_named_and_the_others_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "onnxruntime"
     package.mkdir()
@@ -197,6 +208,7 @@ def test_a_tool_that_crashes_is_named_and_the_others_answer(tmp_path: Path, monk
     assert reference.messages == [(None, "runs the model with ones as inputs")]
 
 
+@pytest.mark.by_hand(0)
 def test_nothing_in_the_current_folder_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "onnx.py").write_text("import os\nos.abort()\n")
     monkeypatch.chdir(tmp_path)
@@ -204,6 +216,7 @@ def test_nothing_in_the_current_folder_is_imported(tmp_path: Path, monkeypatch: 
     assert [answer.messages for answer in others.Question(path, ["onnx.checker"]).answers()] == [[]]
 
 
+@pytest.mark.by_hand(0)
 def test_the_command_asks_other_tools_unless_this_is_disabled(tmp_path: Path, capsys: Any) -> None:
     from irexec.cli.main import main
 
@@ -214,6 +227,7 @@ def test_the_command_asks_other_tools_unless_this_is_disabled(tmp_path: Path, ca
     assert "onnx.reference" not in capsys.readouterr().out
 
 
+@pytest.mark.by_hand(0)
 def test_open_extents_are_those_with_which_the_model_runs(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     path = saved(tmp_path, "g (float[n] x) => (float[2,4] y) <int64[2] s = {2, 4}> { y = Reshape(x, s) }")
@@ -221,6 +235,7 @@ def test_open_extents_are_those_with_which_the_model_runs(tmp_path: Path) -> Non
     assert heard.messages == [(None, "runs the model with ones as inputs and dynamic extents of 8")]
 
 
+@pytest.mark.by_hand(0)
 def test_a_model_that_fails_whatever_its_extents_are(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     text = "g (float[n] x) => (float[m] y) <int64[2] s = {3, 5}> { z = Concat<axis = 0>(x, x) y = Reshape(z, s) }"

@@ -66,6 +66,7 @@ def test_every_result_is_saved_under_a_name_of_its_own(tmp_path: Path, capsys, m
         }
 
 
+@pytest.mark.by_hand(0)
 def test_eight_thousand_layers_that_are_all_wrong_give_a_report_of_bounded_size() -> None:
     port = '<port id="{}" precision="FP32"><dim>3</dim></port>'
     ports = f"<input>{port.format(0)}{port.format(1)}{port.format(2)}</input><output>{port.format(3)}</output>"
@@ -119,6 +120,7 @@ def test_a_text_of_200_kilobytes_is_cut_into_its_markup(unit: str) -> None:
     source.positions.comments()
 
 
+@pytest.mark.by_hand(0)
 def test_a_snippets_report_is_bounded_too(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("<layer " * 3000)
     report = irexec.validate(tmp_path / "x.txt")

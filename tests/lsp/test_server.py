@@ -374,6 +374,7 @@ def test_a_large_text_does_not_keep_typing_waiting(editor: Editor, tmp_path: Pat
     assert editor.findings(uri, 1)
 
 
+@pytest.mark.by_hand(0)
 def test_a_large_text_is_answered_about_while_it_is_checked(editor: Editor, tmp_path: Path) -> None:
     """Its check starts after no key was pressed for as long as the last check took, and then takes as long again."""
     uri, layers = address(tmp_path / "large.xml"), amount(6000, 300)

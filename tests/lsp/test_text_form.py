@@ -171,6 +171,7 @@ def test_names_are_found_in_a_text_with_errors(editor: Editor, tmp_path: Path) -
     assert covered(editor.at("definition", uri, *place(5, "parts"))["range"], text) == (3, "parts")
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(
     "text", ["", "model", "model m (", "model m (x: f32[2]) -> (y", "\n  y = ", "model m () -> ()\n  ="]
 )

@@ -66,6 +66,7 @@ def with_extremes(call: Call, draw: int, kind: ElementType | None) -> Call:
     return call._replace(arrays=arrays)
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("kind", [None, *INTEGERS], ids=lambda kind: kind.name if kind else "own")
 def test_extreme_values_give_results_or_findings(kind: ElementType | None) -> None:
     computed = 0

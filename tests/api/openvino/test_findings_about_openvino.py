@@ -17,6 +17,7 @@ from openvino_statements import Anomaly, Treatment, in_children, judged, known, 
 from support.meanings import of_operators, origins
 
 
+@pytest.mark.by_hand(0)
 def test_what_findings_say_of_openvino_is_true() -> None:
     """Anomalies of every kind, of models and places that a seed chooses; the benchmark judges all."""
     by_kind: dict[str, list[int]] = {}

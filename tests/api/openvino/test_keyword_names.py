@@ -22,6 +22,7 @@ def small(*shape: int) -> ov.Model:
     return ov.Model([ops.relu(x)], [x], "small")
 
 
+@pytest.mark.by_hand(0)
 def test_no_keyword_name_of_openvino_is_missing_without_a_reason() -> None:
     if importlib.util.find_spec("openvino") is None:
         pytest.skip("needs openvino")

@@ -200,6 +200,7 @@ def test_a_fix_is_made_whole_or_not(limit: int, monkeypatch: pytest.MonkeyPatch)
         assert made.data == whole.data and limit > 10
 
 
+@pytest.mark.by_hand(0)
 def test_a_page_keeps_the_examples_that_were_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("".join(f"# Relu\n\n```xml\n{LOOSE.splitlines()[0].decode()}\n```\n\n" for _ in range(5)))

@@ -75,6 +75,7 @@ def test_the_examples_of_scatter_nd_update(number: int, computed: list[int], wro
         assert output.difference.impossible is (number == 1)
 
 
+@pytest.mark.by_hand(0)
 def test_values_are_drawn_where_there_are_none() -> None:
     snippet, example = sample("scatter_nd_update/example_5.xml")
     assert errors(snippet) == []

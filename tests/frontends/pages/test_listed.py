@@ -223,6 +223,7 @@ def _printed(value: ListedValue, brackets: str, separator: str) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
+@pytest.mark.by_hand(0)
 @given(
     value=_LISTS,
     lead=st.sampled_from(

@@ -194,6 +194,7 @@ def test_reading_the_written_text_again_changes_nothing() -> None:
         assert a.layer.data == b.layer.data
 
 
+@pytest.mark.by_hand(0)
 def test_mutants_never_raise_and_every_finding_has_a_place() -> None:
     pieces = [
         *"<>/\"'=!-.… \n[]{}&;0",

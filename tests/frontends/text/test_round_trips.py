@@ -27,6 +27,7 @@ def test_samples(file: Path) -> None:
     assert fault(file) is None
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 def test_random_graphs(dynamic: bool, tmp_path: Path) -> None:
     pool, wrong, file = candidates(), {}, tmp_path / "model.xml"

@@ -165,6 +165,7 @@ def test_floats_survive_exactly(tmp_path_factory: pytest.TempPathFactory, one: f
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\t\n\r,\"'<&>\\ "), min_size=1)
 
 
+@pytest.mark.by_hand(0)
 @given(st.sets(TEXTS.filter(lambda text: not text.endswith("\\")), max_size=4), TEXTS, st.dictionaries(TEXTS, TEXTS))
 @settings(max_examples=60)
 def test_texts_survive_exactly(

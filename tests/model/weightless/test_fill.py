@@ -133,6 +133,7 @@ def test_weights_are_the_same_for_the_same_seed(name: str, tmp_path: Path) -> No
     assert not all(map(np.array_equal, drawn[0], drawn[2]))
 
 
+@pytest.mark.by_hand(0)
 def test_results_are_finite_and_openvino_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("openvino")
     path = tmp_path / "m.xml"
@@ -175,6 +176,7 @@ def test_commands_that_look_for_failures(
     assert told in "".join(capfd.readouterr())
 
 
+@pytest.mark.by_hand(0)
 def test_in_python(tmp_path: Path) -> None:
     pytest.importorskip("openvino")
     path = tmp_path / "m.xml"

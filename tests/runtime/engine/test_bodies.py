@@ -47,6 +47,7 @@ def in_parts(size: int, backward: bool) -> Slicing:
     return Slicing(0, -1, 0, -size, size) if backward else Slicing(0, 0, -1, size, size)
 
 
+@pytest.mark.by_hand(0)
 @settings(max_examples=60)
 @given(
     st.integers(1, 12),

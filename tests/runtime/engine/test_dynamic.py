@@ -34,6 +34,7 @@ def flattening() -> irexec.CompiledModel:
     return irexec.compile_model(Model([ops.add(flat, flat)], [x]))
 
 
+@pytest.mark.by_hand(0)
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=12))
 def test_any_order_of_shapes(shapes: list[tuple[int, int]]) -> None:
     compiled = flattening()

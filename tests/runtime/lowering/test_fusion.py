@@ -198,6 +198,7 @@ def test_what_another_layer_reads_ends_the_chain() -> None:
     assert taken(compiled) == 0
 
 
+@pytest.mark.by_hand(0)
 def test_a_long_chain_is_divided_into_groups() -> None:
     """Compiling one function for all layers would take minutes."""
     x = ops.parameter([64], np.float32, name="x")

@@ -106,6 +106,7 @@ def test_axes_groups_and_windows(kernel: tuple[int, ...], data: tuple[int, ...],
     assert len(bits) == 1
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("final", FLOATS)
 def test_narrow_data(final: str) -> None:
     graph = convolution("i8", (40, 30, 4, 4), arithmetic=final, final=final)
@@ -154,6 +155,7 @@ def test_integers_in_f64_are_exact(zero: str) -> None:
     assert np.array_equal(expected, irexec.opset15.convolution(*wide, [1, 1], [1, 1], [1, 1], [1, 1]))
 
 
+@pytest.mark.by_hand(0)
 def test_the_checking_back_end_takes_packed_kernels() -> None:
     graph = convolution("u4", (66, 32, 3, 3), zero="u4")
     graph.reshape([1, 32, 8, 8])

@@ -174,6 +174,7 @@ def test_results_are_the_callers_own() -> None:
     assert all(np.isnan(result).all() for results in kept for result in results)
 
 
+@pytest.mark.by_hand(0)
 def test_a_model_that_is_dropped_in_the_middle_of_a_run() -> None:
     model = model_of()
     given = numbers(1, 12, 24, seed=20)
@@ -200,6 +201,7 @@ def test_a_model_that_is_dropped_in_the_middle_of_a_run() -> None:
     assert runner() is None
 
 
+@pytest.mark.by_hand(0)
 def test_plans_that_are_replaced_in_turn() -> None:
     """More shapes than a model keeps plans for, each with a program."""
     x = ops.parameter([1, -1, 24], np.float32, name="x")

@@ -140,6 +140,7 @@ def test_one_nan_stays_with_its_batch_element() -> None:
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.by_hand(0)
 @pytest.mark.usefixtures("threads")
 def test_results_are_the_same_for_any_number_of_threads() -> None:
     given = drawn(np.random.default_rng(1), 2, 9, 20, 700, 2)

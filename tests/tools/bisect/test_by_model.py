@@ -122,6 +122,7 @@ def test_a_setting_that_removes_the_failure(reference: Reference) -> None:
     assert len(made.stays) == len(OPENVINO) - 2
 
 
+@pytest.mark.by_hand(0)
 def test_settings_that_remove_the_failure_together(reference: Reference) -> None:
     made = settings(reference, "NUM_STREAMS", "ONEDNN_MAX_CPU_ISA", refused="KV_CACHE_PRECISION")
     assert made.removes == []
@@ -138,6 +139,7 @@ def file(tmp_path: Path) -> str:
     return str(tmp_path / "model.xml")
 
 
+@pytest.mark.by_hand(0)
 def test_a_model_on_the_command_line(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("openvino")
     log = tmp_path / "log.json"
@@ -167,6 +169,7 @@ def test_what_is_refused(options: list[str], reason: str, file: str, capsys: pyt
     assert reason in "".join(capsys.readouterr())
 
 
+@pytest.mark.by_hand(0)
 def test_onnx_runtimes_optimizers_are_found(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
@@ -203,6 +206,7 @@ def test_onnx_runtimes_optimizers_are_found(tmp_path: Path) -> None:
     assert made.verdict == "the failure is gone without MatMulAddFusion (disabled_optimizers)"
 
 
+@pytest.mark.by_hand(0)
 def test_compare_takes_another_interpreter(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("openvino")
     command = ["compare", file, "--with", "openvino", "--config", "INFERENCE_PRECISION_HINT=f32", "--python"]

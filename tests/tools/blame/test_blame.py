@@ -30,6 +30,7 @@ def wrong() -> list[str]:
     return [str(file), "--input", str(file.with_suffix(".npz")), *F32]
 
 
+@pytest.mark.by_hand(0)
 def test_all_questions_are_answered_and_the_bundle_reproduces_the_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,6 +55,7 @@ def test_all_questions_are_answered_and_the_bundle_reproduces_the_failure(
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "reproduced")
 
 
+@pytest.mark.by_hand(0)
 def test_parts_are_skipped_or_fail_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,6 +107,7 @@ def test_what_is_refused(options: list[str], reason: str, tmp_path: Path, capsys
     assert not target.exists()
 
 
+@pytest.mark.by_hand(0)
 def test_an_onnx_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
@@ -125,6 +128,7 @@ def test_an_onnx_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert "repro.onnx" in zipfile.ZipFile(tmp_path / "sent.zip").namelist()
 
 
+@pytest.mark.by_hand(0)
 def test_the_functions_answer_as_the_commands_do(tmp_path: Path) -> None:
     file, config = ROOT / "tests" / "data" / "passes" / "reductions.xml", {"INFERENCE_PRECISION_HINT": "f32"}
     inputs = dict(np.load(file.with_suffix(".npz")))

@@ -42,11 +42,13 @@ def accepts(root: etree._Element) -> bool:
 # Schemas match the signatures
 
 
+@pytest.mark.by_hand(0)
 def test_the_folder_contains_these_schemas_only() -> None:
     found = {path.relative_to(SCHEMAS) for path in SCHEMAS.rglob("*") if path.is_file()}
     assert found == {path for path, _ in schema_files()} | WRITTEN
 
 
+@pytest.mark.by_hand(0)
 def test_writing_removes_the_schemas_of_operators_that_no_longer_exist(tmp_path: Path) -> None:
     (tmp_path / "operators").mkdir()
     old, other = tmp_path / "operators" / "Old-opset1.json", tmp_path / "operators" / "notes.txt"
@@ -143,6 +145,7 @@ def test_it_accepts_what_openvino_and_irexec_write(files: list[Path]) -> None:
         assert accepts(etree.parse(path).getroot()), (path.name, relaxng().error_log)
 
 
+@pytest.mark.by_hand(0)
 @pytest.mark.skipif(shutil.which("xmllint") is None, reason="xmllint (libxml2-utils) is not installed")
 def test_xmllint_agrees(files: list[Path], tmp_path: Path) -> None:
     command = ["xmllint", "--noout", "--relaxng", str(SCHEMAS / RNG_NAME)]

@@ -59,6 +59,7 @@ def real_layers(run: Reference) -> list[str]:
     ]
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("name", ["classifier", "transformer"])
 def test_a_wrong_layer_is_named_at_every_position(name: str) -> None:
     run = reference(name)
@@ -71,6 +72,7 @@ def test_a_wrong_layer_is_named_at_every_position(name: str) -> None:
         assert found.verdict.startswith(f"first wrong layer: {layer} (")
 
 
+@pytest.mark.by_hand(0)
 def test_layers_that_are_not_shown_are_judged_with_those_they_are_given_to() -> None:
     """If a runtime exposes no BatchNormInference and no Convolution, every layer is judged, and the wrong layer is
     named together with the layers up to the next exposed one.
@@ -277,6 +279,7 @@ def test_a_lower_precision_is_part_of_the_verdict(monkeypatch: pytest.MonkeyPatc
     assert found.verdict.endswith("; the other side computes in bf16")
 
 
+@pytest.mark.by_hand(0)
 def test_openvino_in_a_body() -> None:
     run = Reference(irexec.read_model(iterating().text.encode()), [[np.ones((3, 2), np.float32)]])
     assert compare(run, OpenVINO(original=run.model)).agrees
@@ -377,6 +380,7 @@ def test_a_dumped_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.startswith("first wrong layer: probabilities (SoftMax): ")
 
 
+@pytest.mark.by_hand(0)
 def test_what_cannot_be_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def refused(other: str) -> str:
         assert main(command("--with", other)) == 2

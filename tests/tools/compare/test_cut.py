@@ -45,7 +45,7 @@ def test_from_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rerun(out)[0].shape == (1, 64, 8, 8)
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("distance", [0, 1, 3])
 @pytest.mark.parametrize("file", [CLASSIFIER, str(TRANSFORMER)])
 def test_around_every_layer(file: str, distance: int) -> None:

@@ -29,6 +29,7 @@ def test_the_tolerance_of_a_sum_grows_with_the_root_of_its_terms(channels: int, 
     assert tolerance_of(node).ulp == pytest.approx(8 * math.sqrt(channels * size * size))
 
 
+@pytest.mark.by_hand(0)
 def test_a_sum_in_another_order_is_within_its_tolerance() -> None:
     """4608 products in f32 added in order, compared with the sum in f64: the tolerance is some deviations, not the
     worst case.

@@ -42,7 +42,7 @@ def rows() -> Reference:
     return Reference(irexec.read_model(net.text.encode()), [[array]])
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("wrong", [FIRST_ITERATIONS - 1, FIRST_ITERATIONS, 143, ROWS - 1])
 @pytest.mark.parametrize("dumped", [False, True])
 def test_the_iteration_is_named(wrong: int, dumped: bool, tmp_path: Path) -> None:

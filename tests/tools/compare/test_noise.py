@@ -65,7 +65,7 @@ def named(found: Comparison) -> list[str]:
     return [] if found.culprit is None else [node.friendly_name for node in found.culprit.nodes]
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("kind", ["bf16", "f16"])
 @pytest.mark.parametrize("name", ["classifier", "transformer"])
 def test_rounding_alone_agrees(name: str, kind: str) -> None:
@@ -167,7 +167,7 @@ def test_activations_are_mentioned_only_where_they_may_be_quantized() -> None:
     assert judged is not None and judged.tolerance.endswith("for rounding in bf16")
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("layer", ["block1/pointwise/conv", "head", "block2/depthwise/relu"])
 def test_a_fault_among_the_rounding_is_named(layer: str) -> None:
     found = compare(reference("classifier"), Lower("bf16", layer, lambda a: (a * 1.1).astype(a.dtype)))
@@ -176,6 +176,7 @@ def test_a_fault_among_the_rounding_is_named(layer: str) -> None:
     assert not found.agrees
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(("factor", "culprit"), [(1.2, []), (10, ["block1/pointwise/conv"])])
 def test_one_wrong_channel_among_the_rounding(factor: float, culprit: list[str]) -> None:
     """The layer is wrong by itself; it is blamed if the results differ by more than rounding to bf16 explains."""

@@ -176,6 +176,7 @@ def deep(count: int, *, skips: bool) -> Model:
     return Model([ops.sigmoid(begin if skips else value, name="end")], [x], "deep")
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("count", [1, 40, 200])
 def test_an_edge_that_skips_layers(count: int) -> None:
     found = compared(deep(count, skips=False), deep(count, skips=True), [ROWS])

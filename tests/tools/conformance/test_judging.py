@@ -53,6 +53,7 @@ def test_verdicts(how: str, name: str, word: str) -> None:
     assert judged(case_named("Tanh-1/f32/x=[3]/seed2"), defendant).word == "passed"
 
 
+@pytest.mark.by_hand(0)
 def test_a_quantised_graph_in_the_precision_of_the_device() -> None:
     """Values may fall on a neighbouring level; results that are off by half of the largest result are wrong."""
     case = case_named("graph.into_quantise/f32/r5/default/static/seed1")
@@ -99,6 +100,7 @@ def test_a_function_may_enlarge_the_rounding_of_the_default_precision() -> None:
     assert words == ["passed", "wrong"]
 
 
+@pytest.mark.by_hand(0)
 def test_an_answer_to_an_earlier_case_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that died between two cases left a case in the pipe, which its successor answers."""
     write, sent = worker.write, Defendant("irexec")
@@ -110,6 +112,7 @@ def test_an_answer_to_an_earlier_case_is_no_answer(monkeypatch: pytest.MonkeyPat
         assert judged(case_named(name), sent).word == "passed"
 
 
+@pytest.mark.by_hand(0)
 def test_a_hang() -> None:
     defendant = Defendant(RUNTIME, {"type": "Sigmoid", "how": "hang"}, limit=4)
     assert judged(case_named(STATIC), defendant).word == "hang"
@@ -144,6 +147,7 @@ def test_a_missing_package_is_named_with_what_installs_it(tmp_path: Path) -> Non
         Defendant(f"{file}:Absent").run(case_named(STATIC))
 
 
+@pytest.mark.by_hand(0)
 def test_failures_are_clustered_and_simplified() -> None:
     task = JudgeBlock(RUNTIME, '{"f32": {"type": "Sigmoid", "how": "late"}}', seed=1)
     tally = task("Sigmoid-1#0+24")
@@ -200,6 +204,7 @@ def test_settings_of_cases() -> None:
     assert totals == [{"passed": 1}, {"wrong": 1}, {"passed": 1}]
 
 
+@pytest.mark.by_hand(0)
 def test_irexec_passes_its_own_cases() -> None:
     task = JudgeBlock("irexec", '{"f32": {"mode": "kernels"}, "default": {"mode": "kernels"}}', seed=2)
     for family in ("Convolution-1", "GatherND-8", "graph.layer_norm", "graph.joined", "graph.state", "LSTMSequence-5"):
@@ -220,6 +225,7 @@ def test_a_graph_in_bf16_may_be_rounded_once_at_its_end() -> None:
     assert words == ["passed", "wrong"]
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("name", ["graph.state/f32/r5/form=sum", "graph.cache/f32/r5/attention=none"])
 def test_variables_have_their_first_values_after_a_reset(name: str) -> None:
     case = case_named(f"{name}/reset/sequence/seed1")

@@ -102,7 +102,7 @@ def test_no_other_example_is_found(file: str) -> None:
     assert len(pending) == sum(len(examples) for examples in EXPECTED[file].values())
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("file", ERRATA)
 def test_the_errata_of_the_pages_and_no_others(file: str) -> None:
     found = checked_page(file).errata
@@ -115,6 +115,7 @@ def test_the_errata_of_the_pages_and_no_others(file: str) -> None:
         assert entry.printed in (PAGES / file).read_text()
 
 
+@pytest.mark.by_hand(0)
 def test_a_page_that_is_fixed_as_suggested_has_no_errata(tmp_path: Path) -> None:
     for file in ERRATA:
         text = (PAGES / file).read_text()
@@ -125,7 +126,7 @@ def test_a_page_that_is_fixed_as_suggested_has_no_errata(tmp_path: Path) -> None
         assert check_page(tmp_path / file).errata == []
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("file", ERRATA)
 def test_the_same_pages_as_html(file: str) -> None:
     text = (PAGES / file).read_text()
@@ -153,6 +154,7 @@ def test_the_row_that_reductions_do_not_touch() -> None:
     assert all("[8, 7, 6, 5], [4, 3, 2, 1], [1, 2, 3, 4], [5, 6, 7, 8]],\n" in str(e.replacement) for e in found)
 
 
+@pytest.mark.by_hand(0)
 def test_the_table_of_the_documentation_is_up_to_date() -> None:
     text = (DOCS / "seed-pages.md").read_text()
     assert text == table(), "python tests/lib/support/seed_pages.py > docs/seed-pages.md"

@@ -42,6 +42,7 @@ def docs(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+@pytest.mark.by_hand(0)
 def test_every_example_is_a_test(docs: pytest.Pytester) -> None:
     result = run(docs, "--ir-doctest", "-v", "docs")
     result.assert_outcomes(passed=3, failed=1)
@@ -68,6 +69,7 @@ def test_nothing_is_collected_without_the_option(docs: pytest.Pytester) -> None:
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.by_hand(0)
 def test_a_page_that_is_not_text_is_an_error(docs: pytest.Pytester) -> None:
     (docs.path / "docs" / "bad.md").write_bytes(b"\xff\xff")
     result = run(docs, "--ir-doctest", "docs/bad.md")

@@ -82,6 +82,7 @@ def test_a_valid_file_stays_as_it_is(path: Path) -> None:
     assert not fixed.made
 
 
+@pytest.mark.by_hand(0)
 def test_slips_are_fixed_and_the_results_stay() -> None:
     expected = [computed(data, path) for data, path in MODELS]
     changed = 0
@@ -98,6 +99,7 @@ def test_slips_are_fixed_and_the_results_stay() -> None:
     assert changed > 2 * count // 3
 
 
+@pytest.mark.by_hand(0)
 def test_what_a_safe_fix_leaves_computes_what_the_file_computed() -> None:
     ran = 0
     for number in range(amount(200, 60)):
@@ -192,6 +194,7 @@ def test_a_missing_edge_is_drawn_on_a_line_of_its_own() -> None:
     assert len(fixed) == len(wrong) + 1
 
 
+@pytest.mark.by_hand(0)
 def test_mutants_that_validate_after_their_fixes_compute_what_is_meant() -> None:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from mutants_fixed import judged

@@ -183,6 +183,7 @@ def test_reduce_to_an_exception() -> None:
     assert found.failure == "the function raises KeyError: 'abs'"
 
 
+@pytest.mark.by_hand(0)
 def test_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = irexec.report(MODEL).save("page.html")
     printed(capsys, "report", MODEL, "-o", "other.html")
@@ -281,6 +282,7 @@ def test_a_large_model_is_summarized_instead_of_drawn() -> None:
     assert html.startswith("<pre") and "ReLU-1       2100" in html
 
 
+@pytest.mark.by_hand(0)
 def test_shapes_and_sensitivity(capsys: pytest.CaptureFixture[str]) -> None:
     shapes = irexec.shapes(MODEL)
     assert repr(shapes) == "<Shapes: batch; proved>"
@@ -300,6 +302,7 @@ def test_a_report_warns_of_no_findings_because_it_shows_them(recwarn: pytest.War
     assert [str(each.message) for each in recwarn] == []
 
 
+@pytest.mark.by_hand(0)
 def test_rows_are_those_of_a_table() -> None:
     """A row is a dict of plain values, with the same keys in every row."""
     model = SAMPLES / "segmenter" / "model.xml"

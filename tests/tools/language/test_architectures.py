@@ -46,7 +46,7 @@ def compared(capsys: pytest.CaptureFixture[str], folder: Path, *options: str | P
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.by_hand(6)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(("kind", "fault", "block"), FAULTS, ids=[f"{kind}-{fault}" for kind, fault, _ in FAULTS])
 def test_a_fault_is_named_with_its_block(
     kind: str, fault: str, block: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -57,6 +57,7 @@ def test_a_fault_is_named_with_its_block(
     assert found["block"] == block, (found["verdict"], [part["verdict"] for part in found["parts"].values()])
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("kind", [*KINDS, "int4"])
 def test_an_export_agrees_with_itself_and_with_other_numbers_of_its_variables(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -66,7 +67,7 @@ def test_an_export_agrees_with_itself_and_with_other_numbers_of_its_variables(
     assert not any(step["divergence"] for step in found["steps"])
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("kind", [*KINDS, "int4"])
 def test_openvino_agrees(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("openvino")
@@ -76,6 +77,7 @@ def test_openvino_agrees(kind: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert max(step["divergence"] for step in found["steps"]) < (1e-4 if kind == "int4" else 1e-8)
 
 
+@pytest.mark.by_hand(0)
 def test_a_fault_beside_other_numbers_of_the_variables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = written(tmp_path / "wrong", "llama", "scale", first=7)
     found = compared(capsys, written(tmp_path / "right", "llama"), "--with", wrong, code=1)
@@ -83,6 +85,7 @@ def test_a_fault_beside_other_numbers_of_the_variables(tmp_path: Path, capsys: p
     assert "ScaledDotProductAttention" in found["verdict"]
 
 
+@pytest.mark.by_hand(0)
 def test_texts_without_padding_are_compared_if_padding_gives_no_numbers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,6 +98,7 @@ def test_texts_without_padding_are_compared_if_padding_gives_no_numbers(
     assert found["verdict"].startswith("two texts, with beams: first wrong layer")
 
 
+@pytest.mark.by_hand(0)
 def test_embeddings_of_their_own_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     right, wrong = (written(tmp_path / (fault or "right"), "of_embeddings", fault) for fault in ("", "embeddings"))
     found = compared(capsys, right, "--with", wrong, code=1)
@@ -111,6 +115,7 @@ def test_a_text_is_generated(kind: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert len(json.loads(capsys.readouterr().out)["tokens"]) == 3
 
 
+@pytest.mark.by_hand(0)
 def test_the_weights_of_two_exports_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = compared(capsys, written(tmp_path / "f32", "llama"), "--with", written(tmp_path / "u4", "int4"), code=1)
     ratios = {(row["block"], row["part"]): row["ratio"] for row in found["blocks"]}

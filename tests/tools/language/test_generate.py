@@ -53,6 +53,7 @@ TEMPLATE = (
 )
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize(
     ("file", "text"),
     [
@@ -138,6 +139,7 @@ def test_an_empty_prompt(capsys: pytest.CaptureFixture[str]) -> None:
     assert "error[U006]: the prompt has no tokens" in capsys.readouterr().err
 
 
+@pytest.mark.by_hand(0)
 def test_the_inputs_that_are_chosen_for_a_model_are_a_text_and_then_tokens(capsys: pytest.CaptureFixture[str]) -> None:
     model = str(SAMPLE / "openvino_model.xml")
     assert main(["compare", model, "--with", model, "--format", "json"]) == 0

@@ -73,6 +73,7 @@ def test_an_error_is_the_outcome_of_its_item(files: list[str], executor: Executo
     assert sum(outcome.result is not None for outcome in outcomes) == 7
 
 
+@pytest.mark.by_hand(0)
 def test_a_process_that_dies_takes_nothing_with_it(files: list[str]) -> None:
     Path(files[0]).write_text("die")
     Path(files[5]).write_text("die")
@@ -83,6 +84,7 @@ def test_a_process_that_dies_takes_nothing_with_it(files: list[str]) -> None:
     assert finding.message == "there is no result: the worker process was killed or crashed"
 
 
+@pytest.mark.by_hand(0)
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
 def test_a_process_that_is_asked_to_leave_is_replaced(files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     Path(files[2]).write_text("end")
@@ -109,6 +111,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
 @pytest.mark.parametrize(
     ("sent", "printed"),
@@ -134,6 +137,7 @@ def test_what_a_process_cannot_send_is_an_error_of_its_call() -> None:
         assert workers.submit(os.getpid).result(PATIENCE) == number != os.getpid()
 
 
+@pytest.mark.by_hand(0)
 def test_processes_end_after_the_last_call_though_nobody_waits() -> None:
     workers = parallel.Processes(2)
     futures = [workers.submit(os.getpid) for _ in range(4)]
@@ -167,6 +171,7 @@ def test_leaving_early_cancels_what_has_not_begun(tmp_path: Path) -> None:
     assert {path.name.split(".")[0] for path in tmp_path.iterdir()} <= {"0", "1", "go"}
 
 
+@pytest.mark.by_hand(0)
 def test_an_exception_ends_what_processes_do(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), parallel.Processes(2) as workers:
         for _ in parallel.gather(Held(str(tmp_path), 1), [str(n) for n in range(100)], workers):
@@ -215,6 +220,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.by_hand(0)
 def test_an_interruption_that_leaves_futures_locked_ends_all(tmp_path: Path) -> None:
     """The interruption may occur inside any method of a future; `as_completed` holds the locks of all. Threads then
     never end.

@@ -60,7 +60,7 @@ def reduced(name: str, planted: Planted, *watchers: Any) -> Reduction:
     return reduce(found, judge, watchers)
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("fault", random.Random(7).sample(FAULTS, 12), ids=lambda fault: f"{fault.model}: {fault.name}")
 def test_what_is_left_is_near_the_minimum(fault: Fault, tmp_path: Path) -> None:
     found = reduced(fault.model, fault.planted, Valid(tmp_path))
@@ -74,6 +74,7 @@ def test_there_are_fifty_faults() -> None:
     assert len({(fault.model, fault.name) for fault in FAULTS}) == len(FAULTS)
 
 
+@pytest.mark.by_hand(0)
 def test_everything_becomes_simple() -> None:
     """One convolution of 64 channels is wrong: it is reduced to 1x1 with one channel."""
     found = reduced("classifier", Planted(of_type("Convolution")))
@@ -149,6 +150,7 @@ def _subtractions() -> tuple[Reference, ByRuntime, Planted]:
     return Reference(model, steps), ByRuntime(planted), planted
 
 
+@pytest.mark.by_hand(0)
 def test_another_layer_of_the_type_does_not_take_the_place_of_the_first() -> None:
     run, judge, planted = _subtractions()
     found = begin(judge, guesses(run, planted))
@@ -237,6 +239,7 @@ class Interrupted(Exception):
     pass
 
 
+@pytest.mark.by_hand(0)
 def test_it_continues_where_it_was_interrupted(tmp_path: Path) -> None:
     planted = Planted(chain("Multiply", "Add"))
     judge = ByRuntime(planted)
@@ -293,6 +296,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["reduce", str(SAMPLES / "classifier" / "model.xml"), "--check", f"{sys.executable} check.py {{}}"]
 
 
+@pytest.mark.by_hand(0)
 def test_a_command_that_fails(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 0
     text = capsys.readouterr().out
@@ -309,6 +313,7 @@ def test_a_command_that_fails(command: list[str], tmp_path: Path, capsys: pytest
     assert main(["run", "repro.xml", "--input", "repro.npz"]) == 0
 
 
+@pytest.mark.by_hand(0)
 def test_several_candidates_at_a_time(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     models = []
     for jobs in ("1", "3"):
@@ -387,6 +392,7 @@ def test_what_hangs_is_shown_to_hang(
     assert shown.stdout.splitlines() == ["no end within 0.2 s", "reproduced"] and shown.returncode == 1, shown.stderr
 
 
+@pytest.mark.by_hand(0)
 def test_an_interrupted_command_continues(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -145,6 +145,7 @@ def test_drawings_and_other_formats_hold_the_texts_as_data(
     assert {"key": "approximation_mode", "value": name} in next(n for n in nodes if n["label"] == "Gelu")["attrs"]
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_page_of_examples_shows_the_texts(name: str, tmp_path: Path) -> None:
     """The report of a page has no script, and as many elements as the report of a page with plain texts."""

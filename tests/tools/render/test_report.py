@@ -193,6 +193,7 @@ def test_what_quantizers_cost_is_laid_over_with_the_curve(tmp_path: Path, capsys
     assert "loss of accuracy of int4-weights, target 90%: exclude" in data["descriptions"][0]
 
 
+@pytest.mark.by_hand(0)
 def test_the_steps_of_a_prompt_are_a_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("regex")
     folder = SAMPLES / "text_to_text" / "model"
@@ -215,6 +216,7 @@ def test_the_steps_of_a_prompt_are_a_curve(tmp_path: Path, capsys: pytest.Captur
     assert data["descriptions"] == [*found["lines"], found["verdict"]]
 
 
+@pytest.mark.by_hand(0)
 def test_another_model_is_shown_next_to_it_with_the_changes_that_diff_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,6 +240,7 @@ def test_another_model_is_shown_next_to_it_with_the_changes_that_diff_prints(
     assert [row[2][0][0] for row in alone["changes"]] == [row[2][0][0] for row in data["changes"]]
 
 
+@pytest.mark.by_hand(0)
 def test_a_run_gives_times_numbers_and_histograms(tmp_path: Path) -> None:
     a, b = altered(tmp_path)
     data = written(tmp_path, str(a), "--diff", str(b), "--run", "--shape", "image=1,3,32,32")
@@ -250,6 +253,7 @@ def test_a_run_gives_times_numbers_and_histograms(tmp_path: Path) -> None:
     assert found["error"][str(index_of(data, "stem/norm"))][2] == "✖"
 
 
+@pytest.mark.by_hand(0)
 def test_dumped_arrays_give_numbers_and_histograms_too(tmp_path: Path) -> None:
     # Without inputs, a report chooses values that are typical for the model, and a run random values.
     folder, given = tmp_path / "dump", f"image={MODEL.with_name('image.npy')}"

@@ -269,6 +269,7 @@ def test_findings_are_shown_at_their_layer(browser: Browser, tmp_path: Path) -> 
     assert "irexec cut" in panel and "--around=probabilities" in panel
 
 
+@pytest.mark.by_hand(0)
 def test_two_models_stand_side_by_side(browser: Browser, tmp_path: Path) -> None:
     a, b = altered(tmp_path)
     path = tmp_path / "two.html"
@@ -396,6 +397,7 @@ def test_layers_that_compute_are_found_before_constants(browser: Browser, tmp_pa
     assert set(types[first:]) == {"Const"} and first > 2
 
 
+@pytest.mark.by_hand(0)
 def test_a_link_chooses_a_layer(browser: Browser, report: Path) -> None:
     browser.open(report)
     browser.press("/")

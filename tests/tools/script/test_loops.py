@@ -110,6 +110,7 @@ def test_names(names: list[str], tmp_path: Path) -> None:
     assert differences(tmp_path, "irexec").startswith("no difference")
 
 
+@pytest.mark.by_hand(0)
 def test_a_language_model(tmp_path: Path) -> None:
     model = read(SAMPLES / "text_to_text" / "model" / "openvino_model.xml").model
     assert model is not None

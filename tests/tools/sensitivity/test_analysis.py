@@ -250,7 +250,7 @@ def test_the_layers_of_an_overflow_are_kept_and_marked(tmp_path: Path) -> None:
     assert sorted(marked) == ["scaled", "scores"]
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", ["classifier", "transformer"])
 def test_samples_in_every_precision(name: str, precision: str, tmp_path: Path) -> None:
@@ -334,6 +334,7 @@ def test_the_result_as_text_and_json() -> None:
     assert [point["count"] for point in known["curve"]] == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.by_hand(0)
 def test_variables_hold_their_first_value() -> None:
     """The sample transformer reads a cache, which is empty for every input."""
     file = SAMPLES / "transformer" / "model.xml"
@@ -350,6 +351,7 @@ def test_a_chain_without_quantizers_is_the_same_in_both_forms() -> None:
     assert all(node.type != "FakeQuantize" for node in chain(0, Quantizing(False)).nodes)
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("dtype", [np.int64, np.float16, np.float64, np.uint8])
 def test_inputs_of_another_type_are_converted_as_by_compare(dtype: type) -> None:
     values = np.random.default_rng(0).integers(0, 100, [2, 3, 32, 32])

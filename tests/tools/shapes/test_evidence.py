@@ -132,6 +132,7 @@ def test_a_product_is_derived_from_the_comparisons() -> None:
     assert found["because"][0]["type"] == "Reshape"
 
 
+@pytest.mark.by_hand(0)
 def test_a_sum_within_a_table_is_derived_from_the_comparisons() -> None:
     one, other = _input("one", [-1, -1, 4]), _input("other", [-1, -1, 4])
     joined = op.concat([one, other], 1)
@@ -153,6 +154,7 @@ def test_outputs_are_sums_of_products() -> None:
     assert output == ["batch", 3, "(H // 2)*(W // 2) + H*W"]
 
 
+@pytest.mark.by_hand(0)
 def test_contents_that_no_layer_reads_pin_no_size() -> None:
     """Positions from a Range of another type, and their table: not even the number of positions is fixed."""
     ids = _input("ids", [-1, -1], np.int64)
@@ -188,6 +190,7 @@ def test_a_size_that_broadcasts_is_the_larger_one() -> None:
     assert found["outputs"] == [["max((2*data_1 + 2) // 3, other)"]]
 
 
+@pytest.mark.by_hand(0)
 def test_a_sum_of_many_inputs_has_the_largest_of_their_sizes() -> None:
     inputs = [_input(f"x{number}", [-1]) for number in range(5)]
     total = reduce(op.add, inputs)
@@ -208,6 +211,7 @@ def _floats(data, axis: int):  # type: ignore[no-untyped-def]
     return op.convert(op.gather(op.shape_of(data), _whole(axis), np.int64(0)), np.float32)
 
 
+@pytest.mark.by_hand(0)
 def test_sizes_computed_in_floats_are_proved() -> None:
     """A remainder, and a rounded-up quotient, both in f32."""
     data, other = _input("data", [-1, -1]), _input("other", [-1])
@@ -228,6 +232,7 @@ def test_scales_of_floats_are_proved() -> None:
     assert found["accepts"] == [["length % 2 == 0", "length >= 4"]] and found["evidence"] == "proved"
 
 
+@pytest.mark.by_hand(0)
 def test_a_rounding_of_floats_is_an_exception_that_is_shown() -> None:
     """254.99998 rows become 254: the quotient of two sizes in f32 times one of them."""
     data, other = _input("data", [1, 1, -1]), _input("other", [1, 1, -1])
@@ -238,6 +243,7 @@ def test_a_rounding_of_floats_is_an_exception_that_is_shown() -> None:
     )
 
 
+@pytest.mark.by_hand(0)
 def test_a_bound_that_grows_with_another_size_is_one_condition() -> None:
     """Detectors scale an image so that its longer side has 24 pixels; the other side keeps one pixel or more."""
     image = _input("image", [1, 1, -1, -1])
@@ -356,6 +362,7 @@ def test_masks_larger_than_the_scores_are_mentioned() -> None:
     assert any("rejects a mask with more rows or columns than the scores" in each for each in found["limits"])
 
 
+@pytest.mark.by_hand(0)
 def test_many_dimensions_are_decided() -> None:
     inputs = [_input(f"x{number}", [-1, -1]) for number in range(30)]
     rows = op.concat([op.reshape(each, _whole(-1), False) for each in inputs], 0)

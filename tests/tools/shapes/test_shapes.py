@@ -157,6 +157,7 @@ def test_openvino_accepts_the_same_sizes(answer: tuple[str, irexec.Model, irexec
         assert shapes.accepts(given) is expected, given
 
 
+@pytest.mark.by_hand(0)
 def test_reasons_name_the_layer_and_the_way_to_it() -> None:
     because = irexec.shapes(MODELS["unet"]()).because()
     first = next(each for each in because if each.symbol == "H")
@@ -172,6 +173,7 @@ def test_a_constant_that_an_exporter_wrote_is_reported() -> None:
     assert (baked["symbol"], baked["size"], baked["type"], baked["constant"]) == ("batch", 1, "Reshape", [1, -1, 8])
 
 
+@pytest.mark.by_hand(0)
 def test_remarks() -> None:
     (table,) = irexec.shapes(MODELS["ranged"]()).limits()
     assert "beyond the end of a table of 20 rows for some accepted sizes, such as batch = 1, seq = 21:" in table
@@ -201,6 +203,7 @@ def test_smallest_and_samples_are_accepted(answer: tuple[str, irexec.Model, irex
     assert shapes.sample(5, seed=3) == shapes.sample(5, seed=3)
 
 
+@pytest.mark.by_hand(0)
 def test_given_shapes_and_symbols() -> None:
     model = MODELS["unet"]()
     assert irexec.shapes(model, {"image": "2,3,64,?"}).conditions == [

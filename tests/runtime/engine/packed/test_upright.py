@@ -67,7 +67,7 @@ def compare(graph: irexec.Model, columns: int, monkeypatch: pytest.MonkeyPatch) 
             np.testing.assert_array_equal(each([np.eye(K, dtype=np.float32)[:rows]]).to_tuple()[0], whole[:rows])
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("type", [*RANGES, "nf4"])
 def test_integers(type: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,7 @@ def test_a_network_is_found_by_its_file(tmp_path: Path) -> None:
             _made(factory, Torch)
 
 
+@pytest.mark.by_hand(0)
 def test_the_current_folder_is_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a_network_here.py").write_text("open('executed', 'w')\n")
     monkeypatch.chdir(tmp_path)

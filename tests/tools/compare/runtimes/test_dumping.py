@@ -47,6 +47,7 @@ def elsewhere(run: Reference, runtime: Runtime, folder: Path) -> Comparison:
     return found
 
 
+@pytest.mark.by_hand(0)
 def test_a_wrong_layer_of_the_second_step(tmp_path: Path) -> None:
     run = reference("transformer")
     assert len(run.steps) == 2
@@ -60,6 +61,7 @@ def test_all_agrees(tmp_path: Path) -> None:
     assert elsewhere(reference("transformer"), Wrong("nothing has this name"), tmp_path).agrees
 
 
+@pytest.mark.by_hand(0)
 def test_states_are_those_of_the_steps_before(tmp_path: Path) -> None:
     """A runtime that forgets the variables is wrong in the second step."""
     found = elsewhere(reference("transformer"), Forgetful(lambda model: []), tmp_path)
@@ -118,6 +120,7 @@ def test_another_model_is_wrong_in_a_body() -> None:
 # The command
 
 
+@pytest.mark.by_hand(0)
 def test_one_side_dumps_and_the_other_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, folder = str(SAMPLES / "transformer" / "model.xml"), str(tmp_path / "there")
     for name, file in (("first", "words"), ("second", "next")):

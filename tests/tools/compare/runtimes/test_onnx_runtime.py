@@ -39,6 +39,7 @@ def reference(path: Path) -> Reference:
     return Reference(irexec.read_model(path), [[np.linspace(-1, 1, 16, dtype=np.float32).reshape(2, 8)]])
 
 
+@pytest.mark.by_hand(0)
 def test_both_runtimes_agree(file: Path) -> None:
     run = reference(file)
     for runtime in (OnnxRuntime(), OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"}, run.model)):

@@ -51,6 +51,7 @@ def test_a_crash_is_reported_with_its_signal_and_last_words() -> None:
     assert caught.value.how == "crash"
 
 
+@pytest.mark.by_hand(0)
 def test_a_runtime_that_does_not_answer_is_ended() -> None:
     runtime = Apart(SERVER, {"deadly": "Tanh", "how": "hang"})
     runtime.limit = 0.5  # The next answer never arrives.
@@ -59,6 +60,7 @@ def test_a_runtime_that_does_not_answer_is_ended() -> None:
     assert caught.value.how == "hang"
 
 
+@pytest.mark.by_hand(0)
 def test_after_a_crash_the_next_model_is_run() -> None:
     runtime = Apart(SERVER, {"deadly": "Exp", "how": "crash"})
     x = ops.parameter([2, 3], np.float32, name="x")
@@ -68,6 +70,7 @@ def test_after_a_crash_the_next_model_is_run() -> None:
     np.testing.assert_array_equal(runtime.load(right.model).results(right.steps)[0][0], right.results()[0][0])
 
 
+@pytest.mark.by_hand(0)
 def test_two_models_of_one_runtime_take_turns() -> None:
     runtime = Apart(SERVER, {"deadly": "nothing", "how": "crash"})
     x = ops.parameter([2, 3], np.float32, name="x")
@@ -104,6 +107,7 @@ def test_a_refusal_does_not_end_the_other_process() -> None:
     assert process.life == 1
 
 
+@pytest.mark.by_hand(0)
 def test_the_command_states_how_openvino_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
