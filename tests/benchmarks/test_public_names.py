@@ -17,6 +17,7 @@ def names() -> ModuleType:
     return benchmark("public_names")
 
 
+@pytest.mark.by_hand(0)
 @pytest.mark.filterwarnings("ignore")
 def test_no_module_and_no_name_is_missing_without_a_reason(names: ModuleType) -> None:
     missing = names.compare()

@@ -28,6 +28,7 @@ def monkeypatch_module():
         yield patch
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("through_a_dump", [False, True])
 def test_faults_of_every_kind_are_named(campaign, through_a_dump: bool, tmp_path: Path) -> None:
     folder = tmp_path / "dump" if through_a_dump else None
@@ -37,6 +38,7 @@ def test_faults_of_every_kind_are_named(campaign, through_a_dump: bool, tmp_path
     assert [entry for entry in found if entry[2] not in named] == []
 
 
+@pytest.mark.by_hand(0)
 def test_harmless_changes_agree(campaign) -> None:
     run = reference("transformer")
     kinds = []

@@ -18,6 +18,7 @@ def output(arguments: list[str], capsys: pytest.CaptureFixture[str], code: int =
     return shown.err if code else shown.out
 
 
+@pytest.mark.by_hand(0)
 def test_the_schema_of_the_format(capsys: pytest.CaptureFixture[str]) -> None:
     schema = etree.RelaxNG(etree.fromstring(output(["schema"], capsys).encode()))
     assert schema.validate(etree.fromstring('<net version="11"><layers/><edges/></net>'))
@@ -31,6 +32,7 @@ def test_the_schema_of_an_operator(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(output(["schema", "scatterNDUpdate-opset5"], capsys))["title"] == "ScatterNDUpdate-4"
 
 
+@pytest.mark.by_hand(0)
 def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "a" / "b"
     assert output(["schema", "Gather", "--out", str(folder)], capsys) == f"{folder / 'Gather-opset8.json'}\n"
@@ -40,6 +42,7 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (folder / "operators" / "Gather-opset7.json").is_file()
 
 
+@pytest.mark.by_hand(0)
 def test_an_unknown_operator_and_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean Gather" in output(["schema", "Gathr"], capsys, code=2)
     (tmp_path / "file").write_text("")

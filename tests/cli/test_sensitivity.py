@@ -46,6 +46,7 @@ def test_the_mixed_model_is_written(folder: Path, capsys: pytest.CaptureFixture[
     assert len(left) == 3 and SPOILT not in left
 
 
+@pytest.mark.by_hand(0)
 def test_processes_and_a_log_change_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = []
     for options in ([], ["-j", "2"], ["--resume", "log.jsonl"], ["--resume", "log.jsonl"]):
@@ -66,6 +67,7 @@ def test_a_precision_without_another_model(folder: Path, capsys: pytest.CaptureF
     assert "no set of layers meets the target 9" in capsys.readouterr().out
 
 
+@pytest.mark.by_hand(0)
 def test_what_is_not_written_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(

@@ -145,6 +145,7 @@ def test_the_collector_rests_while_models_are_read(
     assert len(models) == 4 and searches == []
 
 
+@pytest.mark.by_hand(0)
 def test_the_collector_rests_while_onnx_models_are_read(nothing_frozen: None, searches: list[int]) -> None:
     onnx = pytest.importorskip("onnx")
     nodes = [onnx.helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(500)]
@@ -176,6 +177,7 @@ def test_a_dropped_document_is_freed_immediately(without_collector: None) -> Non
     assert text() is None and gc.collect() < 500
 
 
+@pytest.mark.by_hand(0)
 def test_models_that_are_dropped_one_after_the_other_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test does not call the collector, and Python's own thresholds do not count the objects of a reading."""
     monkeypatch.setattr(collector, "_MANY_LAYERS", 1000)
@@ -221,6 +223,7 @@ def chain(count: int) -> bytes:
     return f'<net name="m" version="11"><layers>{layers}</layers><edges>{edges}</edges></net>'.encode()
 
 
+@pytest.mark.by_hand(0)
 def test_a_layer_that_was_read_takes_less_than_5_kilobytes() -> None:
     texts = chain(200), chain(1200)
     read(texts[0])

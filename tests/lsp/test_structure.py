@@ -148,6 +148,7 @@ def test_attributes_are_described(editor: Editor, uri: str) -> None:
     assert "operation page" in relu["documentation"]["value"]
 
 
+@pytest.mark.by_hand(0)
 def test_commands(editor: Editor, uri: str, tmp_path: Path) -> None:
     def execute(command: str, *arguments: str) -> object:
         return editor.request("workspace/executeCommand", {"command": command, "arguments": [*arguments]})

@@ -315,6 +315,7 @@ def on_a_grid(lowest: float) -> Model:
     return Model([ops.result(product, name="end"), ops.clamp(product, -999.0, 999.0, name="limited")], [x], "grid")
 
 
+@pytest.mark.by_hand(0)
 def test_a_result_that_equals_several_values_reads_the_expected_one(tmp_path: Path) -> None:
     """Halves are rounded in the other direction on a grid that begins one step lower."""
     halves = ((np.arange(32) + 0.5) * 0.05).astype(F).reshape(4, 8)

@@ -36,6 +36,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(SAMPLES / "classifier" / "model.xml")
 
 
+@pytest.mark.by_hand(0)
 def test_a_failure_that_is_another_one_does_not_count(model: str) -> None:
     """Both failures have exit code 1: without --same any model fails."""
     command = ["reduce", model, "--check", f"{sys.executable} check.py {{}}", "--timeout", f"{PATIENCE}"]
@@ -46,6 +47,7 @@ def test_a_failure_that_is_another_one_does_not_count(model: str) -> None:
     assert "--same" in Path("repro.md").read_text()
 
 
+@pytest.mark.by_hand(0)
 def test_the_operator_of_a_runtime_s_failure_is_kept() -> None:
     """Two operators are wrong; the one selected by --same remains."""
     run = reference("classifier")
@@ -57,6 +59,7 @@ def test_the_operator_of_a_runtime_s_failure_is_kept() -> None:
         assert kind in {node.type for node in reduce(found, judge).case.layers}
 
 
+@pytest.mark.by_hand(0)
 def test_a_flaky_failure_is_tried_again(model: str) -> None:
     """The command fails in every third run."""
     Path("flaky.py").write_text(
@@ -82,6 +85,7 @@ def test_a_hang_counts_with_what_it_has_printed(model: str) -> None:
         assert (None if found is None else found.kind) == kind
 
 
+@pytest.mark.by_hand(0)
 def test_onnx_is_given_as_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     onnx = pytest.importorskip("onnx")
     monkeypatch.chdir(tmp_path)

@@ -26,6 +26,7 @@ def inputs(case: Case) -> list[str]:
     return list(proto(case).graph.node[0].input)
 
 
+@pytest.mark.by_hand(0)
 def test_every_operator_with_a_node_test_has_cases() -> None:
     names = families(frontend="onnx")
     assert names == onnx_operators() and len(names) > 180

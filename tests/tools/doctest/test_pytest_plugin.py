@@ -173,6 +173,7 @@ def test_the_settings_of_the_project_are_respected(pytester: pytest.Pytester) ->
     result.stderr.fnmatch_lines(["*U013*ignore is 1, expected a list of strings"])
 
 
+@pytest.mark.by_hand(0)
 def test_a_page_without_example_is_named(docs: pytest.Pytester) -> None:
     run(docs, "--ir-doctest", "docs").stdout.fnmatch_lines(["irexec: no example in docs?nothing.md"])
 

@@ -38,7 +38,7 @@ def test_what_a_report_left_out() -> None:
     assert again.left_out == report.left_out and isinstance(again.left_out, Counter)
 
 
-@pytest.mark.by_hand(2)
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.txt")), ids=lambda page: page.stem)
 def test_pages(page: Path) -> None:
     checked = CheckPage()(str(page))

@@ -45,6 +45,7 @@ def reductions() -> irexec.Passes:
     return irexec.passes(file, inputs=dict(np.load(file.with_suffix(".npz"))), config=F32)
 
 
+@pytest.mark.by_hand(0)
 def test_the_wrong_pass_is_named_with_what_it_changes(reductions: irexec.Passes) -> None:
     assert [one.name for one in reductions.wrong] == ["NopElimination"]
     assert reductions.wrong[0].change == "removes n2 (Reshape) after n1 (ReduceMean)"
@@ -67,6 +68,7 @@ def test_the_text_names_the_result_before_and_after(reductions: irexec.Passes) -
     assert sorted(order, key=text.index) == order
 
 
+@pytest.mark.by_hand(1)
 @pytest.mark.parametrize("model", ["classifier", "transformer", "segmenter"])
 def test_every_graph_of_a_sound_model_runs_and_agrees(model: str) -> None:
     found = irexec.passes(ROOT / "samples" / model / "model.xml", config=F32)
