@@ -216,7 +216,6 @@ def documents(draw: st.DrawFn) -> str:
     return element(4)
 
 
-@pytest.mark.by_hand(0)
 @given(documents())
 def test_positions_are_those_of_another_parser(text) -> None:
     starts: list[int] = []

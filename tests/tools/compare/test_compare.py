@@ -279,7 +279,6 @@ def test_a_lower_precision_is_part_of_the_verdict(monkeypatch: pytest.MonkeyPatc
     assert found.verdict.endswith("; the other side computes in bf16")
 
 
-@pytest.mark.by_hand(0)
 def test_openvino_in_a_body() -> None:
     run = Reference(irexec.read_model(iterating().text.encode()), [[np.ones((3, 2), np.float32)]])
     assert compare(run, OpenVINO(original=run.model)).agrees
