@@ -23,11 +23,3 @@ def test_many_samples_are_not_taken_one_by_one(mode: str, ratio: int, monkeypatc
     with np.errstate(invalid="ignore"):
         one_by_one = irexec.opset15.roi_align(*arguments)
     np.testing.assert_allclose(quick, one_by_one, rtol=1e-4, atol=1e-5)
-
-
-def test_a_rectangle_that_is_not_turned_is_a_box() -> None:
-    features = np.random.default_rng(0).normal(size=(2, 3, 8, 7)).astype(np.float32)
-    where = (np.int32([0]), 2, 2, 2, 1.0)
-    turned = irexec.opset15.roi_align_rotated(features, np.float32([[4, 4, 3, 2, 0]]), *where, clockwise_mode=False)
-    box = irexec.opset15.roi_align(features, np.float32([[2.5, 3, 5.5, 5]]), *where, "avg", "half_pixel_for_nn")
-    np.testing.assert_allclose(turned, box, rtol=1e-5, atol=1e-6)
