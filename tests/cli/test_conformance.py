@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from support.commands import printed
 
 from irexec.cli.main import main
 from irexec.tools.conformance.defendant import processor
@@ -20,12 +21,6 @@ WRONG = ["--with", RUNTIME, "--config", "type=Sigmoid"]
 FAILS, PASSES = "Sigmoid-1/f32/x=[2,3]/seed1", "Tanh-1/f32/x=[2,3]/seed1"
 
 pytestmark = pytest.mark.processes
-
-
-def printed(capsys: pytest.CaptureFixture[str]) -> str:
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return captured.out
 
 
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from support.commands import output
 
-from irexec.cli.main import main
 from irexec.ops.spec import contents
 from irexec.ops.spec.operator import REGISTRY
 
@@ -20,13 +20,6 @@ def same(x: AnyTensor, /, *, times: int = 1) -> AnyTensor:
     """x."""
     return x
 '''
-
-
-def output(arguments: list[str], capsys: pytest.CaptureFixture[str], code: int = 0) -> str:
-    assert main(arguments) == code
-    shown = capsys.readouterr()
-    assert bool(shown.err) is (code != 0)
-    return shown.err if code else shown.out
 
 
 @pytest.mark.by_hand(0)

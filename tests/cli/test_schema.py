@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
-
-from irexec.cli.main import main
-
-
-def output(arguments: list[str], capsys: pytest.CaptureFixture[str], code: int = 0) -> str:
-    assert main(arguments) == code
-    shown = capsys.readouterr()
-    assert bool(shown.err) is (code != 0)
-    return shown.err if code else shown.out
+from support.commands import output
 
 
 @pytest.mark.by_hand(0)

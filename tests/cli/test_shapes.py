@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.commands import printed
 from support.dynamic_nets import MODELS
 
 import irexec
@@ -16,12 +17,6 @@ from irexec.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 SEGMENTER = str(ROOT / "samples" / "segmenter" / "model.xml")
-
-
-def printed(capsys: pytest.CaptureFixture[str]) -> str:
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return captured.out
 
 
 @pytest.mark.by_hand(0)

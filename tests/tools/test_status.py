@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.commands import Terminal
 
 import irexec
 from irexec.tools import status
@@ -16,11 +17,6 @@ from irexec.tools.status import Status
 SAMPLES = Path(__file__).parents[2] / "samples"
 SEGMENTER = SAMPLES / "segmenter" / "model.xml"
 CLASSIFIER, CONVERTED = (SAMPLES / name / "model.xml" for name in ("classifier", "converted"))
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def told(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, patience: float) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import Terminal
 
 import irexec
 from irexec.core.diagnostics import Diagnostic, LayerRef, Place, Related, Report, Severity
@@ -29,11 +30,6 @@ ERROR = Diagnostic(
 REPORT = Report(
     [ERROR, Diagnostic("O001", Severity.WARNING, "w", Place("m.xml", 4)), Diagnostic("O009", Severity.NOTE, "n")]
 )
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize("format", FORMATS)

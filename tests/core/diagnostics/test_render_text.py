@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from support.commands import Terminal
 from support.waiting import PATIENCE
 
 from irexec.core.diagnostics import Diagnostic, Edit, Fix, LayerRef, Place, Related, Report, Safety, Severity
@@ -223,13 +224,6 @@ def test_plain_text_does_not_import_rich() -> None:
 def test_visible_text_keeps_what_is_printable() -> None:
     assert visible_text("a\tb") == "a    b"
     assert visible_text("naïve 漢字") == "naïve 漢字"
-
-
-class Terminal(io.StringIO):
-    """A stream that reports that it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize("columns", [60, 90, 200])

@@ -43,6 +43,11 @@ def scalar(value: Any, dtype: Any = np.int64) -> np.ndarray:
     return np.array(value, dtype)
 
 
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether arrays have the same type, shape and bits."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
 def broken(op: Operator, *inputs: np.ndarray | TensorType | None, **attributes: Any) -> set[str | None]:
     """Return the constraints that the shape rule reports as violated; arrays are constants."""
     types = [TensorType.of(x) if isinstance(x, np.ndarray) else x for x in inputs]

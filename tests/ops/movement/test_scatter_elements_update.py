@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.cases import same
 from support.oracle import run, tensor
 
 from irexec.core.types import F32, I32
@@ -80,10 +81,6 @@ SHAPES = (
     ((2, 3, 2, 2), (2, 5, 1, 2), 1),
     ((3, 4), (0, 4), 0),
 )
-
-
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 @pytest.mark.parametrize("use_init_val", [True, False], ids=["with", "without"])

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.cases import same
 from support.oracle import run, tensor
 
 from irexec.core.types import I32
@@ -57,10 +58,6 @@ def case(
     for axis in range(k):
         indices[..., axis] = rng.integers(-shape[axis], shape[axis], batch)
     return [some(rng, shape, dtype), indices, some(rng, (*batch, *shape[k:]), dtype)]
-
-
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

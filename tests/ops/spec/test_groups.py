@@ -5,7 +5,7 @@ ones.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from inspect import Parameter
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -28,15 +28,7 @@ class Stepping:
     exclude_pad: Annotated[bool, AsRead("exclude-pad")] = False
 
 
-@pytest.fixture(autouse=True)
-def registry_as_before() -> Iterator[None]:
-    before = dict(REGISTRY)
-    yield
-    # The operators of irexec stay: a module that a test was the first to import does not declare them again.
-    for key in REGISTRY.keys() - before.keys():
-        if not REGISTRY[key].__module__.startswith("irexec."):
-            del REGISTRY[key]
-    REGISTRY.update(before)
+pytestmark = pytest.mark.usefixtures("registry_as_before")
 
 
 @pytest.fixture

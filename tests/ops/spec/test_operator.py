@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -31,15 +31,7 @@ INDEX: TypeAlias = Annotated[Array, Elements("T_IND", {I32, I64})]
 FLAG: TypeAlias = Annotated[Array, Elements(None, {BOOLEAN})]
 
 
-@pytest.fixture(autouse=True)
-def registry_as_before() -> Iterator[None]:
-    before = dict(REGISTRY)
-    yield
-    # The operators of irexec stay: a module that a test was the first to import does not declare them again.
-    for key in REGISTRY.keys() - before.keys():
-        if not REGISTRY[key].__module__.startswith("irexec."):
-            del REGISTRY[key]
-    REGISTRY.update(before)
+pytestmark = pytest.mark.usefixtures("registry_as_before")
 
 
 def typed(kind: ElementType, shape: str) -> TensorType:

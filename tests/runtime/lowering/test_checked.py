@@ -11,7 +11,6 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 
 from support.amounts import amount
 from support.graphs import RandomGraph, candidates, difference
-from support.lowering import small_ones_too
 
 import irexec
 from irexec import Model
@@ -23,9 +22,7 @@ ops: Any = irexec.opset15
 rng = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True)
-def small_layers_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    small_ones_too(monkeypatch.setattr)
+pytestmark = pytest.mark.usefixtures("small_layers_too")
 
 
 def constant(*shape: int) -> Any:

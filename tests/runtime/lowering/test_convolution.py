@@ -4,7 +4,6 @@ used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,12 +28,6 @@ from irexec.runtime.lowering.llvm.convolution import TASK
 from irexec.runtime.lowering.work import Work
 
 ops: Any = irexec.opset15
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    yield
-    parallel.set_num_threads(None)
 
 
 def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, Windows]:

@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 
 
 from support.halves import needs_half
-from support.lowering import entries, kernels, lowered, lowered_engine, small_ones_too
+from support.lowering import entries, kernels, lowered, lowered_engine
 from support.ownership import unheld
 
 import irexec
@@ -27,9 +27,7 @@ TYPES = [pytest.param(np.dtype(np.float16), marks=needs_half, id="f16"), pytest.
 SHAPE = (2, 6, 9, 10)
 
 
-@pytest.fixture(autouse=True)
-def _small_ones_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    small_ones_too(monkeypatch.setattr)
+pytestmark = pytest.mark.usefixtures("small_layers_too")
 
 
 def ran(add: Callable[[Work], None]) -> None:

@@ -19,24 +19,18 @@ from support.packed import RANGES, model, packed, weights
 import irexec
 from irexec import Model
 from irexec.core.threads import parallel
-from irexec.runtime.engine import CompiledModel, constants
+from irexec.runtime.engine import CompiledModel
 from irexec.runtime.engine.packed.matrix import PackedMatrix
 from irexec.runtime.lowering.packed import CompiledPacked, PackedProduct, can_multiply
 from irexec.runtime.lowering.work import Work
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("small_models_too")]
 
 ops: Any = irexec.opset15
 FLOATS = ["f16", "bf16"]
 TYPES = [*RANGES, "nf4", "f8e4m3", "f8e5m2", *FLOATS]
 # Rows, columns and the length of a group (0: a row).
 SHAPES = [((67, 256), 128), ((70, 192), 64), ((35, 260), 130), ((33, 333), 0), ((3, 640), 0)]
-
-
-@pytest.fixture(autouse=True)
-def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep matrices packed even in models with few packed weights."""
-    monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
 
 
 def matrix(type: str, shape: tuple[int, int], group: int, **options: Any) -> PackedMatrix:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,6 @@ from irexec.runtime.lowering.matmul import Product
 from irexec.runtime.lowering.products import CompiledProduct
 
 ops: Any = irexec.opset15
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    yield
-    parallel.set_num_threads(None)
 
 
 def drawn(rng: np.random.Generator, *most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 
 from support.amounts import amount
 from support.graphs import RandomGraph, candidates, difference
-from support.lowering import entries, lowered_engine, small_ones_too
+from support.lowering import entries, lowered_engine
 from support.nets import Net
 from support.ownership import unheld
 from support.waiting import PATIENCE
@@ -32,9 +32,7 @@ rng = np.random.default_rng(0)
 RUNS = 6
 
 
-@pytest.fixture(autouse=True)
-def small_layers_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    small_ones_too(monkeypatch.setattr)
+pytestmark = pytest.mark.usefixtures("small_layers_too")
 
 
 def constant(*shape: int) -> Any:

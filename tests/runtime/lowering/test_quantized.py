@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,6 @@ from irexec.runtime.lowering.quantized import FoldedConvolver
 
 ops: Any = irexec.opset15
 UNSIGNED, SIGNED, ASYMMETRIC = (0.0, 255.0), (-128.0, 127.0), (-28.0, 227.0)
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    yield
-    parallel.set_num_threads(None)
 
 
 def quantized(x: Any, limits: tuple[float, float], levels: int = 256) -> Any:

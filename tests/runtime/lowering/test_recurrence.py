@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,6 @@ from irexec.ops.sequence import gru, lstm, rnn
 from irexec.runtime.lowering.recurrence import CompiledRecurrence
 
 ops: Any = irexec.opset15
-
-
-@pytest.fixture
-def threads() -> Iterator[None]:
-    yield
-    parallel.set_num_threads(None)
 
 
 def drawn(rng: np.random.Generator, batch: int, steps: int, inputs: int, units: int, directions: int) -> list[Any]:

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
-from support.lowering import forms, groups, kernels, lowered, small_ones_too
+from support.lowering import forms, groups, kernels, lowered
 
 import irexec
 from irexec import Model
@@ -23,9 +23,7 @@ ops: Any = irexec.opset15
 rng = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True)
-def small_arrays_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    small_ones_too(monkeypatch.setattr)
+pytestmark = pytest.mark.usefixtures("small_layers_too")
 
 
 def axes(*numbers: int) -> Any:

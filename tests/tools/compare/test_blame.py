@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.verdicts import through_a_dump
+from support.verdicts import named, through_a_dump
 
 from irexec import Model, Node
 from irexec import opset15 as ops
@@ -25,10 +25,6 @@ WEIGHTS = RNG.normal(0, 0.4, (3, 8, 8)).astype(F)
 
 def compared(right: Model, other: Model) -> Comparison:
     return compare(Reference(right, [[ROWS]]), OtherModel("other.xml", other))
-
-
-def names(found: Comparison) -> list[str]:
-    return [] if found.culprit is None else [node.friendly_name for node in found.culprit.nodes]
 
 
 def attention(between: str) -> Model:
@@ -51,7 +47,7 @@ def test_a_value_that_is_rounded_between_layers_is_a_difference(reversed: bool) 
     pair = attention(""), attention("f16")
     found = compared(*(pair[::-1] if reversed else pair))
     assert not found.agrees, found.verdict
-    assert names(found) == ["attention"]
+    assert named(found) == ["attention"]
 
 
 @pytest.mark.parametrize("between", ["f64", "scaled"])
@@ -71,7 +67,7 @@ def normalized(epsilon: float) -> Model:
 def test_an_epsilon_that_is_left_out() -> None:
     found = compared(normalized(1e-6), normalized(0))
     assert not found.agrees, found.verdict
-    assert names(found) == ["root"]
+    assert named(found) == ["root"]
 
 
 def two(first: float, second: float) -> Model:
@@ -83,7 +79,7 @@ def two(first: float, second: float) -> Model:
 @pytest.mark.parametrize(("other", "name"), [((1.5, 2), "first"), ((1, 2.5), "second"), ((1.5, 2.5), "first")])
 def test_the_first_of_the_layers_that_make_the_difference_is_named(other: tuple[float, float], name: str) -> None:
     found = compared(two(1, 2), two(*other))
-    assert names(found) == [name]
+    assert named(found) == [name]
     assert found.proof.startswith(f"with the error of {name}")
 
 
@@ -125,7 +121,7 @@ def residual(*, gain: float = 1, bias: float = 0, scale: float = 1) -> Model:
 def test_the_layers_that_are_blamed_are_proved(fault: dict[str, float], first: str, repaired: str) -> None:
     """The other side agrees if it has irexec's values of the layer; layers that undo a scale are not blamed."""
     found = compared(residual(), residual(**fault))
-    assert names(found) == [first]
+    assert named(found) == [first]
     assert found.proof.startswith(f"with the error of {first}")
     assert "irexec's results are" in found.proof and " as well" in found.proof
     if repaired:
@@ -147,5 +143,5 @@ def test_layers_that_undo_each_other_are_listed_without_a_proof() -> None:
 
 def test_the_proof_names_a_layer_of_a_dump_by_what_rounding_explains(tmp_path: Path) -> None:
     found = through_a_dump(residual(), residual(gain=1.01), tmp_path, [ROWS])
-    assert names(found) == ["gained"]
+    assert named(found) == ["gained"]
     assert "; rounding of all others changes them by" in found.proof

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.verdicts import named
 
 openvino = pytest.importorskip("openvino")
 
@@ -40,10 +41,6 @@ def reference(name: str) -> Reference:
     if name == "classifier":
         return Reference(model, [[np.load(CLASSIFIER / "image.npy")]])
     return Reference(model, [[np.load(TRANSFORMER / "words.npy")], [np.load(TRANSFORMER / "next.npy")]])
-
-
-def named(found: Comparison) -> list[str]:
-    return [node.friendly_name for node in found.culprit.nodes] if found.culprit is not None else []
 
 
 def real_layers(run: Reference) -> list[str]:

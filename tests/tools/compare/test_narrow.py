@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.verdicts import named
 
 import irexec
 from irexec import Model
@@ -25,10 +26,6 @@ F = np.float32
 
 def compared(right: Model, other: Model, rows: np.ndarray) -> Comparison:
     return compare(Reference(right, [[rows]]), OtherModel("other.xml", other))
-
-
-def named(found: Comparison) -> list[str]:
-    return [node.friendly_name for node in found.culprit.nodes] if found.culprit is not None else []
 
 
 def halves(kind: str, larger: float = 1.0, columns: int = 16, transposed: bool = False) -> Model:

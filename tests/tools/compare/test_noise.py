@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.failing import reference
 from support.mocks import Wrong, wrong
+from support.verdicts import named
 
 import irexec
 from irexec import Model, Value
@@ -20,7 +21,6 @@ from irexec.model.inference import infer_types
 from irexec.tools.compare.align import align
 from irexec.tools.compare.compare import compare
 from irexec.tools.compare.noise import GROUP, Noise
-from irexec.tools.compare.result import Comparison
 from irexec.tools.compare.runtimes.runtime import Aligned, Loaded, Steps
 from irexec.tools.run.record import Reference
 
@@ -59,10 +59,6 @@ class _Lower:
 
     def fused(self) -> list[list[str]]:
         return []
-
-
-def named(found: Comparison) -> list[str]:
-    return [] if found.culprit is None else [node.friendly_name for node in found.culprit.nodes]
 
 
 @pytest.mark.by_hand(1)

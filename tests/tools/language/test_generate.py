@@ -15,11 +15,6 @@ pytest.importorskip("regex")
 SAMPLE = Path(__file__).parents[3] / "samples" / "text_to_text" / "model"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(SAMPLE, tmp_path / "model"))
-
-
 def generated(capsys: pytest.CaptureFixture[str], folder: Path, *options: str) -> dict[str, object]:
     assert main(["generate", str(folder), "--prompt", "The sky", "--format", "json", *options]) == 0
     found: dict[str, object] = json.loads(capsys.readouterr().out)

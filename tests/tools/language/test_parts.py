@@ -13,11 +13,6 @@ from irexec.cli.main import main
 SAMPLE = Path(__file__).parents[3] / "samples" / "text_to_text" / "model"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(SAMPLE, tmp_path / "model"))
-
-
 def test_each_part_is_a_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "chat_template.jinja").write_text("{{ messages }}")
     shutil.copy(folder / "openvino_detokenizer.xml", folder / "other.xml")

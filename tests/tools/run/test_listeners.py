@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.commands import Terminal
 from support.nets import Net, iterating, two_inputs
 
 import irexec
@@ -43,11 +43,6 @@ def test_names_of_dumped_files_are_safe(tmp_path: Path) -> None:
     (entry,) = json.loads((tmp_path / "d/index.json").read_text())["tensors"]
     assert entry["layer"]["name"] == "../../evil"
     np.testing.assert_array_equal(np.load(tmp_path / "d" / entry["file"]), [1, 2])
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_a_dump_that_was_cut_short_has_no_index_of_an_earlier_one(tmp_path: Path) -> None:

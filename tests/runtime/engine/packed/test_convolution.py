@@ -10,17 +10,14 @@ import pytest
 from support.packed import RANGES, convolution, folded, packed
 
 import irexec
-from irexec.runtime.engine import CompiledModel, constants
+from irexec.runtime.engine import CompiledModel
 from irexec.runtime.engine.packed import calls
 
 ops: Any = irexec.opset15
 TYPES = [*RANGES, "nf4", "f8e4m3", "f8e5m2", "f16", "bf16"]
 
 
-@pytest.fixture(autouse=True)
-def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep kernels packed even in models with few packed weights."""
-    monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
+pytestmark = pytest.mark.usefixtures("small_models_too")
 
 
 def compare(graph: irexec.Model, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], **options: Any) -> None:

@@ -19,10 +19,7 @@ ops: Any = irexec.opset15
 ALL_FLOATS = ["f16", "bf16", "f32"]
 
 
-@pytest.fixture(autouse=True)
-def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep matrices packed even in models with few packed weights."""
-    monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
+pytestmark = pytest.mark.usefixtures("small_models_too")
 
 
 def compare(graph: irexec.Model, monkeypatch: pytest.MonkeyPatch, columns: int, *, dtype: Any = np.float32) -> None:

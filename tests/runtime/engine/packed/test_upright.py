@@ -11,7 +11,7 @@ import pytest
 from support.packed import RANGES, constant, folded, packed
 
 import irexec
-from irexec.runtime.engine import CompiledModel, constants
+from irexec.runtime.engine import CompiledModel
 from irexec.runtime.lowering.backend import Backend, Mode
 
 ops: Any = irexec.opset15
@@ -19,10 +19,7 @@ FORMS = ["upright", "turned", "back"]
 K = 256
 
 
-@pytest.fixture(autouse=True)
-def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep matrices packed even in models with few packed weights."""
-    monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
+pytestmark = pytest.mark.usefixtures("small_models_too")
 
 
 def model(
