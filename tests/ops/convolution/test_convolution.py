@@ -6,20 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import the
 from support.oracle import run
 
 from irexec.core.threads import parallel
 from irexec.core.types import F32, PartialShape, TensorType
-from irexec.ops.spec.contents import find
-from irexec.ops.spec.operator import NodeTypes, Operator
+from irexec.ops.spec.operator import NodeTypes
 
 PLAIN = {"strides": (1, 1), "pads_begin": (1, 1), "pads_end": (1, 1), "dilations": (1, 1)}
 
 
-def op(type: str = "Convolution") -> Operator:
-    found = find(type, "opset1")
-    assert found is not None
-    return found
+op = the("Convolution", 1)
 
 
 def normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -46,9 +43,9 @@ def test_every_way_of_dividing_gives_the_same(data: tuple[int, ...], kernel: tup
     attributes = PLAIN | {"pads_begin": pads, "pads_end": pads}
     try:
         parallel.set_num_threads(1)
-        alone = op("GroupConvolution")(x, w, **attributes)
+        alone = the("GroupConvolution", 1)(x, w, **attributes)
         parallel.set_num_threads(3)
-        together = op("GroupConvolution")(x, w, **attributes)
+        together = the("GroupConvolution", 1)(x, w, **attributes)
     finally:
         parallel.set_num_threads(None)
     slow = np.zeros_like(alone, np.float64)
@@ -65,26 +62,26 @@ def test_every_way_of_dividing_gives_the_same(data: tuple[int, ...], kernel: tup
 def test_strided_views_and_a_strided_result() -> None:
     rng = np.random.default_rng(5)
     x, w = normal(rng, 6, 8, 2, 4).transpose(3, 2, 1, 0), normal(rng, 3, 2, 3, 3)
-    expected = op()(np.ascontiguousarray(x), w, **PLAIN)
-    np.testing.assert_allclose(op()(x, w, **PLAIN), expected, rtol=1e-5)
+    expected = op(np.ascontiguousarray(x), w, **PLAIN)
+    np.testing.assert_allclose(op(x, w, **PLAIN), expected, rtol=1e-5)
     wide = np.zeros((4, 3, 8, 12), np.float32)
     out = wide[..., ::2]
-    assert op()(x, w, **PLAIN, out=out) is out
+    assert op(x, w, **PLAIN, out=out) is out
     np.testing.assert_allclose(out, expected, rtol=1e-5)
 
 
 def test_a_constant_kernel_serves_every_shape() -> None:
     rng = np.random.default_rng(6)
     w = normal(rng, 3, 2, 3, 3)
-    attributes = op().parse_attributes(PLAIN)[0]
+    attributes = op.parse_attributes(PLAIN)[0]
     dynamic = TensorType(F32, PartialShape.parse("?,2,?,?"))
-    assert op().specializer is not None
-    fast = op().specializer(NodeTypes((dynamic, TensorType.of(w)), (dynamic,), (None, w), attributes))
+    assert op.specializer is not None
+    fast = op.specializer(NodeTypes((dynamic, TensorType.of(w)), (dynamic,), (None, w), attributes))
     assert fast is not None
     for extent in [3, 9, 5, 3, 4, 6, 7, 8, 10, 11, 12]:
         x = normal(rng, 1, 2, extent, extent + 1)
-        np.testing.assert_array_equal(fast(x, w), op()(x, w, **PLAIN))
-    assert op().specializer(NodeTypes((dynamic, dynamic), (dynamic,), (None, None), attributes)) is None
+        np.testing.assert_array_equal(fast(x, w), op(x, w, **PLAIN))
+    assert op.specializer(NodeTypes((dynamic, dynamic), (dynamic,), (None, None), attributes)) is None
 
 
 def test_taps_over_padding_alone_take_nothing() -> None:
@@ -93,12 +90,10 @@ def test_taps_over_padding_alone_take_nothing() -> None:
     kernel = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
     far = 1 << 33
     attributes: dict[str, Any] = {"strides": (1, 1), "pads_begin": (far, 1), "pads_end": (far, 1)}
-    result = run(op(), data, kernel, dilations=(far, 1), **attributes)[0]
-    middle = run(op(), data, kernel[:, :, 1:2], strides=(1, 1), pads_begin=(0, 1), pads_end=(0, 1), dilations=(1, 1))[0]
+    result = run(op, data, kernel, dilations=(far, 1), **attributes)[0]
+    middle = run(op, data, kernel[:, :, 1:2], strides=(1, 1), pads_begin=(0, 1), pads_end=(0, 1), dilations=(1, 1))[0]
     np.testing.assert_array_equal(result, middle)
-    nothing = run(
-        op(), data, kernel[:, :, :1], dilations=(1, 1), strides=(far, 1), pads_begin=(far, 1), pads_end=(0, 1)
-    )
+    nothing = run(op, data, kernel[:, :, :1], dilations=(1, 1), strides=(far, 1), pads_begin=(far, 1), pads_end=(0, 1))
     np.testing.assert_array_equal(nothing[0][:, :, 0], 0)
 
 
@@ -114,5 +109,5 @@ def test_trimmed_windows_give_what_the_whole_ones_give() -> None:
         data, kernel = normal(rng, 1, 2, *extents), normal(rng, 3, 2, *taps)
         margin = [(0, 0), (0, 0), *zip(pads["pads_begin"], pads["pads_end"], strict=True)]
         zeros: dict[str, Any] = {"pads_begin": (0, 0), "pads_end": (0, 0)}
-        expected = op()(np.pad(data, margin), kernel, **attributes, **zeros)
-        np.testing.assert_allclose(run(op(), data, kernel, **attributes, **pads)[0], expected, rtol=1e-4, atol=1e-5)
+        expected = op(np.pad(data, margin), kernel, **attributes, **zeros)
+        np.testing.assert_allclose(run(op, data, kernel, **attributes, **pads)[0], expected, rtol=1e-4, atol=1e-5)

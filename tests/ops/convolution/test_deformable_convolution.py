@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.cases import the
 from support.oracle import run
 
 from irexec.ops.spec.contents import find
-from irexec.ops.spec.operator import Operator
 
 PLAIN = {"strides": (1, 1), "pads_begin": (0, 0), "pads_end": (0, 0), "dilations": (1, 1)}
 
 
-def op(version: int = 8) -> Operator:
-    found = find("DeformableConvolution", f"opset{version}")
-    assert found is not None
-    return found
+op = the("DeformableConvolution", 8)
 
 
 GOOD = ["1,4,224,224", "1,50,220,220", "64,4,5,5", "1,25,220,220"]
@@ -30,7 +27,7 @@ def test_without_offsets_it_is_a_convolution(auto_pad: str) -> None:
     assert convolution is not None
     expected = convolution(x, w, **attributes)
     offsets = np.zeros((1, 12, *expected.shape[2:]))
-    np.testing.assert_allclose(run(op(), x, offsets, w, None, **attributes)[0], expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(run(op, x, offsets, w, None, **attributes)[0], expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -41,5 +38,5 @@ def test_what_is_not_sampled_adds_nothing_whatever_it_holds(padded: bool) -> Non
     offsets[0, 0, :, 0] = -7  # The first column is read far above the image.
     offsets[0, 1, 2, 2] = 7  # The last pixel, far to its right.
     attributes = PLAIN | {"bilinear_interpolation_pad": padded}
-    (found,) = run(op(), data, offsets, np.ones((1, 1, 1, 1), np.float32), **attributes)
+    (found,) = run(op, data, offsets, np.ones((1, 1, 1, 1), np.float32), **attributes)
     np.testing.assert_array_equal(found[0, 0], [[0, 1, 1], [0, 1, 1], [0, 1, 0]])

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.cases import the
 from support.lowering import kernels
 from support.oracle import run
 
@@ -15,14 +16,9 @@ from irexec import opset13 as ops
 from irexec.core.threads import parallel
 from irexec.core.types import TensorType
 from irexec.ops.matrix.matmul import ConstantMatrix, matmul_1
-from irexec.ops.spec.contents import find
-from irexec.ops.spec.operator import NodeTypes, Operator
+from irexec.ops.spec.operator import NodeTypes
 
-
-def op() -> Operator:
-    found = find("MatMul", "opset1")
-    assert found is not None
-    return found
+op = the("MatMul", 1)
 
 
 @pytest.mark.parametrize(
@@ -40,11 +36,11 @@ def test_threads_give_the_same(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     x, y = rng.normal(size=a), rng.normal(size=b)
     try:
         parallel.set_num_threads(3)
-        result = run(op(), x, y)[0]
+        result = run(op, x, y)[0]
     finally:
         parallel.set_num_threads(None)
     np.testing.assert_allclose(result, np.matmul(x, y), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(op()(x.swapaxes(-1, -2), y, transpose_a=True), result, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(op(x.swapaxes(-1, -2), y, transpose_a=True), result, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.uint64])
@@ -55,7 +51,7 @@ def test_integers_are_exact_and_wrap(dtype: Any) -> None:
     b = rng.integers(info.min, info.max, (3000, 5), dtype, endpoint=True)
     with np.errstate(over="ignore"):
         expected = np.matmul(a.astype(np.int64), b.astype(np.int64)).astype(dtype)
-    np.testing.assert_array_equal(run(op(), a, b)[0], expected)
+    np.testing.assert_array_equal(run(op, a, b)[0], expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
@@ -63,24 +59,24 @@ def test_narrow_floats_are_rounded_once(dtype: Any) -> None:
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=(4, 200)).astype(dtype), rng.normal(size=(200, 3)).astype(dtype)
     expected = np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
-    np.testing.assert_allclose(run(op(), a, b)[0].astype(np.float32), expected.astype(np.float32), rtol=1e-2)
+    np.testing.assert_allclose(run(op, a, b)[0].astype(np.float32), expected.astype(np.float32), rtol=1e-2)
 
 
 def test_a_constant_is_widened_once() -> None:
     rng = np.random.default_rng(4)
     a, b = rng.normal(size=(4, 20)).astype(np.float16), rng.normal(size=(20, 3)).astype(np.float16)
     types = (TensorType.of(a), TensorType.of(b))
-    outputs = tuple(op().infer(types, {"transpose_a": False, "transpose_b": False}))
-    attributes = op().parse_attributes({})[0]
-    assert op().specializer is not None
+    outputs = tuple(op.infer(types, {"transpose_a": False, "transpose_b": False}))
+    attributes = op.parse_attributes({})[0]
+    assert op.specializer is not None
     for constants in [(None, b), (a, None)]:
-        fast = op().specializer(NodeTypes(types, outputs, constants, attributes))
+        fast = op.specializer(NodeTypes(types, outputs, constants, attributes))
         assert fast is not None
         out = np.empty((4, 3), np.float16)
         assert fast(a, b, out=out) is out
-        np.testing.assert_array_equal(out, op()(a, b))
+        np.testing.assert_array_equal(out, op(a, b))
     wide = TensorType.of(a.astype(np.float64)), TensorType.of(b.astype(np.float64))
-    assert op().specializer(NodeTypes(wide, wide[:1], (None, b.astype(np.float64)), attributes)) is None
+    assert op.specializer(NodeTypes(wide, wide[:1], (None, b.astype(np.float64)), attributes)) is None
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
@@ -97,8 +93,8 @@ def test_matrices_at_any_byte(a: tuple[int, ...], b: tuple[int, ...], transposed
     assert not odd.flags.aligned
     try:
         parallel.set_num_threads(threads)
-        results = [run(op(), x, matrix, transpose_b=transposed)[0] for matrix in (odd, stored)]
-        half = op().kernel(x, stored.astype(np.float16), transpose_b=transposed)
+        results = [run(op, x, matrix, transpose_b=transposed)[0] for matrix in (odd, stored)]
+        half = op.kernel(x, stored.astype(np.float16), transpose_b=transposed)
     finally:
         parallel.set_num_threads(None)
     for result in results:

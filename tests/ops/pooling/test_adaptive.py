@@ -7,14 +7,6 @@ import pytest
 
 import irexec
 from irexec.ops.spec.contents import find
-from irexec.ops.spec.operator import Operator
-
-
-def op(type: str) -> Operator:
-    found = find(type, "opset8")
-    assert found is not None
-    return found
-
 
 TYPES = ["AdaptiveAvgPool", "AdaptiveMaxPool"]
 

@@ -6,19 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import the
 from support.oracle import run
 
 import irexec
-from irexec.ops.spec.contents import find
-from irexec.ops.spec.operator import Operator
 
 PLAIN = {"strides": (1, 1), "pads_begin": (0, 0), "pads_end": (0, 0), "kernel": (2, 2), "exclude-pad": True}
 
 
-def op(version: int = 16) -> Operator:
-    found = find("AvgPool", f"opset{version}")
-    assert found is not None
-    return found
+op = the("AvgPool", 16)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint8])
@@ -33,7 +29,7 @@ def test_many_taps_give_what_the_padded_sum_gives(dtype: Any) -> None:
         views = np.lib.stride_tricks.sliding_window_view(padded, (2, (kernel - 1) * dilation + 1), (2, 3))
         sums = views[:, :, :, ::stride, :, ::dilation].sum(axis=(4, 5))
         expected = sums / (2 * kernel)
-        result = run(op(), data, exclude_pad=False, **lists)[0]
+        result = run(op, data, exclude_pad=False, **lists)[0]
         np.testing.assert_allclose(result, expected if dtype == np.float64 else np.rint(expected))
 
 
@@ -41,9 +37,9 @@ def test_a_kernel_of_billions_costs_what_it_meets() -> None:
     data = np.arange(1, 17, dtype=np.float64).reshape(1, 1, 4, 4)
     far = 1 << 60
     attributes = {"strides": (1, 1), "pads_begin": (far, 0), "pads_end": (far, 0), "kernel": (2 * far, 2)}
-    result = run(op(), data, exclude_pad=False, **attributes)[0]
+    result = run(op, data, exclude_pad=False, **attributes)[0]
     np.testing.assert_allclose(result[0, 0], np.tile(np.array([60, 68, 76]) / (4 * far), (5, 1)))
-    result = run(op(), data, exclude_pad=True, **attributes)[0]
+    result = run(op, data, exclude_pad=True, **attributes)[0]
     np.testing.assert_allclose(result[0, 0], np.tile(np.array([60, 68, 76]) / 8, (5, 1)))
 
 
@@ -54,7 +50,7 @@ def test_nothing_between_is_larger_than_the_data_or_the_result() -> None:
     data = np.zeros((1, 1, 1, 20_000), np.float32)
     far = {"kernel": (1, 20_000), "strides": (1, 1), "pads_begin": (10_000, 0), "pads_end": (10_000, 0)}
     tracemalloc.start()
-    assert run(op(), data, exclude_pad=False, **far)[0].shape == (1, 1, 20_001, 1)
+    assert run(op, data, exclude_pad=False, **far)[0].shape == (1, 1, 20_001, 1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10_000_000

@@ -6,20 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import the
 
 from irexec.core.types import Array
-from irexec.ops.spec.contents import load
-from irexec.ops.spec.operator import Operator
 
 NAN = np.nan
 TOP = {"axis": 0, "mode": "max", "sort": "value", "index_element_type": "i64", "stable": False}
 KEPT = {"keep_dims": False}
-
-
-def op(type: str, opset: int) -> Operator:
-    found = load(type, opset)
-    assert found is not None
-    return found
 
 
 def f32(*values: float) -> Array:
@@ -51,7 +44,7 @@ def i64(*values: int) -> Array:
 def test_results_are_accepted_if_they_follow_a_reading_of_the_page(
     type: str, opset: int, inputs: list[Array], attributes: dict[str, Any], found: list[Array], accepted: bool
 ) -> None:
-    operator = op(type, opset)
+    operator = the(type, opset)
     with np.errstate(all="ignore"):
         try:
             made = operator.compute(*inputs, **attributes)
@@ -75,14 +68,14 @@ def test_small_errors_of_a_layer_may_become_large_in_a_graph(
     type: str, inputs: list[Array], partly: bool, is_open: bool
 ) -> None:
     attributes = {"FakeQuantize": {"levels": 16}, "Elu": {"alpha": 1.0}}[type]
-    assert op(type, 1).oracle.is_open(inputs, attributes, partly=partly) == is_open
+    assert the(type, 1).oracle.is_open(inputs, attributes, partly=partly) == is_open
 
 
 def test_elements_may_be_free_one_by_one() -> None:
-    swish = op("Swish", 4)
+    swish = the("Swish", 4)
     x, right, found = f32(-np.inf, 1), f32(NAN, 0.73), f32(0, 5)
     assert swish.oracle.free([x], {}, [right], [found])[0].tolist() == [True, False]  # type: ignore[union-attr]
-    assert op("Add", 1).oracle.free([x, x], {}, [right], [found]) == [False]
+    assert the("Add", 1).oracle.free([x, x], {}, [right], [found]) == [False]
 
 
 @pytest.mark.parametrize(
@@ -97,5 +90,5 @@ def test_elements_may_be_free_one_by_one() -> None:
 def test_an_ambiguity_is_described(
     type: str, opset: int, inputs: list[Array], attributes: dict[str, Any], text: str | None
 ) -> None:
-    found = op(type, opset).oracle.ambiguity(*inputs, **attributes)
+    found = the(type, opset).oracle.ambiguity(*inputs, **attributes)
     assert found == text if text is None or found is None else found.startswith(text)
