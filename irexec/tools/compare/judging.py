@@ -18,6 +18,7 @@ from irexec.tools.compare.errors import Error, measure, off, shown_part
 from irexec.tools.compare.layers import Comparing
 from irexec.tools.compare.numbers import DEEP, FUSED, MARGIN, NOISE_MARGIN
 from irexec.tools.compare.other_causes import changed, misread_result, where, wrong_state
+from irexec.tools.compare.proof import with_ours
 from irexec.tools.compare.remarks import ties
 from irexec.tools.compare.result import Comparison, Row
 from irexec.tools.compare.rounding import Allowance, Results, Rounding, Within
@@ -165,7 +166,9 @@ class Judging:
     def _repaired(self, node: Node) -> Results | None:
         """Return the other side's results if it has irexec's values of a layer; None if it cannot be run with them."""
         if self._found.exact:
-            return self._with_values(node)
+            suspect = self._comparing.suspects[node]
+            repaired = None if suspect.outer else with_ours(self._reference, self._comparing.loaded, suspect)
+            return repaired or self._with_values(node)
         steps, known = self._reference.steps, self._right(node)
         part = cut(self._model, [other for other in self._model.nodes if other is not node], self._model.results)
         given = [

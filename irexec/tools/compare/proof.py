@@ -54,17 +54,22 @@ def with_ours(reference: Reference, loaded: Loaded, culprit: Culprit) -> Results
     """
     if not isinstance(loaded, HasLayerPairs) or not culprit.outputs:
         return None
-    whole, ends, values = Cutter(culprit.model), [*culprit.outputs], list[dict[Value, Array]]()
-    seen = loaded.observe(reference.steps, [value for value in culprit.inputs if value not in culprit.model.inputs])
-    for step, inputs in zip(seen, reference.steps, strict=True):
-        known = dict(zip(culprit.model.inputs, inputs, strict=True)) | {value: step[value] for value in step}
+    whole, ends, steps = Cutter(culprit.model), [*culprit.outputs], reference.steps
+    wanted = [value for value in culprit.inputs if value not in culprit.model.inputs]
+    values: list[dict[Value, Array]] = [{} for _ in steps]
+    for number, inputs in enumerate(steps):
+        if number and any(node.has_state for node in culprit.nodes):
+            break  # Its value is what was assigned to it.
         try:
+            if not number or reference.model.sinks:  # The values of earlier steps change variables.
+                seen = loaded.observe_changed(steps, wanted, values)
+            known = dict(zip(culprit.model.inputs, inputs, strict=True)) | seen[number]
             begins, part = alone(whole, culprit.nodes, ends, known)
             right = function_of(part)([known[value] for value in begins])
         except (IRError, KeyError):  # KeyError: an input of the layers is not known.
             return None
-        values.append(dict(zip(ends, right, strict=True)))
-    return loaded.changed(reference.steps, values)
+        values[number] = dict(zip(ends, right, strict=True))
+    return loaded.changed(steps, values)
 
 
 def _of_result(reference: Reference, loaded: Loaded, node: Node, other: Results) -> str:

@@ -73,3 +73,20 @@ def test_the_other_side_has_irexecs_values_in_every_step() -> None:
     repaired = with_ours(run, other.load(run.model), found.culprit)
     assert repaired is not None and not largest(run.results(), repaired)
     assert found.proof.endswith("those of the other side are equal"), found.proof
+
+
+def test_values_that_variables_keep_are_repaired_step_by_step() -> None:
+    """A cache to which new values are added at the wrong end: a step reads what the one before has written."""
+
+    def model(other: bool) -> Model:
+        x = ops.parameter([1, 4], "f32", name="x")
+        cache = ops.read_value(ops.constant(np.zeros((0, 4), F)), "cache", "f32", [-1, 4], name="cache")
+        rows = ops.concat([x, cache] if other else [cache, x], 0, name="rows")
+        weights = ops.reshape(ops.cum_sum(ops.exp(rows), L(0), name="all"), L([-1, 4]), False, name="weights")
+        made = ops.result(ops.reduce_sum(ops.multiply(rows, weights, name="both"), L([0]), False, name="sum"), name="r")
+        return irexec.Model([made], [ops.assign(rows, "cache", name="kept")], [x])
+
+    steps = [[np.random.default_rng(seed).normal(0, 1, (1, 4)).astype(F)] for seed in range(4)]
+    found = compare(Reference(model(False), steps), OtherModel("other.xml", model(True)))
+    assert named(found) == ["rows"], found.verdict
+    assert found.proof.endswith("those of the other side are equal"), found.proof

@@ -157,6 +157,11 @@ class HasLayerPairs(Protocol):
     def changed(self, steps: Steps, values: Sequence[Mapping[Value, Array]]) -> list[list[Array]] | None:
         """Return the results if layers have these values of the first model, per step; None if it cannot be run."""
 
+    def observe_changed(
+        self, steps: Steps, values: Sequence[Value], changes: Sequence[Mapping[Value, Array]]
+    ) -> list[dict[Value, Array]]:
+        """Return the same as `observe` if layers have these values of the first model, per step. Raises IRError."""
+
     def extract(self, steps: Steps, nodes: Sequence[Node], ends: Sequence[Value], step: int) -> Extract | None:
         """Return the layers that the other model has in place of these, with their inputs in a step. None if one of
         the values `ends` has no counterpart, or if the layers cannot be run alone.
@@ -266,13 +271,25 @@ class Aligned:
         return [{value: step[other] for value, other in wanted.items() if other in step} for step in recorded]
 
     def changed(self, steps: Steps, values: Sequence[Mapping[Value, Array]]) -> list[list[Array]] | None:
-        moves = [{self._alignment.value(value): array for value, array in step.items()} for step in values]
-        if any(None in step for step in moves):
-            return None
+        moves = self._moves(values)
         try:
-            return self._arranged(self.reference(steps).changed(moves))  # type: ignore[arg-type]
+            return None if moves is None else self._arranged(self.reference(steps).changed(moves))
         except IRError:
             return None
+
+    def observe_changed(
+        self, steps: Steps, values: Sequence[Value], changes: Sequence[Mapping[Value, Array]]
+    ) -> list[dict[Value, Array]]:
+        wanted = {value: other for value in values if (other := self._alignment.value(value)) is not None}
+        made = self.reference(steps)
+        outcomes = made.run(made.steps, see={*wanted.values()}, change=self._moves(changes))
+        return [{value: step.seen[v] for value, v in wanted.items() if v in step.seen} for step in outcomes]
+
+    def _moves(self, values: Sequence[Mapping[Value, Array]]) -> list[dict[Value, Array]] | None:
+        """Return values of the first model as those of the other model; None if one has no counterpart."""
+        pairs = [[(self._alignment.value(value), array) for value, array in step.items()] for step in values]
+        moves = [{value: array for value, array in step if value is not None} for step in pairs]
+        return moves if [*map(len, moves)] == [*map(len, pairs)] else None
 
     def extract(self, steps: Steps, nodes: Sequence[Node], ends: Sequence[Value], step: int) -> Extract | None:
         whole, pairs = Cutter(self._alignment.b), self.layer_pairs
