@@ -25,13 +25,9 @@ from irexec.tools.compare.remarks import not_used, remarks
 from irexec.tools.compare.result import Comparison, few
 from irexec.tools.compare.runtimes.runtime import (
     CannotRun,
-    Described,
     Failed,
-    HasLayerPairs,
-    HasModules,
     Loaded,
     OtherModel,
-    Recorded,
     Runtime,
 )
 from irexec.tools.compare.slips import first_piece, slipped
@@ -53,7 +49,7 @@ def compare(
     The own error of a layer is the difference between the other side's result and the result of irexec for the other
     side's inputs of the layer. `window`: the number of layers whose values are held in memory at once.
     """
-    if reference.chosen and isinstance(runtime, Recorded) and runtime.given(reference.model) is None:
+    if reference.chosen and runtime.is_recording and runtime.given(reference.model) is None:
         raise CannotRun(
             f"the inputs of {runtime.name} are not known: give the values of {few(reference.chosen)} for which its "
             "results were computed",
@@ -64,9 +60,8 @@ def compare(
         reference, runtime = sides.reference, sides.runtime
     reference.hold()
     loaded = runtime.load(reference.model)
-    about = loaded.about if isinstance(loaded, Described) else {}
-    found = Comparison(runtime.name, loaded.precision, reference.model.file, about=about)
-    found.exact = isinstance(loaded, HasLayerPairs)
+    found = Comparison(runtime.name, loaded.precision, reference.model.file, about=loaded.about)
+    found.exact = loaded.layer_pairs is not None
     failed = _with_results(found, reference, loaded)
     inner = partial(compare, bounds=bounds)
     comparing = Comparing(reference, loaded, bounds, lambda suspect, whole: descend(suspect, whole, inner, runtime))
@@ -79,7 +74,7 @@ def compare(
     if sides is not None:
         found.unpaired = sides.results
         found.notes += [*sides.results[1:], *sides.inputs]
-    if isinstance(loaded, HasModules) and (names := loaded.unpaired):
+    if names := loaded.unpaired:
         found.notes.append(f"not in the model: {few(names)}")
     found.suspect = next(iter(comparing.suspects.values()), None)
     if failed is not None:
@@ -155,8 +150,8 @@ def _completed(culprit: Culprit, comparing: Comparing, *, hidden: bool) -> Culpr
             culprit = replaced(pairs, culprit)
         if len(culprit.nodes) > FEW:
             culprit = first_piece(reference.model, culprit, noise)
-    if isinstance(loaded, HasLayerPairs) and culprit.other is None:
+    if pairs is not None and culprit.other is None:
         nodes, ends = culprit.together or culprit.nodes, [*culprit.outputs]
         culprit.other = partial(loaded.extract, reference.steps, nodes, ends, culprit.step)
-    culprit.network = isinstance(loaded, HasModules)
+    culprit.network = loaded.has_modules
     return culprit

@@ -28,7 +28,7 @@ from irexec.runtime.engine.runner import Moves
 from irexec.tools.compare.errors import Bounds, Error, Run, is_percentage, off, off_typical, percent
 from irexec.tools.compare.judge import judged
 from irexec.tools.compare.numbers import FUSED, MARGIN
-from irexec.tools.compare.runtimes.runtime import CannotRun, KnowsBodies, Loaded, Runtime, Steps
+from irexec.tools.compare.runtimes.runtime import CannotRun, Loaded, Runtime, Steps
 from irexec.tools.compare.tolerances import combined, tolerance_of, tolerance_text
 from irexec.tools.cut.extract import Extract, give_types
 from irexec.tools.cut.select import can_be_cut
@@ -238,7 +238,7 @@ def body_of(runtime: Runtime, node: Node, number: int, step: int) -> tuple[Runti
     """Return the runtime for a body and its inputs, or None if the runtime has no results for the body alone."""
     if runtime.runs_parts:
         return runtime, None
-    return runtime.body(node, number, step) if isinstance(runtime, KnowsBodies) else None
+    return runtime.body(node, number, step)
 
 
 def iterations(whole: Cutter, node: Node, inputs: Mapping[Value, Array]) -> Iterator[tuple[int, int, Reference]]:

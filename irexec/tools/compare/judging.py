@@ -22,7 +22,7 @@ from irexec.tools.compare.proof import with_ours
 from irexec.tools.compare.remarks import ties
 from irexec.tools.compare.result import Comparison, Row
 from irexec.tools.compare.rounding import Allowance, Results, Rounding, Within
-from irexec.tools.compare.runtimes.runtime import CannotRun, HasLayerPairs, Runtime
+from irexec.tools.compare.runtimes.runtime import CannotRun, Runtime
 from irexec.tools.compare.variants import decompressed
 from irexec.tools.cut.extract import give_types
 from irexec.tools.run.record import Reference
@@ -158,10 +158,7 @@ class Judging:
 
     def _with_values(self, node: Node) -> Results | None:
         """Return the results of another model that has irexec's values of a layer; None for other sides."""
-        loaded = self._comparing.loaded
-        if not isinstance(loaded, HasLayerPairs):
-            return None
-        return loaded.changed(self._reference.steps, self._right(node))
+        return self._comparing.loaded.changed(self._reference.steps, self._right(node))
 
     def _repaired(self, node: Node) -> Results | None:
         """Return the other side's results if it has irexec's values of a layer; None if it cannot be run with them."""

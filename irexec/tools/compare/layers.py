@@ -29,7 +29,7 @@ from irexec.tools.compare.layer_pairs import Relation
 from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.numbers import FUSED, REORDERED
 from irexec.tools.compare.result import Row
-from irexec.tools.compare.runtimes.runtime import Described, HasLayerPairs, HasModules, Loaded, Repeats
+from irexec.tools.compare.runtimes.runtime import Loaded
 from irexec.tools.compare.together import Together
 from irexec.tools.compare.tolerances import accumulated, combined, tolerance_of, tolerance_text
 from irexec.tools.compare.windows import (
@@ -38,7 +38,6 @@ from irexec.tools.compare.windows import (
     observed,
     read_values,
     sizes_of,
-    taken,
     windows,
 )
 from irexec.tools.run.record import Reference, same
@@ -61,11 +60,10 @@ class Comparing:
     ) -> None:
         self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
         self._whole = Cutter(reference.model)
-        self.layer_pairs = layer_pairs = loaded.layer_pairs if isinstance(loaded, HasLayerPairs) else None
-        about = loaded.about if isinstance(loaded, Described) else {}
-        self.noise = Noise.of(loaded.precision, about) if layer_pairs is None and bounds is None else None
+        self.layer_pairs = layer_pairs = loaded.layer_pairs
+        self.noise = Noise.of(loaded.precision, loaded.about) if layer_pairs is None and bounds is None else None
         # Whether the other side is a recording of irexec, in which no layers were fused.
-        recorded = isinstance(loaded, Repeats) and loaded.repeats and layer_pairs is None
+        recorded = loaded.repeats and layer_pairs is None
         self.unfused = recorded and bounds is None and self.noise is None
         self.shapes: dict[Value, list[tuple[int, ...]]] = {}
         self.suspects: dict[Node, Culprit] = {}
@@ -77,7 +75,7 @@ class Comparing:
         side."""
         self.nodes = comparable(reference.model)
         self.written, self._read = _written(reference.model), read_values(reference.model)
-        self.together = Together(reference.model, self.nodes, isinstance(loaded, HasModules))
+        self.together = Together(reference.model, self.nodes, loaded.has_modules)
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0
@@ -115,7 +113,7 @@ class Comparing:
         held: list[Known] = []
         for step, inputs in zip(theirs, self.reference.steps, strict=False):
             given = dict(zip(self.reference.model.inputs, inputs, strict=True))
-            held.append(taken(step, needed) | given)
+            held.append(self.loaded.several(step, [value for value in needed if value in step]) | given)
         single = [node for node in nodes if len(self.together.of(node)[0]) == 1 and not self._is_same(node)]
         right = [at_once(self._whole, single, step) for step in held]
         rows = (self._row(node, mine, held, right) for node in in_time(nodes, "comparing"))
@@ -144,8 +142,7 @@ class Comparing:
         if self.unfused and tolerance.kind == "exact" and len(nodes) == 1:
             text, limit = "exact", 0.0
         row = Row(node, (), True, None, None, text, behind=nodes[:-1], limit=limit)
-        if isinstance(self.loaded, HasModules):
-            row.module = self.loaded.module_of(node)
+        row.module = self.loaded.module_of(node)
         seen = False
         for step, (our, their) in enumerate(zip(mine, theirs, strict=False)):
             pairs = [(our[v], their[v], v) for v in node.outputs if v in our and v in their]

@@ -18,7 +18,7 @@ from irexec.tools.compare.errors import NONE, Error, measure, worst
 from irexec.tools.compare.layer_pairs import LayerPairs
 from irexec.tools.compare.numbers import ENOUGH, FUSED, MARGIN
 from irexec.tools.compare.result import Row
-from irexec.tools.compare.runtimes.runtime import CannotRun, HasStates, Loaded, ObservesWithResults, Repeats
+from irexec.tools.compare.runtimes.runtime import CannotRun, Loaded
 from irexec.tools.compare.together import Together
 from irexec.tools.compare.windows import SHOWN_BYTES, comparable, observed, sizes_of, windows
 from irexec.tools.run.record import Reference, known_value, same
@@ -87,7 +87,7 @@ def wrong_state(
     `written`: the values that are assigned to the variables which layers read. `errors`: the errors of the
     results, per step. A runtime may keep variables in another type without exposing it.
     """
-    if not written or len(errors) < 2 or not isinstance(loaded, HasStates):
+    if not written or len(errors) < 2:
         return None
     theirs = loaded.states(reference.steps)
     mine = reference.record(set(written.values()))
@@ -193,9 +193,9 @@ def _ends(
     """Return the other side's results and the values that they read, per step; an empty list if no single run exposes
     both and the side does not compute the same values in every run.
     """
-    if isinstance(loaded, ObservesWithResults):
-        return loaded.observe_with_results(reference.steps, sources)
-    if not isinstance(loaded, Repeats) or not loaded.repeats:
+    if (both := loaded.observe_with_results(reference.steps, sources)) is not None:
+        return both
+    if not loaded.repeats:
         return []
     seen = loaded.observe(reference.steps, [value for value in sources if value is not None])
     return [

@@ -14,7 +14,7 @@ from irexec.tools.compare.blame import largest
 from irexec.tools.compare.culprit import Culprit, alone, function_of, listed
 from irexec.tools.compare.errors import Error, measure, off, worst
 from irexec.tools.compare.rounding import Results
-from irexec.tools.compare.runtimes.runtime import CannotRun, HasLayerPairs, Loaded
+from irexec.tools.compare.runtimes.runtime import CannotRun, Loaded
 from irexec.tools.run.record import Reference, same
 
 
@@ -52,7 +52,7 @@ def with_ours(reference: Reference, loaded: Loaded, culprit: Culprit) -> Results
     """Return the other model's results with irexec's values of the layers, for the other model's inputs of each step;
     None if it cannot be run with them.
     """
-    if not isinstance(loaded, HasLayerPairs) or not culprit.outputs:
+    if loaded.layer_pairs is None or not culprit.outputs:
         return None
     whole, ends, steps = Cutter(culprit.model), [*culprit.outputs], reference.steps
     wanted = [value for value in culprit.inputs if value not in culprit.model.inputs]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from irexec.core.structure import ASSIGN, CONST, PARAMETER, RESULT
 from irexec.core.types import DYNAMIC, Array, PartialShape, TensorType
 from irexec.model.graph.cut import constant_nodes
 from irexec.model.graph.model import Model, Node, Value
 from irexec.model.inference import infer
-from irexec.tools.compare.runtimes.runtime import CannotRun, Died, GivesSeveral, Loaded, Steps
+from irexec.tools.compare.runtimes.runtime import CannotRun, Died, Loaded, Steps
 from irexec.tools.cut.extract import MAX_STRUCTURE
 
 SHOWN_BYTES = 1 << 29
@@ -44,12 +44,6 @@ def observed(
         half = len(nodes) // 2
         for some in (nodes[:half], nodes[half:]) if half else ():
             yield from observed(loaded, steps, some, wanted)
-
-
-def taken(step: Mapping[Value, Array], wanted: Collection[Value]) -> dict[Value, Array]:
-    """Return the wanted values of a step, without those that the other side does not expose."""
-    values = [value for value in wanted if value in step]
-    return step.several(values) if isinstance(step, GivesSeveral) else {value: step[value] for value in values}
 
 
 def sizes_of(model: Model, steps: Steps) -> Callable[[Value], int]:

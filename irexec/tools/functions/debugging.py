@@ -13,7 +13,7 @@ from irexec.model.graph.model import Model
 from irexec.tools.compare import result as compared
 from irexec.tools.compare import sides
 from irexec.tools.compare.compare import compare as compare_runs
-from irexec.tools.compare.runtimes.runtime import OtherModel, Recorded, Runtime
+from irexec.tools.compare.runtimes.runtime import OtherModel, Runtime
 from irexec.tools.diff.change import Change, changes_dict
 from irexec.tools.diff.diff import diff as find_changes
 from irexec.tools.functions.beside import Judged
@@ -62,7 +62,7 @@ class Compare(Judged[Comparison]):
         else:
             runtime = self.runtime(made, self.python)
         has_inputs = isinstance(self.model, Reference) or self.inputs or self.shapes
-        recorded = runtime.given(made) if isinstance(runtime, Recorded) and not has_inputs else None
+        recorded = None if has_inputs else runtime.given(made)
         reference = self.reference(made) if recorded is None else Reference(made, recorded)
         progress = partial(status.count, what=f"layers compared with {runtime.name}")
         found = compare_runs(reference, runtime, bounds=self.bounds, window=self.window, progress=progress)

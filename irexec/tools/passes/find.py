@@ -12,7 +12,7 @@ from irexec.model.graph.model import Model
 from irexec.tools.compare.noise import Noise
 from irexec.tools.compare.runtimes.hosted import LIMIT
 from irexec.tools.compare.runtimes.openvino_runtime import OpenVINO
-from irexec.tools.compare.runtimes.runtime import CannotRun, Described, Died
+from irexec.tools.compare.runtimes.runtime import CannotRun, Died
 from irexec.tools.passes.dumps import Folder, taking
 from irexec.tools.passes.judging import Judge, read_dump
 from irexec.tools.passes.result import Kernels, PassesFound
@@ -62,7 +62,7 @@ def find_passes(
             else:
                 try:
                     results = loaded.results(reference.steps)
-                    noise = Noise.of(loaded.precision, loaded.about if isinstance(loaded, Described) else {})
+                    noise = Noise.of(loaded.precision, loaded.about)
                 except CannotRun as error:
                     found.kernels = Kernels(False, reason=str(error))
             found.total = folder.total

@@ -12,7 +12,7 @@ from irexec import Model, Node, Value
 from irexec.core.types import Array
 from irexec.model.graph.copies import copy_with_map
 from irexec.tools.compare.align import align
-from irexec.tools.compare.runtimes.runtime import Aligned, CannotRun, Died, Loaded, Steps
+from irexec.tools.compare.runtimes.runtime import Aligned, CannotRun, Died, Loaded, Runtime, Steps
 from support.mocks import Distort, slightly_larger, spoil
 
 Pattern = Callable[[Model], list[Node]]
@@ -20,7 +20,7 @@ Pattern = Callable[[Model], list[Node]]
 
 
 @dataclass(frozen=True)
-class Planted:
+class Planted(Runtime):
     """A fault: in models with the pattern its layers are wrong ("differs"), or the model cannot be run."""
 
     pattern: Pattern
@@ -38,9 +38,7 @@ class Planted:
         return _Spoiled(model, found, self.distort)
 
 
-class _Spoiled:
-    precision = ""
-
+class _Spoiled(Loaded):
     def __init__(self, model: Model, found: Sequence[Node], distort: Distort) -> None:
         self._model = model
         other, copies = copy_with_map(model)
@@ -53,9 +51,6 @@ class _Spoiled:
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
         return self._other.observe(steps, values)
-
-    def fused(self) -> list[list[str]]:
-        return []
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from irexec.core.types import Array, ElementType
 from irexec.model.graph.copies import copied
 from irexec.ops.spec.operator import Operator
 from irexec.tools.compare.align import align
-from irexec.tools.compare.runtimes.runtime import Aligned, Loaded, Steps
+from irexec.tools.compare.runtimes.runtime import Aligned, Loaded, Runtime, Steps
 
 Distort = Callable[[Array], Array]
 
@@ -48,7 +48,7 @@ def wrong(operator: Operator, distort: Distort = slightly_larger) -> Operator:
     return made
 
 
-class Wrong:
+class Wrong(Runtime):
     """irexec with wrong layers: those of one name, in any model."""
 
     name = "mock"
@@ -79,9 +79,7 @@ class Silent(Wrong):
         return _Silent(super().load(model), self.types)
 
 
-class _Silent:
-    precision = ""
-
+class _Silent(Loaded):
     def __init__(self, loaded: Loaded, types: Collection[str] | None) -> None:
         self._loaded, self._types = loaded, types
 
@@ -91,9 +89,6 @@ class _Silent:
     def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
         shown = [v for v in values if self._types is not None and v.node.type not in self._types]
         return self._loaded.observe(steps, shown)
-
-    def fused(self) -> list[list[str]]:
-        return []
 
 
 class WrongTogether(Wrong):
@@ -107,9 +102,7 @@ class WrongTogether(Wrong):
         return _Together(self, model)
 
 
-class _Together:
-    precision = ""
-
+class _Together(Loaded):
     def __init__(self, mock: WrongTogether, model: Model) -> None:
         self._mock, self._model = mock, model
         names = [node.friendly_name for node in model.nodes if node.type != "Parameter"]

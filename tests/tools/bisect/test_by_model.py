@@ -20,7 +20,7 @@ from irexec.tools.bisect.bisect import bisect
 from irexec.tools.bisect.by_model import ByModel
 from irexec.tools.bisect.environments import Environments
 from irexec.tools.bisect.settings import OPENVINO, Search
-from irexec.tools.compare.runtimes.runtime import CannotRun, Died, Steps
+from irexec.tools.compare.runtimes.runtime import CannotRun, Died, Loaded, Runtime, Steps
 from irexec.tools.run.record import Reference
 
 RELEASES = [f"{year}.{minor}.0" for year in (2023, 2024, 2025) for minor in range(4)]
@@ -37,7 +37,7 @@ def reference() -> Reference:
     return Reference(model(), [[np.float32([-2, -1, 1, 2])]])
 
 
-class Played:
+class Played(Runtime, Loaded):
     """A runtime that computes what irexec does, except for a failure of the layer `relu`, or another one."""
 
     runs_parts = True
@@ -64,9 +64,6 @@ class Played:
         turned = -step[0] + np.float32(self.failure == "elsewhere")
         relu = np.maximum(turned, 0) + np.float32(self.failure == "difference")
         return {"x": step[0], "turned": turned, "relu": relu, "out": np.exp(relu)}
-
-    def fused(self) -> list[list[str]]:
-        return []
 
     def close(self) -> None:
         pass

@@ -47,7 +47,7 @@ class Lower(Wrong):
         return _Lower(Aligned(align(model, other)), self.kind, {})
 
 
-class _Lower:
+class _Lower(Loaded):
     def __init__(self, inner: Aligned, precision: str, about: dict[str, str]) -> None:
         self._inner, self.precision, self.about = inner, precision, about
 
@@ -56,9 +56,6 @@ class _Lower:
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
         return self._inner.observe(steps, values)
-
-    def fused(self) -> list[list[str]]:
-        return []
 
 
 @pytest.mark.by_hand(1)

@@ -45,9 +45,7 @@ class Runtime(Wrong):
         return made(Aligned(align(model, other)), self._states or [])
 
 
-class _Foreign:
-    precision = ""
-
+class _Foreign(Loaded):
     def __init__(self, inner: Aligned, states: list[dict[str, Array]]) -> None:
         self._inner, self._states = inner, states
 
@@ -56,9 +54,6 @@ class _Foreign:
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
         return self._inner.observe(steps, values)
-
-    def fused(self) -> list[list[str]]:
-        return []
 
 
 class Exposing(Runtime):

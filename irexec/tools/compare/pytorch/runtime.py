@@ -41,6 +41,8 @@ class Torch(Apart):
 class Network(Remote):
     """A network loaded in the other process, for comparison with a model that was exported from it."""
 
+    has_modules = True
+
     def __init__(self, runtime: Torch, model: Model) -> None:
         self._model = model
         self._calls: list[Call] = []

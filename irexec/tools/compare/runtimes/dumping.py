@@ -14,7 +14,7 @@ from irexec.model.arrays.saving import safe_name, save_array, save_json
 from irexec.model.graph.cut import Cutter
 from irexec.model.graph.model import Node, Value
 from irexec.tools.compare.culprit import body_of, iterations
-from irexec.tools.compare.runtimes.runtime import CannotRun, Described, Died, Failed, Loaded, Repeats, Runtime
+from irexec.tools.compare.runtimes.runtime import CannotRun, Died, Failed, Loaded, Runtime
 from irexec.tools.compare.windows import SHOWN_BYTES, comparable, observed, read_values, sizes_of, windows
 from irexec.tools.run.dump import INDEX, INPUTS, body_folder, save_inputs
 from irexec.tools.run.record import Reference
@@ -81,9 +81,8 @@ class _Step:
 
     def __init__(self, folder: Path, runtime: str, loaded: Loaded) -> None:
         self.folder = folder
-        about = loaded.about if isinstance(loaded, Described) else {}
-        self._about: dict[str, Any] = {"runtime": runtime, "precision": loaded.precision, "about": about}
-        self._about["repeats"] = isinstance(loaded, Repeats) and loaded.repeats
+        self._about: dict[str, Any] = {"runtime": runtime, "precision": loaded.precision, "about": loaded.about}
+        self._about["repeats"] = loaded.repeats
         self._entries: list[dict[str, Any]] = []
         folder.mkdir(parents=True, exist_ok=True)
         remove(folder / INDEX)  # The index of an earlier run lists other arrays.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,12 @@ from irexec.tools.run.dump import INDEX, INPUTS, body_folder, input_names, numbe
 from irexec.tools.run.record import known_value, same
 
 
-class Folder:
+class Folder(Runtime):
     """Arrays by layer, listed in index.json or in files named after the layers (`conv_1.npy`, `split.1.npy`).
     Sub-folders `0`, `1`, ... are steps. A `.npz` file holds the arrays of one step by name. Raises CannotRun.
     """
 
-    runs_parts = False
+    is_recording = True
 
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, str(path)
@@ -153,12 +154,16 @@ class _Step:
         return None if found is None else _converted(found, kind, self.folder)
 
 
-class _Loaded:
+class _Loaded(Loaded):
     """The arrays of one run, which cannot be run again."""
 
     def __init__(self, folder: Folder, model: Model) -> None:
         self.folder, self.model, self.precision = folder, model, folder.steps[0].precision_of(model)
-        self.about, self.repeats = folder.steps[0].about, folder.steps[0].repeats
+        self.repeats = folder.steps[0].repeats
+
+    @cached_property
+    def about(self) -> dict[str, str]:
+        return self.folder.steps[0].about
 
     def results(self, steps: Steps) -> list[list[Array]]:
         self._check(steps)
@@ -226,9 +231,6 @@ class _Loaded:
             numbers = [number for number, result in enumerate(self.model.results) if result.inputs[0] is value]
             found = next((a for number in numbers if (a := there.result(self.model, number)) is not None), None)
         return found
-
-    def fused(self) -> list[list[str]]:
-        return []
 
 
 def _is_narrow(values: Iterable[Path | Array]) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from functools import cached_property
+from typing import TypeVar, cast
 
 from irexec.core.diagnostics import IRError, Refusal
 from irexec.core.structure import PARAMETER
@@ -52,16 +53,29 @@ class Died(CannotRun):
         self.how = how
 
 
-class Loaded(Protocol):
-    """A model loaded in another runtime. Every call starts from the initial state and runs `steps` in order.
+class Loaded:
+    """A model loaded in another runtime. Every call starts from the initial state and runs `steps` in order. A runtime
+    defines `results` and `observe`; the rest says by default that it cannot.
 
-    `precision`: the type in which the runtime computes, if it reports one.
+    `precision`: the type in which the runtime computes, if it reports one. `repeats`: every run computes the same
+    values, whichever layers are observed, as runs by irexec do. `layer_pairs`: the relations of the layers to those of
+    the first model, if irexec runs this model as well, so that its layers can be compared without noise. `has_modules`:
+    it consists of modules, as networks of PyTorch do.
     """
 
-    precision: str
+    precision: str = ""
+    repeats: bool = False
+    layer_pairs: LayerPairs | None = None
+    has_modules: bool = False
+
+    @cached_property
+    def about(self) -> dict[str, str]:
+        """How it runs the model: devices, instruction sets, precisions and settings."""
+        return {}
 
     def results(self, steps: Steps) -> list[list[Array]]:
         """Return the model's results, per step, without exposing any layer. Raises CannotRun."""
+        raise NotImplementedError
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
         """Return the runtime's results for these values of the model, per step; values that it does not expose are
@@ -69,121 +83,79 @@ class Loaded(Protocol):
 
         A mapping may fetch its arrays when they are read.
         """
+        raise NotImplementedError
 
-    def fused(self) -> list[list[str]]:
-        """Return groups of names: the layers of each group run as one."""
-
-
-class Runtime(Protocol):
-    """A runtime for models. `name` is for display; `runs_parts`: it can also run parts of a model."""
-
-    name: str
-    runs_parts: bool
-
-    def load(self, model: Model) -> Loaded:
-        """Make a model ready to run. Raises CannotRun."""
-
-
-@runtime_checkable
-class KnowsBodies(Protocol):
-    """A runtime that cannot run parts of a model, but knows the bodies of the loaded model."""
-
-    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
-        """Return the runtime for a body of a layer, and its iterations' inputs in a step if it has their results."""
-
-
-@runtime_checkable
-class Recorded(Protocol):
-    """The results of a run in the past, which cannot be repeated with other inputs."""
-
-    def given(self, model: Model) -> Steps | None:
-        """Return the inputs of the steps, if they were recorded. Raises CannotRun."""
-
-
-@runtime_checkable
-class Described(Protocol):
-    """A loaded model whose runtime reports how it runs it: devices, instruction sets, precisions and settings."""
-
-    about: dict[str, str]
-
-
-@runtime_checkable
-class Repeats(Protocol):
-    """A loaded model that reports whether its runs are repeatable. `repeats`: every run computes the same values,
-    whichever layers are observed, as runs by irexec do.
-    """
-
-    repeats: bool
-
-
-@runtime_checkable
-class ObservesWithResults(Protocol):
-    """A loaded model that can expose, in one run, its results and the values from which they are computed; a run that
-    exposes more values may round differently.
-    """
+    def several(self, step: Mapping[Value, Array], values: Sequence[Value]) -> dict[Value, Array]:
+        """Return the arrays of some of the observed values of a step."""
+        return {value: step[value] for value in values}
 
     def observe_with_results(
         self, steps: Steps, values: Sequence[Value | None]
-    ) -> list[list[tuple[Array, Array | None]]]:
-        """Return, for each step, the model's results and these values, from one run; None for unknown values.
-        Raises CannotRun."""
+    ) -> list[list[tuple[Array, Array | None]]] | None:
+        """Return, for each step, the model's results and these values, from one run, since a run that exposes more
+        values may round differently; None for unknown values. Raises CannotRun."""
+        return None
 
-
-@runtime_checkable
-class GivesSeveral(Protocol):
-    """The values of a step that are fetched faster together than one by one."""
-
-    def several(self, values: Sequence[Value]) -> dict[Value, Array]:
-        """Return the arrays of some of the values."""
-
-
-@runtime_checkable
-class HasStates(Protocol):
-    """A loaded model whose variables can be read."""
+    def fused(self) -> list[list[str]]:
+        """Return groups of names: the layers of each group run as one."""
+        return []
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
         """Return the variables after each step, by `variable_id`, without exposing any layer."""
-
-
-@runtime_checkable
-class HasLayerPairs(Protocol):
-    """A loaded model that irexec runs as well, so that its layers can be compared without noise.
-
-    `layer_pairs`: the relations of its layers to the layers of the first model.
-    """
-
-    layer_pairs: LayerPairs
+        return [{} for _ in steps]
 
     def changed(self, steps: Steps, values: Sequence[Mapping[Value, Array]]) -> list[list[Array]] | None:
         """Return the results if layers have these values of the first model, per step; None if it cannot be run."""
+        return None
 
     def observe_changed(
         self, steps: Steps, values: Sequence[Value], changes: Sequence[Mapping[Value, Array]]
     ) -> list[dict[Value, Array]]:
         """Return the same as `observe` if layers have these values of the first model, per step. Raises IRError."""
+        return [{} for _ in steps]
 
     def extract(self, steps: Steps, nodes: Sequence[Node], ends: Sequence[Value], step: int) -> Extract | None:
         """Return the layers that the other model has in place of these, with their inputs in a step. None if one of
         the values `ends` has no counterpart, or if the layers cannot be run alone.
         """
-
-
-@runtime_checkable
-class HasModules(Protocol):
-    """A loaded model that consists of modules, as networks of PyTorch do."""
+        return None
 
     def module_of(self, node: Node) -> str:
         """Return a text that names the modules whose result a layer computes; empty if no module has this result."""
+        return ""
 
     @property
     def unpaired(self) -> list[str]:
         """Texts that name the modules whose results the model does not contain."""
+        return []
 
 
-class OtherModel:
+class Runtime:
+    """A runtime for models, which defines `load`. `name` is for display; `runs_parts`: it can also run parts of a
+    model; `is_recording`: it has the results of a run in the past, which cannot be repeated with other inputs.
+    """
+
+    name: str
+    runs_parts: bool = False
+    is_recording: bool = False
+
+    def load(self, model: Model) -> Loaded:
+        """Make a model ready to run. Raises CannotRun."""
+        raise NotImplementedError
+
+    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+        """Return the runtime for a body of a layer of the loaded model, and its iterations' inputs in a step if it has
+        their results; None if it knows no bodies.
+        """
+        return None
+
+    def given(self, model: Model) -> Steps | None:
+        """Return the inputs of the steps, if they were recorded. Raises CannotRun."""
+        return None
+
+
+class OtherModel(Runtime):
     """Another model, run by irexec: its layers are aligned with the layers of the first model."""
-
-    runs_parts = False
 
     def __init__(self, path: str, model: Model | None = None) -> None:
         """`model`: the model read from the path, or a part of it."""
@@ -217,10 +189,10 @@ def read_model(path: str, model_class: type[M] = Model) -> M:  # type: ignore[as
     return cast(M, reading.model)
 
 
-class Aligned:
+class Aligned(Loaded):
     """The other model, run by irexec in place of the first; inputs and results are in the order of the first model."""
 
-    precision = ""
+    layer_pairs: LayerPairs
     repeats = True
 
     def __init__(self, alignment: Alignment) -> None:
@@ -316,9 +288,6 @@ class Aligned:
         if ours.type.shape.compatible(theirs.type.shape):
             return True
         return ours.node.type == PARAMETER or self.layer_pairs.relation([ours.node]) is not Relation.RESTRUCTURED
-
-    def fused(self) -> list[list[str]]:
-        return []
 
     def reference(self, steps: Steps) -> Reference:
         """Return a run of the other model with these inputs, arranged in the order of that model."""

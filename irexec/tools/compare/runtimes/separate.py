@@ -14,7 +14,7 @@ from irexec.model.graph.model import Model, Node, Value
 from irexec.model.graph.write import write_model, written_names
 from irexec.runtime.processes.worker import Ended, Refused, Worker
 from irexec.tools.compare.runtimes.hosted import LIMIT, Unusable, described, reason
-from irexec.tools.compare.runtimes.runtime import CannotRun, CannotWrite, Died, Loaded, Steps
+from irexec.tools.compare.runtimes.runtime import CannotRun, CannotWrite, Died, Loaded, Runtime, Steps
 
 
 class Shown(NamedTuple):
@@ -25,7 +25,7 @@ class Shown(NamedTuple):
     names: tuple[str, ...]
 
 
-class Apart:
+class Apart(Runtime):
     """A runtime that a Worker hosts: see `irexec.tools.compare.adapters`.
 
     `original` is the model that it reads from its own file; every other model is written to a file for it. `title` is
@@ -121,7 +121,7 @@ class _Observed(Mapping[Value, Array]):
         return len(self._places)
 
 
-class Remote:
+class Remote(Loaded):
     """A model loaded from a file in the other process. It is loaded again after a crash or after another model."""
 
     def __init__(self, runtime: Apart, file: Path, names: dict[Node, str], folder: Any = None) -> None:
@@ -151,6 +151,9 @@ class Remote:
 
         return [_Observed(take, step, {known[i][0]: i for i in there}) for step, there in enumerate(look())]
 
+    def several(self, step: Mapping[Value, Array], values: Sequence[Value]) -> dict[Value, Array]:
+        return step.several(values) if isinstance(step, _Observed) else super().several(step, values)
+
     def shown(self, value: Value) -> Shown | None:
         """Return how the other process identifies a value; None if the other process cannot expose the value."""
         name = self._names.get(value.node, value.node.friendly_name)
@@ -162,9 +165,7 @@ class Remote:
 
     @cached_property
     def about(self) -> dict[str, str]:
-        """How the loaded model runs: devices, instruction sets, precisions. The other process answers once, because it
-        looks at every layer.
-        """
+        # The other process answers once, because it looks at every layer.
         found: dict[str, str] = self._call("about")
         return found
 
