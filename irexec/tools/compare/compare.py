@@ -81,7 +81,7 @@ def compare(
         found.culprit = _before_failure(found.suspect, comparing, failed)
     elif not found.same:
         Judging(found, comparing, runtime).judge()
-    if found.common_agree and not (found.exact or loaded.has_modules or runtime.given(reference.model)):
+    if found.common_agree and runtime.runs_parts and not found.exact:
         found.not_used = dict(not_used(found.layers))
     for row in found.layers:
         row.compensated = not row.agrees and found.culprit is None and found.results_agree

@@ -93,15 +93,17 @@ class Decoder:
         else:
             self.prompt = self.start = self._image.named(self.start)
 
-    def inputs(self, tokens: Array, past: int, caches: Sequence[Array] = (), padding: int = 0) -> list[Array]:
+    def inputs(
+        self, tokens: Array, past: int, caches: Sequence[Array] = (), padding: int = 0, model: Model | None = None
+    ) -> list[Array]:
         """Return the inputs for the tokens [batch, n] that follow `past` others. `caches`: the results of the call
         before. `padding`: the tokens at the beginning of the last text that are padding. Of several texts, a call after
-        others continues each with the caches of the next one.
+        others continues each with the caches of the next one. `model`: another model of later tokens that takes them.
         """
         call = _Call(tokens, past, padding, caches)
         return [
-            self._input(port, name, call).astype(port.element_type.dtype or np.float32, copy=False)
-            for port, name in zip(self.model.inputs, self.names, strict=True)
+            self._input(port, known_name(port), call).astype(port.element_type.dtype or np.float32, copy=False)
+            for port in (model or self.model).inputs
         ]
 
     def _input(self, port: Value, name: str, call: _Call) -> Array:
@@ -153,6 +155,11 @@ class Decoder:
     def has_caches_as_inputs(self) -> bool:
         """Whether the caches are inputs, so that a step does not depend on the calls before it."""
         return any(map(_PAST.fullmatch, self.names))
+
+    @property
+    def rereads(self) -> bool:
+        """Whether the model keeps nothing between calls, so that each call reads the whole text."""
+        return not self.has_caches_as_inputs and not any(node.has_state for node in self.model.nodes)
 
     @property
     def reorders(self) -> bool:

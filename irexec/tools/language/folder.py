@@ -37,7 +37,9 @@ PARTS = {
     "openvino_resampler_model": "resampler of images",
 }
 """The name of a model in a folder → what it computes."""
-(TOKENIZER, DETOKENIZER, ENCODER, _DECODER, _, _WHOLE, _OF_EMBEDDINGS, EMBEDDINGS, PER_LAYER, *OF_IMAGES) = PARTS
+(TOKENIZER, DETOKENIZER, ENCODER, _DECODER, WITH_PAST, _WHOLE, _OF_EMBEDDINGS, EMBEDDINGS, PER_LAYER, *OF_IMAGES) = (
+    PARTS
+)
 VISION, MERGER = OF_IMAGES[:2]
 GENERATING = (_DECODER, _OF_EMBEDDINGS, _WHOLE)
 """The models that compute the next token; a folder has one of them."""

@@ -61,8 +61,11 @@ def steps(
         yield Step(inputs, logits, token, seconds, states + decoder.cached(results))
         if token in ends:
             return
-        past += tokens.shape[1]
-        tokens = np.array([[token]])
+        if decoder.rereads:
+            tokens = np.concatenate([tokens, [[token]]], axis=1)
+        else:
+            past += tokens.shape[1]
+            tokens = np.array([[token]])
 
 
 @dataclass(slots=True)

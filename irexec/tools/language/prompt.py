@@ -25,7 +25,7 @@ from irexec.tools.language.distributions import (
     distance,
     first_that_counts,
 )
-from irexec.tools.language.folder import Folder, filled
+from irexec.tools.language.folder import WITH_PAST, Folder, filled
 from irexec.tools.language.generate import steps
 from irexec.tools.language.images import unknown
 from irexec.tools.language.result import PromptComparison
@@ -84,7 +84,7 @@ class Teacher:
 
     def reaching(self, step: int) -> list[list[Array]]:
         """Return the inputs of a short run that ends with a step: one call for all tokens before, then the step."""
-        if step == 0 or self.decoder.has_caches_as_inputs:
+        if step == 0 or self.decoder.has_caches_as_inputs or self.decoder.rereads:
             return [self.inputs[step]]
         before = np.concatenate([self.decoder.start, np.array([self.forced[: step - 1]], np.int64)], axis=1)
         return [self.decoder.inputs(before, 0), self.inputs[step]]
@@ -186,7 +186,7 @@ def compare_prompt(
         return compare(reference, side.runtime(part), bounds=bounds, window=window, progress=show)
 
     alone, notes = _alone(decoder)
-    before = decoder.before | alone
+    before = decoder.before | _later(teacher) | alone
     parts = {part: compared(part, [inputs]) for part, inputs in before.items()}
     step = first_that_counts(between)
     found = compared(decoder.name, teacher.reaching(step))
@@ -206,6 +206,17 @@ def compare_prompt(
     made = PromptComparison(side.name, size, between, step, found, parts, blocks, places=places, notes=notes)
     made.logits = logits
     return made
+
+
+def _later(teacher: Teacher) -> dict[str, list[Array]]:
+    """Return the inputs of the model of later tokens, if there is one: the caches of the first call, and a token."""
+    decoder = teacher.decoder
+    if WITH_PAST not in decoder.folder.files or not decoder.rereads:
+        return {}
+    first = teacher.steps[0]
+    caches = CompiledModel(decoder.model)(first.inputs).to_tuple()
+    token, past = np.array([[first.token]], np.int64), decoder.start.shape[1]
+    return {WITH_PAST: decoder.inputs(token, past, caches, model=decoder.folder.part(WITH_PAST))}
 
 
 def _alone(decoder: Decoder) -> tuple[dict[str, list[Array]], list[str]]:

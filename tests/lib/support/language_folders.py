@@ -21,9 +21,9 @@ APART = ("of_embeddings", "of_axes")
 
 class Decoder:
     """Builds a decoder with two blocks. `kind`: llama, qwen (norms of queries and keys), gemma (soft caps, every second
-    block with a window), mixtral (experts), of_embeddings (embeddings apart), of_axes (the same, with positions
-    in time, height and width), or cross (attention to an encoder). `fault`: what is wrong in block 1. `first`: the
-    number of the first variable in their names.
+    block with a window), mixtral (experts), of_embeddings (embeddings apart), of_axes (the same, with positions in
+    time, height and width), cross (attention to an encoder), or stateless (llama without a cache). `fault`: what is
+    wrong in block 1. `first`: the number of the first variable in their names.
     """
 
     def __init__(self, kind: str, fault: str = "", *, first: int = 0, int4: bool = False) -> None:
@@ -43,7 +43,7 @@ class Decoder:
         mask = ops.parameter([-1, -1], L, name="attention_mask")
         positions = ops.parameter([*axes, -1, -1], L, name="position_ids")
         self.beams = ops.parameter([-1], np.int32, name="beam_idx")
-        given = [first, mask, positions, self.beams]
+        given = [first, mask, positions, *([] if self.kind == "stateless" else [self.beams])]
         if self.kind == "cross":
             self.hidden = ops.parameter([-1, -1, WIDTH], F, name="encoder_hidden_states")
             given.append(self.hidden)
@@ -147,6 +147,8 @@ class Decoder:
         return ops.transpose(split, np.array([0, 2, 1, 3], L), name=f"{name}/aten::transpose/Transpose")
 
     def cached(self, x: Any, block: int, part: str, name: str) -> Any:
+        if self.kind == "stateless":
+            return x
         number = self.first + 2 * block + (part == "value") if self.first else block
         variable = f"cache_{number}" if self.first else f"past_key_values.{number}.{part}present.{number}.{part}"
         shape = ops.concat([self.batch, np.array([HEADS, 0, HEAD], L)], 0)

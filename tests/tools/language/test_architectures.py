@@ -115,6 +115,18 @@ def test_a_text_is_generated(kind: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert len(json.loads(capsys.readouterr().out)["tokens"]) == 3
 
 
+def test_a_model_without_a_cache_reads_the_whole_text_in_each_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders, texts = [written(tmp_path / kind, kind) for kind in ("llama", "stateless")], []
+    for folder in folders:
+        assert main(["generate", str(folder), "--prompt", "The sky is", "--tokens", "6", "--format", "json"]) == 0
+        texts.append(json.loads(capsys.readouterr().out)["tokens"])
+    assert texts[0] == texts[1] and len(texts[0]) == 6
+    wrong = written(tmp_path / "wrong", "stateless", "scale")
+    assert compared(capsys, folders[1], "--with", wrong, code=1)["block"] == "block 1, attention"
+
+
 @pytest.mark.by_hand(0)
 def test_the_weights_of_two_exports_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = compared(capsys, written(tmp_path / "f32", "llama"), "--with", written(tmp_path / "u4", "int4"), code=1)
