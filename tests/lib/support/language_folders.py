@@ -22,8 +22,9 @@ APART = ("of_embeddings", "of_axes")
 class Decoder:
     """Builds a decoder with two blocks. `kind`: llama, qwen (norms of queries and keys), gemma (soft caps, every second
     block with a window), mixtral (experts), of_embeddings (embeddings apart), of_axes (the same, with positions in
-    time, height and width), cross (attention to an encoder), or stateless (llama without a cache). `fault`: what is
-    wrong in block 1. `first`: the number of the first variable in their names.
+    time, height and width), cross (attention to an encoder), linear (block 1 is a loop over the tokens), or
+    stateless (llama without a cache). `fault`: what is wrong in block 1. `first`: the number of the first variable in
+    their names.
     """
 
     def __init__(self, kind: str, fault: str = "", *, first: int = 0, int4: bool = False) -> None:
@@ -173,7 +174,34 @@ class Decoder:
             return ops.logical_and(seen, ops.constant(np.array(True)))
         return ops.logical_and(seen, self.is_text, name=f"__module.model/aten::__and__/And_{block}")
 
+    def loop(self, x: Any, block: int) -> Any:
+        """Return linear attention: a loop over the tokens that keeps sums of products of keys and values."""
+        name = f"model.layers.{block}.linear_attn"
+        q, k, v = (
+            self.heads(self.linear(x, WIDTH, WIDTH, f"{name}.{part}_proj", block), f"__module.{name}") for part in "qkv"
+        )
+        shape = ops.concat([self.batch, np.array([HEADS, HEAD, HEAD], L)], 0)
+        past = ops.read_value(ops.broadcast(F(0), shape), "cache_params.past.ssm.1", "f32", [-1, HEADS, HEAD, HEAD])
+        kept: Any = past if self.wrong("beams", block) else ops.gather(past, self.beams, np.array(0, L))
+        one = [ops.parameter([-1, HEADS, 1, HEAD], F) for _ in "qkv"]
+        before = ops.parameter([-1, HEADS, HEAD, HEAD], F)
+        decay = F(0.8 if self.wrong("decay", block) else 0.9)
+        faded = ops.multiply(before, decay, name=f"__module.{name}/aten::mul/Multiply_2")
+        after = ops.add(faded, ops.matmul(one[1], one[2], True, False), name=f"__module.{name}/aten::add/Add")
+        out = ops.matmul(one[0], after, False, False, name=f"__module.{name}/aten::matmul/MatMul")
+        made = ops.loop(self.count, ops.constant(np.array(True)), name=f"__module.{name}/Loop")
+        made.set_function(irexec.Model([out, after, ops.constant(np.array(True))], [*one, before], "body"))
+        made.set_special_body_ports([-1, 2])
+        for parameter, value in zip(one, (q, k, v), strict=True):
+            made.set_sliced_input(parameter, value.output(0), 0, 1, 1, -1, 2)
+        made.set_merged_input(before, kept.output(0), after.output(0))
+        mixed = made.get_concatenated_slices(out.output(0), 0, 1, 1, -1, 2)
+        self.sinks.append(ops.assign(made.get_iter_value(after.output(0), -1), "cache_params.past.ssm.1"))
+        return self.joined(mixed, name, "out_proj", block)
+
     def attention(self, x: Any, block: int) -> Any:
+        if self.kind == "linear" and block == 1:
+            return self.loop(x, block)
         name = f"model.layers.{block}.self_attn"
         q, k, v = (self.linear(x, WIDTH, WIDTH, f"{name}.{part}_proj", block) for part in "qkv")
         q, k, v = (self.heads(each, f"__module.{name}") for each in (q, k, v))

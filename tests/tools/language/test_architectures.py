@@ -13,6 +13,7 @@ from irexec.cli.main import main
 
 pytest.importorskip("regex")
 KINDS = ("llama", "qwen", "gemma", "mixtral", "of_embeddings", "cross")
+EVERY = (*KINDS, "int4", "linear")
 ANY = {
     "cache order": "block 1, attention",
     "beams": "block 1, attention",
@@ -30,6 +31,9 @@ OWN = [
     ("mixtral", "expert", "block 1, experts"),
     ("cross", "cross attention", "block 1, cross attention"),
     ("int4", "zero point", "block 1, attention"),
+    ("linear", "decay", "block 1, attention"),
+    ("linear", "beams", "block 1, attention"),
+    ("linear", "head untied", "head"),
 ]
 PAIRS = [(kind, fault, block) for kind in KINDS for fault, block in ANY.items()]
 # Every second pair: each architecture with half of the faults, each fault in half of the architectures.
@@ -58,7 +62,7 @@ def test_a_fault_is_named_with_its_block(
 
 
 @pytest.mark.by_hand(1)
-@pytest.mark.parametrize("kind", [*KINDS, "int4"])
+@pytest.mark.parametrize("kind", EVERY)
 def test_an_export_agrees_with_itself_and_with_other_numbers_of_its_variables(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -68,7 +72,7 @@ def test_an_export_agrees_with_itself_and_with_other_numbers_of_its_variables(
 
 
 @pytest.mark.by_hand(1)
-@pytest.mark.parametrize("kind", [*KINDS, "int4"])
+@pytest.mark.parametrize("kind", EVERY)
 def test_openvino_agrees(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("openvino")
     options = ["INFERENCE_PRECISION_HINT=f32", "KV_CACHE_PRECISION=f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE=0"]
