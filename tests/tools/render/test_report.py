@@ -206,7 +206,9 @@ def test_the_steps_of_a_prompt_are_a_curve(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "found.json").write_text(json.dumps(found))
     data = written(tmp_path, str(folder / "openvino_model.xml"), "--compare", str(tmp_path / "found.json"))
     (curve,) = data["curves"]
-    assert curve["heads"] == ["step", "", "KL", f"tokens of irexec / {found['other']}"]
+    assert curve["heads"] == ["step", "", "KL", "tokens"]
+    title = f"distributions of the next token; tokens of irexec / of {found['other']} where they differ"
+    assert curve["title"] == title
     assert [(point[0], point[2], point[3]) for point in curve["points"]] == [
         (0, 0, "0"),
         (1, 1, "0.001"),

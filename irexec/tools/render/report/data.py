@@ -116,8 +116,8 @@ def _steps(found: Comparison) -> dict[str, Any]:
         share = max(0.0, 1 + math.log10(ratio) / 6) if ratio else 0.0
         tokens = [repr(step.ours[1]), *([repr(step.theirs[1])] if step.theirs[0] != step.ours[0] else [])]
         points.append([number, " / ".join(tokens), share, f"{step.divergence:.2g}"])
-    heads = ["step", "", "KL", f"tokens of {found.reference} / {found.other}"]
-    return {"title": "distributions of the next token", "heads": heads, "points": points, "layers": []}
+    title = f"distributions of the next token; tokens of {found.reference} / of {found.other} where they differ"
+    return {"title": title, "heads": ["step", "", "KL", "tokens"], "points": points, "layers": []}
 
 
 def _layer(layer: Layer, texts: Texts, histograms: list[Any] | None) -> dict[str, Any]:
