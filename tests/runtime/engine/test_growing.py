@@ -250,4 +250,5 @@ def test_memory_grows_with_the_cache_alone(decoder: Path) -> None:
                 sizes.append(without_caches())
     finally:
         tracemalloc.stop()
-    assert max(sizes) - sizes[0] < 100_000
+    # A rule without a proof remembers up to 256 combinations of shapes.
+    assert max(sizes) - sizes[0] < 250_000
