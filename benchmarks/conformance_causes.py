@@ -27,6 +27,7 @@ from irexec.tools.conformance.verdict import FAILED
 
 EXACT = {"INFERENCE_PRECISION_HINT": "f32"}
 LIMIT = 60.0
+PASSED = ("passed", "open")
 
 
 def main() -> int:
@@ -59,19 +60,25 @@ def causes(
 
 
 def first_releases(cases: dict[str, Case], releases: Iterable[list[str]]) -> dict[str, str]:
-    """Return the first release from which on each case fails in all; `or before` if it is the oldest one."""
-    found: dict[str, str] = {}
+    """Return the first release from which on each case fails in the same way in all; `or before` if it is the oldest
+    one, or the answer of the release before it if that is no success.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    words: dict[str, str] = {}
     oldest = ""
     for release, python in releases:
         told(release)
         oldest = oldest or release
         task = task_of("openvino", EXACT, python=python, limit=LIMIT)
         for name, case in cases.items():
-            if not fails(case, task.defendant(case)):
+            word, before = word_of(case, task.defendant(case)), words.get(name, "")
+            words[name] = word
+            if word not in FAILED:
                 found.pop(name, None)
-            else:
-                found.setdefault(name, f"{release} or before" if release == oldest else release)
-    return found
+            elif word != before:
+                note = " or before" if release == oldest else "" if before in PASSED else f" ({before} before)"
+                found[name] = release, note
+    return {name: "".join(parts) for name, parts in found.items()}
 
 
 def settings(cases: dict[str, Case]) -> dict[str, str]:
@@ -97,11 +104,7 @@ def settings(cases: dict[str, Case]) -> dict[str, str]:
 
 
 def passes(case: Case, defendant: Defendant) -> bool:
-    return word_of(case, defendant) in ("passed", "open")
-
-
-def fails(case: Case, defendant: Defendant) -> bool:
-    return word_of(case, defendant) in FAILED
+    return word_of(case, defendant) in PASSED
 
 
 def word_of(case: Case, defendant: Defendant) -> str:

@@ -40,9 +40,11 @@ Greater-1 of NaN and IsFinite-10 of denormal numbers are right in 2026.4.1 on a 
 
 CAUSES_HEAD = """The simplest case of each cluster of {newest}: the pass of the compiler that is wrong, or that all
 passes keep the result and a kernel is wrong, as [irexec passes](../commands/passes.md) finds it; the first release
-from which on it fails in all releases that were tried ({tried}); and the first [setting](../commands/bisect.md) with
-which it passes. A dash stands for an exception or a crash, and for an answer that was not found. A kernel that
-reads memory that nothing has written may fail in one run only.
+from which on it fails in the same way in all releases that were tried ({tried}), with the answer of the one before it
+if it did not pass; and the first [setting](../commands/bisect.md) with which it passes. "After" names the last pass of
+a compilation that crashed: the plugin makes its kernels after the last of all. A dash stands for an answer that was not
+found. A kernel that reads memory that nothing has written may fail in one run only. The failures of graphs were tried
+in {checked}, too, and checked by hand: causes.json states how.
 """
 
 
@@ -77,7 +79,7 @@ def main() -> int:
     for operator in sorted(failing):
         print("|", operator, "|", " | ".join(_cell(count.get(operator, {})) for count in counts), "|")
     stated = json.loads(CAUSES.read_text())
-    print(f"\n## Causes\n\n{CAUSES_HEAD.format(newest=names[-1], tried=', '.join(stated['releases']))}")
+    print(f"\n## Causes\n\n{_causes_head(names[-1], stated)}")
     print("| failure | pass or kernel | since | passes with |\n|---|---|---|---|")
     newest = clusters_of(failures(tallies[-1]), tallies[-1])
     for cluster in sorted(newest, key=lambda cluster: (cluster.cause, cluster.word)):
@@ -89,6 +91,11 @@ def main() -> int:
         print(f"- **{last.operator}**, {word}, in {', '.join(by_name)}: {_plain(newest.detail)[:_DETAIL].strip()}\n")
         print(f"  `{newest.name[:_NAME]}`\n" if len(newest.name) <= _NAME else "  (the name of the case is long)\n")
     return 0
+
+
+def _causes_head(newest: str, stated: dict[str, Any]) -> str:
+    tried, checked = (", ".join(stated.get(key, [])) for key in ("releases", "checked in"))
+    return CAUSES_HEAD.format(newest=newest, tried=tried, checked=checked or "no other release")
 
 
 def _cause(known: dict[str, str]) -> tuple[str, str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.benchmark import benchmark
@@ -32,6 +33,8 @@ def results(release: str, word: str) -> str:
          "pass NopElimination | 2.0 | NUM_STREAMS=1"),
         ({"cause": "all 9 passes keep the results: the kernels are wrong: y", "first": "1.0 or before"},
          "kernel | 1.0 or before | –"),
+        ({"cause": "compiling fails after Last (9): it crashed", "first": "2.0 (refused before)"},
+         "after Last | 2.0 (refused before) | –"),
         ({"cause": ""}, "– | – | –"),
     ],
 )  # fmt: skip
@@ -55,3 +58,22 @@ def test_the_page_states_causes(
     assert "| 2.0 | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 1 |" in text and "| Sigmoid-1 | 0 of 1 | 1 of 1 |" in text
     assert f"| Sigmoid-1: wrong result | {shown} |" in text
     assert f"`{NAME}`" in text
+
+
+def test_the_first_release_with_the_same_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    causes = benchmark("conformance_causes")
+    answers = {
+        "passed before": ["passed", "passed", "wrong"],
+        "another failure before": ["error", "wrong", "wrong"],
+        "refused before": ["passed", "refused", "crash"],
+        "always": ["wrong", "wrong", "wrong"],
+        "once": ["wrong", "passed", "passed"],
+    }
+    task = SimpleNamespace(defendant=lambda case: None)
+    monkeypatch.setattr(causes, "task_of", lambda *arguments, **options: task)
+    monkeypatch.setattr(causes, "word_of", lambda case, defendant: answers[case].pop(0))
+    found = causes.first_releases({name: name for name in answers}, [["1", ""], ["2", ""], ["3", ""]])
+    assert found == {
+        "passed before": "3", "another failure before": "2 (error before)", "refused before": "3 (refused before)",
+        "always": "1 or before",
+    }  # fmt: skip

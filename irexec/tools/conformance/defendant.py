@@ -49,7 +49,7 @@ class Defendant:
     """Runs cases in a Worker, one at a time: threads take turns.
 
     `runtime`: one of KNOWN or FILE.py:Class. `config`: the arguments of its class. `python`: the interpreter in which
-    the runtime is installed. `limit`: seconds for a case; None: no limit.
+    the runtime is installed. `limit`: seconds for a case; None: no limit. `environment`: variables of its process.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class Defendant:
         *,
         python: str = "",
         limit: float | None = 60.0,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         host = KNOWN.get(runtime, runtime)
         self.is_class, self._reads_onnx = runtime not in KNOWN, runtime in _READ_ONNX
@@ -66,7 +67,9 @@ class Defendant:
         self._done = self._number = 0
         self._lock = threading.RLock()
         self._folder = tempfile.TemporaryDirectory(prefix="irexec-conformance-")
-        self._worker = Worker(host, config, python=python, environment=_ALLOCATION, forks=True)
+        self._worker = Worker(
+            host, config, python=python, environment={**_ALLOCATION, **(environment or {})}, forks=True
+        )
         self.described: dict[str, str] = {}
         file, _, name = host.rpartition(":")
         if file.endswith(".py") and not Path(file).is_file():
