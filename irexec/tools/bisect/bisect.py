@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from irexec.tools.run.values import split
 Check = Callable[[str, str], bool]
 """A check of a release: (release, its Python interpreter) → whether the failure is there. Raises NoRelease."""
 _TRIED = 3
-"""The number of oldest releases that are tried one by one if they cannot be checked."""
+"""The number of oldest releases that are tried one by one if they cannot be had."""
 THERE = {True: "there", False: "not there"}
 
 
@@ -26,7 +27,8 @@ class Bisection:
     `release`: the first release in which this differs from the release before it, `before`; None if it never differs.
     `skipped`: releases that could not be checked, with the reason. `intermittent`: releases whose second check
     contradicts the first one. `failure`: its description, if a model shows it. `others`: releases without the failure
-    that have another one.
+    that have another one. `between`: releases in which the answer differs, although it is the same in older and newer
+    ones.
     """
 
     release: str | None = None
@@ -36,6 +38,7 @@ class Bisection:
     intermittent: list[str] = field(default_factory=list)
     failure: str = ""
     others: dict[str, str] = field(default_factory=dict)
+    between: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """Return the answer, and a line for each release that was checked."""
@@ -56,12 +59,22 @@ class Bisection:
     def verdict(self) -> str:
         """The answer in one line."""
         if self.release is None or self.before is None:
-            where = " and ".join(self._checked()) or "any release"
             states = {THERE[fails] for fails in self.failures.values()}
-            return f"no change: the failure is {' or '.join(sorted(states)) or 'not checked'} in {where}"
+            if self.between:
+                others = [release for release in self._checked() if release not in self.between]
+                inside, outside = (THERE[self.failures[some[0]]] for some in (self.between, others))
+                ends = f"{outside} in {_listed(others)}"
+                return f"not monotone: the failure is {inside} in {_listed(self.between)}, but {ends}"
+            where = _listed(self._checked()) or "any release"
+            older = [r for r in self.skipped if self.failures and version_key(r) < version_key(self._checked()[0])]
+            last = max(older, key=version_key, default="")
+            unknown = f"; {last} and older ones could not be asked: {self.skipped[last]}" if last else ""
+            return f"no change: the failure is {' or '.join(sorted(states)) or 'not checked'} in {where}{unknown}"
         fails = self.failures[self.release]
         what = "with the failure" if fails else "without the failure"
-        return f"{self.release} is the first release {what}: from {THERE[not fails]} in {self.before} to {THERE[fails]}"
+        text = f"{self.release} is the first release {what}: from {THERE[not fails]} in {self.before} to {THERE[fails]}"
+        unknown = [r for r in self.skipped if version_key(self.before) < version_key(r) < version_key(self.release)]
+        return f"{text}; {', '.join(unknown)} between them could not be asked" if unknown else text
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome for JSON."""
@@ -73,6 +86,7 @@ class Bisection:
             "intermittent": self.intermittent,
             "failure": self.failure,
             "others": self.others,
+            "between": self.between,
         }
 
     @property
@@ -120,69 +134,79 @@ def bisect(
 ) -> Bisection:
     """Find the first release whose answer differs from that of the oldest one.
 
-    `releases`: the oldest first. About log2(n) + 2 of them are checked, the newest one first; the two at the change are
-    checked twice, which shows an intermittent failure. Releases that cannot be checked are skipped. `progress` is told
-    what is being done. `known`: the answers of an interrupted search; `keep` is called with all answers so far.
+    `releases`: the oldest first. About log2(n) + 2 of them are checked, the newest and the oldest one first; the two at
+    the change are checked twice, which shows an intermittent failure. Releases that cannot be had are skipped, and so
+    are those that refuse the model: old ones lack operators, so the change is between releases that take it. If the
+    newest and the oldest one agree, some between them are checked. `progress` is told what is being done. `known`: the
+    answers of an interrupted search; `keep` is called with all answers so far.
     """
     found, known = Bisection(), known or {}
     left = list(releases)
+    asked: set[str] = set()
 
-    def fails(number: int) -> bool | None:
-        """Return whether the failure is there; None, and the release is left out, if it cannot be checked."""
-        release = left[number]
+    def fails(release: str) -> bool | None:
+        """Return whether the failure is there; None if the release cannot be checked."""
         if release in known:
             found.failures[release] = known[release]
-        if release not in found.failures:
+        if release not in found.failures and release not in found.skipped:
             try:
                 progress(f"{environments.package} {release}: environment")
                 python = environments.python(release)
+                asked.add(release)
                 progress(f"{environments.package} {release}: check")
                 found.failures[release] = check(release, python)
                 keep(found.failures)
             except NoRelease as error:
                 found.skipped[release] = str(error)
-                del left[number]
-                return None
-        return found.failures[release]
+        return found.failures.get(release)
 
-    while left and fails(len(left) - 1) is None:
-        pass
-    tried = 0
-    while len(left) > 1 and fails(0) is None:
-        tried += 1
-        if tried == _TRIED:
-            del left[: _first_usable(left, fails)]
-    if len(left) < 2 or fails(0) == fails(len(left) - 1):
+    while left and fails(left[-1]) is None:
+        left.pop()
+    tries = 1
+    while len(left) > 1 and fails(left[0]) is None and left[0] not in asked and tries < _TRIED:
+        left.pop(0)
+        tries += 1
+    if len(left) < 2:
         return found
-    low = 0
-    while low + 1 < len(left) - 1:
-        middle = (low + len(left) - 1) // 2
-        state = fails(middle)
-        if state is None:
-            continue
-        if state == found.failures[left[0]]:
-            low = middle
+    newest = fails(left[-1])
+    if fails(left[0]) == newest:
+        middle = _spread(left[1:-1], int(math.log2(len(left))))
+        found.between = sorted((r for r in middle if fails(r) not in (newest, None)), key=version_key)
+        return found
+    low, high = 0, len(left) - 1
+    while low + 1 < high:
+        middle_one = (low + high) // 2
+        state = fails(left[middle_one])
+        if state == newest:
+            high = middle_one
+        elif state is not None or fails(left[low]) is None:
+            # What an old release cannot do, no older one can.
+            low = middle_one
         else:
-            del left[middle + 1 :]
-    found.before, found.release = left[low], left[low + 1]
+            del left[middle_one]
+            high -= 1
+    if fails(left[low]) is None:
+        return found
+    found.before, found.release = left[low], left[high]
     found.intermittent = [
         r for r in (found.before, found.release) if _again(check, r, environments) != found.failures[r]
     ]
     return found
 
 
-def _first_usable(left: list[str], fails: Callable[[int], bool | None]) -> int:
-    """Return the position of the first release that can be checked, assuming that all later ones can: old releases lack
-    operators, or packages for a new version of Python.
-    """
-    low, high = -1, len(left) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fails(middle) is None:
-            low, high = middle - 1, high - 1
-        else:
-            high = middle
-    return high
+def _spread(releases: Sequence[str], count: int) -> Iterator[str]:
+    """Yield some releases, each in the middle of the largest part that was not looked at."""
+    parts = [list(releases)]
+    for _ in range(min(count, len(releases))):
+        part = max(parts, key=len)
+        parts.remove(part)
+        middle = len(part) // 2
+        yield part[middle]
+        parts += [part[:middle], part[middle + 1 :]]
+
+
+def _listed(releases: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(releases[:-1]), *releases[-1:])))
 
 
 def _again(check: Check, release: str, environments: Environments) -> bool:

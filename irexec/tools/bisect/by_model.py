@@ -16,7 +16,8 @@ _SIMILAR = 0.6
 
 
 class ByModel:
-    """A check by the results of a model. The failure is the first one that is found, unless it is set as `fault`.
+    """A check by the results of a model. The failure is the first one that is found, unless it is set as `fault`. A
+    refusal is one only of the release that is asked first, the newest: others may lack an operator.
 
     `runtime_of`: the runtime in the environment of an interpreter; raises CannotRun.
     """
@@ -33,6 +34,8 @@ class ByModel:
         self.fault: Fault | None = None
         self.others: dict[str, str] = {}
         """Release → another failure that it has instead."""
+        self.has_asked = False
+        """Whether a release was asked already."""
 
     @property
     def message(self) -> str:
@@ -47,16 +50,20 @@ class ByModel:
 
     def fails(self, runtime: Runtime, release: str = "") -> bool:
         """Return whether the failure is there. Raises NoRelease if another failure makes that unknown."""
+        is_first, self.has_asked = not self.has_asked, True
         found = ByRuntime(runtime, self._bounds, self._same).fault(self._case, self.fault)
         if found is None:
             return False
+        if self.fault is None and found.kind == "refusal" and not is_first:
+            raise NoRelease(f"it refuses the model: {found.message}")
         if self.fault is None:
             self.fault = found
         if _is_same(self.fault, found):
             return True
         if found.kind != "difference":
             # It does not come as far as the failure in question.
-            raise NoRelease(f"another failure: {found.message}")
+            what = "it refuses the model" if found.kind == "refusal" else "another failure"
+            raise NoRelease(f"{what}: {found.message}")
         self.others[release] = f"another failure: {found.message}"
         return False
 

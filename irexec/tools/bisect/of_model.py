@@ -50,6 +50,7 @@ class OfModel:
             if log is not None:
                 log.keep(failures, self._check.fault)
 
+        self._check.has_asked = log is not None and bool(log.failures)
         wanted, known = self.environments.releases(releases), {} if log is None else log.failures
         found = bisect(self._check, wanted, self.environments, self.progress, known, keep)
         found.failure, found.others = self._check.message, self._check.others

@@ -43,7 +43,20 @@ def test_the_first_release_without_a_failure() -> None:
 def test_without_a_change() -> None:
     found = bisect(since("2000"), RELEASES, environments())
     assert (found.release, found.exit_code) == (None, 1)
-    assert found.text().startswith("no change: the failure is there in 2020.0.0 and 2026.5.0\n")
+    assert found.verdict.startswith("no change: the failure is there in 2020.0.0, ")
+    assert found.verdict.endswith(" and 2026.5.0")
+    assert len(found.failures) <= math.log2(len(RELEASES)) + 2
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_failure_of_some_releases_in_the_middle(is_there: bool) -> None:
+    middle = since("2022.3", "2024.4")
+    found = bisect(lambda release, python: middle(release, python) == is_there, RELEASES, environments())
+    assert (found.release, found.exit_code) == (None, 1)
+    inside, outside = ("there", "not there") if is_there else ("not there", "there")
+    assert found.verdict.startswith(f"not monotone: the failure is {inside} in {found.between[0]}")
+    assert f", but {outside} in 2020.0.0, " in found.verdict
+    assert all(middle(release, "") for release in found.between)
 
 
 def test_releases_that_cannot_be_had_are_skipped() -> None:
@@ -54,18 +67,29 @@ def test_releases_that_cannot_be_had_are_skipped() -> None:
     assert bisect(since("2000"), ["1.0"], environments()).exit_code == 2
 
 
-def test_many_old_releases_that_cannot_be_checked_take_few_checks() -> None:
+@pytest.mark.parametrize(
+    ("first", "answer"),
+    [("2025.3", ("2025.3.0", "2025.2.0")), ("2022.1", (None, None)), ("2024.2", ("2024.2.0", "2024.1.0"))],
+)
+def test_many_old_releases_that_cannot_be_checked_take_few_checks(first: str, answer: tuple[str | None, ...]) -> None:
     tried: list[str] = []
 
     def check(release: str, _: str) -> bool:
         tried.append(release)
         if version_key(release) < version_key("2024.1"):
-            raise NoRelease("another failure")
-        return version_key(release) >= version_key("2025.3")
+            raise NoRelease("it refuses the model")
+        return version_key(release) >= version_key(first)
 
     found = bisect(check, RELEASES, environments())
-    assert (found.release, found.before) == ("2025.3.0", "2025.2.0")
-    assert len(tried) <= 2 * math.ceil(math.log2(len(RELEASES))) + 5
+    assert (found.release, found.before) == answer
+    assert len({*tried}) <= math.ceil(math.log2(len(RELEASES))) + 2
+    assert "2020.0.0        skipped: it refuses the model" in found.text()
+
+
+def test_releases_between_that_cannot_be_asked_are_named() -> None:
+    found = bisect(since("2023.3"), RELEASES, environments("2023.2.0"))
+    text = "from not there in 2023.1.0 to there; 2023.2.0 between them could not be asked"
+    assert found.release == "2023.3.0" and text in found.verdict
 
 
 def test_an_interrupted_search_continues() -> None:

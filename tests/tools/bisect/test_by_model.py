@@ -92,8 +92,19 @@ def test_another_difference_is_not_the_failure(reference: Reference) -> None:
 def test_releases_that_reject_the_model_are_skipped(reference: Reference) -> None:
     made = found(reference, dict.fromkeys(RELEASES[6:], "difference") | dict.fromkeys(RELEASES[:2], "refusal"))
     assert (made.release, made.before) == (RELEASES[6], RELEASES[5])
-    assert list(made.skipped) == RELEASES[:2]
-    assert "another failure: the operator is not supported" in made.skipped[RELEASES[0]]
+    assert made.skipped == {RELEASES[0]: "it refuses the model: the operator is not supported"}
+
+
+def test_a_refusal_of_old_releases_is_not_the_failure(reference: Reference) -> None:
+    refusing = dict.fromkeys(RELEASES[:3], "refusal")
+    made = found(reference, refusing | dict.fromkeys(RELEASES[3:7], "difference"))
+    assert (made.release, made.before) == (RELEASES[7], RELEASES[6])
+    assert {*made.skipped} <= {*refusing}
+    verdict = found(reference, refusing).verdict
+    assert verdict.startswith(f"no change: the failure is not there in {RELEASES[3]}, ")
+    assert verdict.endswith(
+        f"; {RELEASES[2]} and older ones could not be asked: it refuses the model: the operator is not supported"
+    )
 
 
 @pytest.mark.parametrize("failure", ["crash", "refusal"])
