@@ -27,8 +27,8 @@ class Bisection:
     `release`: the first release in which this differs from the release before it, `before`; None if it never differs.
     `skipped`: releases that could not be checked, with the reason. `intermittent`: releases whose second check
     contradicts the first one. `failure`: its description, if a model shows it. `others`: releases without the failure
-    that have another one. `between`: releases in which the answer differs, although it is the same in older and newer
-    ones.
+    that have another one. `between`: a release in which the answer differs, although it is the same in the oldest and
+    newest ones.
     """
 
     release: str | None = None
@@ -61,20 +61,23 @@ class Bisection:
         if self.release is None or self.before is None:
             states = {THERE[fails] for fails in self.failures.values()}
             if self.between:
-                others = [release for release in self._checked() if release not in self.between]
-                inside, outside = (THERE[self.failures[some[0]]] for some in (self.between, others))
-                ends = f"{outside} in {_listed(others)}"
-                return f"not monotone: the failure is {inside} in {_listed(self.between)}, but {ends}"
+                return self._not_monotone
             where = _listed(self._checked()) or "any release"
             older = [r for r in self.skipped if self.failures and version_key(r) < version_key(self._checked()[0])]
             last = max(older, key=version_key, default="")
-            unknown = f"; {last} and older ones could not be asked: {self.skipped[last]}" if last else ""
-            return f"no change: the failure is {' or '.join(sorted(states)) or 'not checked'} in {where}{unknown}"
+            rest = f"; {last} and older ones could not be asked: {self.skipped[last]}" if last else ""
+            return f"no change: the failure is {' or '.join(sorted(states)) or 'not checked'} in {where}{rest}"
         fails = self.failures[self.release]
         what = "with the failure" if fails else "without the failure"
         text = f"{self.release} is the first release {what}: from {THERE[not fails]} in {self.before} to {THERE[fails]}"
         unknown = [r for r in self.skipped if version_key(self.before) < version_key(r) < version_key(self.release)]
-        return f"{text}; {', '.join(unknown)} between them could not be asked" if unknown else text
+        text += f"; {', '.join(unknown)} between them could not be asked" if unknown else ""
+        return f"{text}; {self._not_monotone}" if self.between else text
+
+    @property
+    def _not_monotone(self) -> str:
+        states = {fails: [r for r in self._checked() if self.failures[r] == fails] for fails in (True, False)}
+        return f"not monotone: there in {_listed(states[True])}, not there in {_listed(states[False])}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome for JSON."""
@@ -137,8 +140,8 @@ def bisect(
     `releases`: the oldest first. About log2(n) + 2 of them are checked, the newest and the oldest one first; the two at
     the change are checked twice, which shows an intermittent failure. Releases that cannot be had are skipped, and so
     are those that refuse the model: old ones lack operators, so the change is between releases that take it. If the
-    newest and the oldest one agree, some between them are checked. `progress` is told what is being done. `known`: the
-    answers of an interrupted search; `keep` is called with all answers so far.
+    newest and the oldest one agree, some between them are checked, and the last change is searched. `progress` is told
+    what is being done. `known`: the answers of an interrupted search; `keep` is called with all answers so far.
     """
     found, known = Bisection(), known or {}
     left = list(releases)
@@ -169,12 +172,16 @@ def bisect(
     if len(left) < 2:
         return found
     newest = fails(left[-1])
-    if fails(left[0]) == newest:
-        middle = _spread(left[1:-1], int(math.log2(len(left))))
-        found.between = sorted((r for r in middle if fails(r) not in (newest, None)), key=version_key)
-        return found
     low, high = 0, len(left) - 1
+    budget = int(math.log2(len(left)))
+    if fails(left[0]) == newest:
+        other = next((r for r in _spread(left[1:-1], budget) if fails(r) not in (newest, None)), None)
+        if other is None:
+            return found
+        found.between, low = [other], left.index(other)
     while low + 1 < high:
+        if found.between and len(found.failures) + len(found.skipped) >= budget + 2:
+            return found
         middle_one = (low + high) // 2
         state = fails(left[middle_one])
         if state == newest:
