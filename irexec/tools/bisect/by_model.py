@@ -69,7 +69,9 @@ class ByModel:
 
 
 def _is_same(one: Fault, other: Fault) -> bool:
-    if one.kind != "refusal" or other.kind != "refusal":
+    if one.kind != other.kind or one.kind not in ("refusal", "crash", "hang"):
         return one == other
+    if one.kind != "refusal":  # The message names the release, and the signal of a crash.
+        return words_of(one.message) == words_of(other.message)
     words = {*words_of(one.message).split()}
     return len(words & {*words_of(other.message).split()}) >= _SIMILAR * len(words)

@@ -43,14 +43,14 @@ class Played(Runtime, Loaded):
     runs_parts = True
     printed = ""
 
-    def __init__(self, failure: str) -> None:
-        self.name, self.precision, self.failure = f"played ({failure})", "f32", failure
+    def __init__(self, failure: str, release: str = "") -> None:
+        self.name, self.precision, self.failure = f"played {release} ({failure})".replace("  ", " "), "f32", failure
 
     def load(self, model: Model) -> Played:
         if self.failure == "refusal":
             raise CannotRun("the operator is not supported")
         if self.failure == "crash":
-            raise Died("crash", "played: SIGSEGV")
+            raise Died("crash", f"{self.name} crashed (SIGSEGV)")
         return self
 
     def results(self, steps: Steps) -> list[list[Array]]:
@@ -71,7 +71,7 @@ class Played(Runtime, Loaded):
 
 def found(reference: Reference, failures: Mapping[str, str]) -> Any:
     """Search; releases are played by their "interpreters"."""
-    check = ByModel(reference, lambda python: Played(failures.get(python, "none")))
+    check = ByModel(reference, lambda python: Played(failures.get(python, "none"), python))
     made = bisect(check, RELEASES, Environments("openvino", None, {r: r for r in RELEASES}))
     made.others = check.others
     return made
