@@ -181,11 +181,11 @@ OF_PATHS = {
         "irexec/ops/spec/contents.py: open(os.path.join(os.path.dirname(__file__), 'table.txt')": "read at every "
         "start: importlib.resources would take longer than the rest",
         "irexec/__init__.py: open(__file__.rpartition('__init__')[0] + '__init__.pyi'": "read at every start",
-        "irexec/tools/passes/dumps.py: os.link(file, name)": "of graphs that OpenVINO writes into a temporary folder, "
-        "equal ones are deleted, and their weights linked",
-        "irexec/tools/passes/dumps.py: name.symlink_to(file.absolute())": "likewise",
+        "irexec/tools/passes/constants.py: os.open(": "the constants of graphs that OpenVINO writes into a temporary folder "
+        "are kept once",
+        "irexec/tools/passes/constants.py: own[0].read_bytes()": "likewise",
+        "irexec/tools/passes/dumps.py: dump.file.": "equal ones of these graphs are deleted",
         "irexec/tools/passes/dumps.py: dump.weights.unlink(": "likewise",
-        "irexec/tools/passes/dumps.py: dump.file.unlink()": "likewise",
         "irexec/tools/conformance/defendant.py: path.write_bytes(case.source)": "the temporary folder of its process",
         "irexec/tools/conformance/defendant.py: path.write_bytes(OnnxGraph(case.model, onnx)": "likewise",
         "irexec/tools/conformance/defendant.py: open('/proc/cpuinfo'": "the processor, in a process without irexec",
