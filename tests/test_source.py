@@ -181,8 +181,8 @@ OF_PATHS = {
         "irexec/ops/spec/contents.py: open(os.path.join(os.path.dirname(__file__), 'table.txt')": "read at every "
         "start: importlib.resources would take longer than the rest",
         "irexec/__init__.py: open(__file__.rpartition('__init__')[0] + '__init__.pyi'": "read at every start",
-        "irexec/tools/passes/constants.py: os.open(": "the constants of graphs that OpenVINO writes into a temporary folder "
-        "are kept once",
+        "irexec/tools/passes/constants.py: os.open(": "constants of graphs that OpenVINO writes into a "
+        "temporary folder are kept once",
         "irexec/tools/passes/constants.py: own[0].read_bytes()": "likewise",
         "irexec/tools/passes/dumps.py: dump.file.": "equal ones of these graphs are deleted",
         "irexec/tools/passes/dumps.py: dump.weights.unlink(": "likewise",
