@@ -23,7 +23,6 @@ from irexec.tools.passes.reducing import ByPasses
 from irexec.tools.reduce import reduce as reducing
 from irexec.tools.reduce.case import Case, size_of
 from irexec.tools.reduce.case_files import save_case
-from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_guesses, onnx_whole
 from irexec.tools.reduce.repro import Repro, identity
 from irexec.tools.reduce.stages import STAGES, Stage
 from irexec.tools.reduce.verdict import ByCommand, ByRuntime, Fault, Judge, Sameness
@@ -184,6 +183,8 @@ class Reduce(Judged[Reduction]):
         if self.check is not None:
             judge = ByCommand(self.check, self.timeout, same, suffix)
             if suffix == ".onnx":
+                from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_whole
+
                 return judge, [onnx_whole(reference)], ONNX_STAGES
             return judge, [reducing.whole(reference)], STAGES
         if _is_passes(self.other):
@@ -195,6 +196,8 @@ class Reduce(Judged[Reduction]):
         if self.other == ONNX_RUNTIME and not self._file.lower().endswith(".onnx"):
             raise CannotRun("ONNX Runtime cannot read an IR; reduce the original .onnx file instead", "U012")
         if suffix == ".onnx" and (runtime.runs_parts or self.other == ONNX_RUNTIME):
+            from irexec.tools.reduce.onnx_case import ONNX_STAGES, onnx_guesses
+
             return ByRuntime(runtime, bounds, same), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
         if not runtime.runs_parts:
             raise CannotRun(

@@ -65,9 +65,13 @@ def onnx_case_of(path: Path, steps: Steps) -> OnnxCase:
 
 
 def onnx_whole(reference: Reference) -> OnnxCase:
-    """Return a case of the whole ONNX model that `reference` runs. Raises IRError and OSError."""
-    assert reference.model.file is not None
-    proto = parts.load(reference.model.file)
+    """Return a case of the whole ONNX model that `reference` runs. Raises CannotRun if it was not read from a file of
+    ONNX, IRError and OSError.
+    """
+    file = reference.model.file
+    if file is None or not file.lower().endswith(".onnx"):
+        raise CannotRun("ONNX Runtime cannot read an IR; give the original .onnx file instead", "U012")
+    proto = parts.load(file)
     return OnnxCase(reference.model, reference.steps, reference.results(), proto, None)
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irexec.frontends.pages.listed import MAX_DEPTH, Listed, ListedValue, Unfinished, read_values, role_of, shape_of
+from irexec.frontends.pages.listed import MAX_DEPTH, Listed, ListedValue, Unfinished, read_values, role_of
+from irexec.model.arrays.accept import shape_of
 
 NOTATIONS: list[tuple[str, ListedValue, str | None]] = [
     (" values: [1, 2, 3, 4] ", [1, 2, 3, 4], None),
