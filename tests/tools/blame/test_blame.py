@@ -154,3 +154,7 @@ def test_the_functions_refuse_what_cannot_be_asked() -> None:
     assert found is not None and "no folder for environments" in found.skipped["2024.1"]
     with pytest.raises(ValueError, match="nothing to blame"):
         irexec.blame(file, config={"INFERENCE_PRECISION_HINT": "f32"})
+    pytest.importorskip("onnxruntime")
+    for model in (file, irexec.read_model(file)):
+        with pytest.raises(RuntimeError, match="cannot read an IR; give the original .onnx file"):
+            irexec.blame(model, "onnxruntime")
