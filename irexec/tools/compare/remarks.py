@@ -130,7 +130,7 @@ def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, layer_pai
     """
     yield from jumps(rows)
     if open_ones := [f"{row.node.friendly_name} ({row.node.type})" for row in rows if row.undefined == "some"]:
-        yield f"undefined: the elements of {few(open_ones)} that differ, for their inputs"
+        yield f"undefined for some inputs: {few(open_ones)}; only the elements of these inputs differ"
     for text in (*not_exercised(reference, shapes), *_silent(rows)):
         yield f"not exercised: {text}"
     if layer_pairs is not None:
